@@ -1,0 +1,68 @@
+internal import Synchronization
+
+/// How many buffers the process has allocated; a training step and a decoded token must not move it.
+private let allocationCount = Atomic<Int>(0)
+
+/// The number of ``Buffer`` allocations since the process began.
+public func bufferAllocationCount() -> Int { allocationCount.load(ordering: .relaxed) }
+
+/// Owns `count` elements, zeroed and 64-byte aligned: the only allocator of numeric memory.
+///
+/// Use it for state that is allocated once and written many times. For short lists use `Array`.
+@safe
+public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
+  /// The number of elements.
+  public let count: Int
+  @usableFromInline let base: UnsafeMutablePointer<Element>
+
+  /// Allocates `count` elements whose bytes are all zero.
+  ///
+  /// - Complexity: O(count).
+  public init(count: Int) {
+    require(count >= 0, "Buffer: count \(count) is negative")
+    let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
+    require(!overflow, "Buffer: \(count) elements of \(MemoryLayout<Element>.stride) bytes overflow")
+    let raw = UnsafeMutableRawPointer.allocate(byteCount: max(bytes, 64), alignment: 64)
+    unsafe raw.initializeMemory(as: UInt8.self, repeating: 0, count: max(bytes, 64))
+    self.count = count
+    unsafe base = raw.assumingMemoryBound(to: Element.self)
+    allocationCount.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  deinit { unsafe UnsafeMutableRawPointer(base).deallocate() }
+
+  /// The elements, for reading.
+  public var span: Span<Element> {
+    // SAFETY: `base` is initialised in init, freed in deinit, and the span cannot outlive the borrow of self.
+    @_lifetime(borrow self) get {
+      unsafe _overrideLifetime(Span(_unsafeStart: base, count: count), borrowing: self)
+    }
+  }
+
+  /// The elements, for writing.
+  public var mutableSpan: MutableSpan<Element> {
+    // SAFETY: as `span`, and the exclusive borrow of self keeps every other access out.
+    @_lifetime(&self) mutating get {
+      unsafe _overrideLifetime(MutableSpan(_unsafeStart: base, count: count), mutating: &self)
+    }
+  }
+
+  /// One element; the index is checked.
+  @inlinable
+  public subscript(index: Int) -> Element {
+    get {
+      require(index >= 0 && index < count, "Buffer: index \(index) outside 0..<\(count)")
+      return unsafe base[index]
+    }
+    set {
+      require(index >= 0 && index < count, "Buffer: index \(index) outside 0..<\(count)")
+      unsafe base[index] = newValue
+    }
+  }
+
+  /// The address of the first element, for C kernels. Valid while the buffer lives.
+  @unsafe public var pointer: UnsafePointer<Element> { unsafe UnsafePointer(base) }
+
+  /// The address of the first element, for C kernels that write.
+  @unsafe public var mutablePointer: UnsafeMutablePointer<Element> { mutating get { unsafe base } }
+}
