@@ -1,0 +1,32 @@
+#include "vector.inc.h"
+#include "weights.inc.h"
+#include "quantize.inc.h"
+#include "gemm.inc.h"
+#include "elementwise.inc.h"
+#include "norm.inc.h"
+#include "attention.inc.h"
+#include "loss.inc.h"
+
+const dibit_kernels DIBIT_TABLE = {
+  .expand = expand,
+  .matvec = matvec,
+  .quantize = quantize,
+  .gemm_nt = gemm_nt,
+  .gemm_nn = gemm_nn,
+  .add = add,
+  .scale = scale,
+  .sum_of_squares = sum_of_squares,
+  .adamw = adamw,
+  .rms_norm = rms_norm,
+  .rms_norm_dx = rms_norm_dx,
+  .rms_norm_dweight = rms_norm_dweight,
+  .rope = rope,
+  .swiglu = swiglu,
+  .swiglu_backward = swiglu_backward,
+  .attention = attention,
+  .attention_backward = attention_backward,
+  .fake_quantize_i8 = fake_quantize_i8,
+  .fake_quantize_i8_backward = fake_quantize_i8_backward,
+  .cross_entropy = cross_entropy,
+  .log_sum_exp = log_sum_exp,
+};

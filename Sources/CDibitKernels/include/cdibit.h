@@ -1,0 +1,95 @@
+// Pure compute over pointers and counts: no allocation, no threads, no globals that change, no I/O, no checks.
+// Every function writes only what its row or task range names, so that callers can split work between threads.
+// Matrices are row-major; `ld*` is the distance between rows in elements. Backward functions accumulate.
+#ifndef CDIBIT_H
+#define CDIBIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVX512 = 2 } dibit_isa;
+
+/// The best instruction set that the CPU and the operating system both support.
+dibit_isa dibit_detected_isa(void);
+
+/// The CPUs that this process may run on.
+int dibit_available_processors(void);
+
+typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
+
+/// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
+typedef struct {
+  const void *elements;
+  const uint16_t *_Nullable scales;  // F16 [rows, ceil(columns / group)], for the grids
+  ptrdiff_t rows, columns, group;
+  dibit_format format;
+} dibit_weight;
+
+/// One sequence of an attention batch: query rows [row, row + rows) see the cache rows [prefix, prefix + prefix_rows),
+/// then [own, own + past + i + 1) for the i-th query.
+typedef struct {
+  int32_t row, rows, prefix, prefix_rows, own, past;
+} dibit_segment;
+
+typedef struct {
+  int32_t heads, kv_heads, head_size;
+  float scale;
+} dibit_heads;
+
+/// Keys or values [rows, kv_heads * head_size]: floats, or int8 codes times one scale.
+typedef struct {
+  const float *_Nullable floats;
+  const int8_t *_Nullable codes;
+  float scale;
+} dibit_kv;
+
+typedef struct {
+  float rate, beta1, beta2, epsilon, decay, correction1, correction2, gradient_scale;
+} dibit_adamw;
+
+/// One instruction set's bodies.
+typedef struct {
+  // Weights
+  void (*expand)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, ptrdiff_t col1, float *out, ptrdiff_t ldo);
+  void (*matvec)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, const float *x, ptrdiff_t n, ptrdiff_t ldx, float *y, ptrdiff_t ldy,
+                 float *scratch);
+  void (*quantize)(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
+                   double *signal, double *noise, float *scratch);
+  // C = beta C + alpha A B^T; C += alpha A B with A addressed by row and column strides (so that A^T needs no copy)
+  void (*gemm_nt)(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t ldb, float beta,
+                  float *c, ptrdiff_t ldc);
+  void (*gemm_nn)(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t row_stride, ptrdiff_t column_stride,
+                  const float *b, ptrdiff_t ldb, float *c, ptrdiff_t ldc);
+  // Elementwise
+  void (*add)(const float *x, float *y, ptrdiff_t n);                  // y += x
+  void (*scale)(float factor, float *y, ptrdiff_t n);                  // y *= factor
+  double (*sum_of_squares)(const float *x, ptrdiff_t n);
+  void (*adamw)(const dibit_adamw *o, const float *gradient, float *moment1, float *moment2, float *parameter, ptrdiff_t n);
+  // Layers
+  void (*rms_norm)(const float *x, const float *weight, float epsilon, ptrdiff_t rows, ptrdiff_t columns, float *inverse_rms, float *y);
+  void (*rms_norm_dx)(const float *dy, const float *x, const float *weight, const float *inverse_rms, ptrdiff_t rows, ptrdiff_t columns,
+                      float *dx);
+  void (*rms_norm_dweight)(const float *dy, const float *x, const float *inverse_rms, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0,
+                           ptrdiff_t col1, float *dweight);
+  void (*rope)(const float *cosine, const float *sine, const int32_t *positions, int interleaved, float direction, ptrdiff_t rows,
+               ptrdiff_t heads, ptrdiff_t head_size, float *x);
+  void (*swiglu)(const float *gate, const float *up, float *y, ptrdiff_t n);
+  void (*swiglu_backward)(const float *dy, const float *gate, const float *up, float *dgate, float *dup, ptrdiff_t n);
+  void (*attention)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t head, const float *q, const dibit_kv *k, const dibit_kv *v,
+                    float *y, float *log_sum_exp, float *scratch);
+  void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, const float *dy, const float *y, const float *q,
+                             const float *k, const float *v, const float *log_sum_exp, float *dq, float *dk, float *dv);
+  void (*fake_quantize_i8)(float scale, float *x, int8_t *_Nullable codes, ptrdiff_t n);
+  void (*fake_quantize_i8_backward)(float scale, const float *x, float *dx, ptrdiff_t n);
+  void (*cross_entropy)(const int32_t *targets, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
+                        int gradient);
+  float (*log_sum_exp)(const float *x, ptrdiff_t n);
+} dibit_kernels;
+
+/// The bodies for `isa`; the caller checks that the CPU has it.
+const dibit_kernels *dibit_kernels_for(dibit_isa isa);
+
+#pragma clang assume_nonnull end
+#endif

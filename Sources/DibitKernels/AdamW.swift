@@ -1,0 +1,56 @@
+internal import CDibitKernels
+public import DibitTensor
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2).
+public struct AdamW: Equatable, Sendable {
+  public var beta1: Float = 0.9
+  public var beta2: Float = 0.95
+  public var epsilon: Float = 1e-8
+  /// Multiplied by the learning rate and the parameter at each step.
+  public var weightDecay: Float = 0.01
+
+  public init() {}
+
+  /// One step of `parameter`; all matrices have its shape. `step` counts from 1; `gradientScale` multiplies the gradient first.
+  public func step(
+    _ parameter: inout Matrix, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
+    gradientScale: Float = 1, decays: Bool = true, on compute: Compute
+  ) {
+    require(gradient.count == parameter.count, "AdamW: gradient \(gradient.shape), parameter \(parameter.shape)")
+    unsafe update(parameter.mutablePointer, gradient, &moment1, &moment2, learningRate, step, gradientScale, decays, compute)
+  }
+
+  /// One step of an F32 weight.
+  public func step(
+    _ weight: inout Weight, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
+    gradientScale: Float = 1, decays: Bool = true, on compute: Compute
+  ) {
+    require(gradient.count == weight.count, "AdamW: gradient \(gradient.shape), weight \(weight.shape)")
+    weight.withMutableValues { values in
+      unsafe values.withUnsafeMutableBufferPointer { buffer in
+        guard let base = buffer.baseAddress else { return }
+        unsafe update(base, gradient, &moment1, &moment2, learningRate, step, gradientScale, decays, compute)
+      }
+    }
+  }
+
+  private func update(
+    _ parameter: UnsafeMutablePointer<Float>, _ gradient: borrowing Matrix, _ moment1: inout Matrix, _ moment2: inout Matrix,
+    _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ decays: Bool, _ compute: Compute
+  ) {
+    require(moment1.count == gradient.count && moment2.count == gradient.count, "AdamW: moments \(moment1.shape), gradient \(gradient.shape)")
+    let options = dibit_adamw(
+      rate: learningRate, beta1: beta1, beta2: beta2, epsilon: epsilon, decay: decays ? weightDecay : 0,
+      correction1: Float(1 / (1 - pow(Double(beta1), Double(step)))), correction2: Float(1 / (1 - pow(Double(beta2), Double(step)))),
+      gradient_scale: gradientScale)
+    let (g, m, v) = unsafe (gradient.pointer, moment1.mutablePointer, moment2.mutablePointer)
+    compute.forEachRange(gradient.count, step: 16_384) { r, _ in
+      let at = r.lowerBound
+      unsafe withUnsafePointer(to: options) { unsafe compute.kernels.adamw($0, g + at, m + at, v + at, parameter + at, r.count) }
+    }
+  }
+}

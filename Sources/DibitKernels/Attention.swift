@@ -1,0 +1,69 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// Causal grouped-query attention: `y = softmax(scale q Kᵀ) V` per head, `H` query heads sharing `K` key/value heads
+/// (Ainslie et al., "GQA", 2023). Probabilities are computed again in the backward pass, so no `T x T` matrix is kept.
+@safe
+public struct Attention: Equatable, Sendable {
+  public let heads: Int
+  public let keyValueHeads: Int
+  public let headSize: Int
+  public let scale: Float
+
+  public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float) {
+    require(keyValueHeads > 0 && heads % keyValueHeads == 0, "Attention: \(heads) heads, \(keyValueHeads) key/value heads")
+    self.heads = heads
+    self.keyValueHeads = keyValueHeads
+    self.headSize = headSize
+    self.scale = scale
+  }
+
+  private static let lanes = 16
+
+  /// `q, y: [n, H D]`; keys and values hold the rows that `segments` name. `logSumExp: [n, H]` is saved for the backward pass.
+  public func forward(
+    _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
+    saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
+  ) {
+    require(q.rows == segments.rows && q.columns == heads * headSize, "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
+    require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
+    require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
+    let scratchCount = (segments.longest + Self.lanes - 1) / Self.lanes * Self.lanes + 2 * headSize
+    let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
+    let (shape, k, v, heads) = unsafe (self.shape, keys.view, values.view, self.heads)
+    compute.pool.forEach(segments.count * heads) { task, worker in
+      let scratch = unsafe compute.scratch(worker, count: scratchCount)
+      unsafe withUnsafePointer(to: shape) { shape in
+        unsafe withUnsafePointer(to: k) { k in
+          unsafe withUnsafePointer(to: v) { v in
+            unsafe compute.kernels.attention(shape, segment + task / heads, task % heads, qs, k, v, ys, ls, scratch)
+          }
+        }
+      }
+    }
+  }
+
+  /// Accumulates `dq`, `dk` and `dv` from `dy`; segments must be whole sequences.
+  public func backward(
+    _ dy: borrowing Matrix, y: borrowing Matrix, q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows,
+    segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix, on compute: Compute
+  ) {
+    require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
+    require(dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
+    require(dk.count >= segments.cacheRows * keys.columns && dv.count == dk.count, "Attention.backward: dk \(dk.shape), dv \(dv.shape)")
+    let (dys, ys, qs, ls) = unsafe (dy.pointer, y.pointer, q.pointer, logSumExp.pointer)
+    let (ks, vs, segment) = unsafe (keys.floatPointer, values.floatPointer, segments.pointer)
+    let (dqs, dks, dvs) = unsafe (dq.mutablePointer, dk.mutablePointer, dv.mutablePointer)
+    let (shape, groups) = (self.shape, keyValueHeads)
+    compute.pool.forEach(segments.count * groups) { task, _ in
+      unsafe withUnsafePointer(to: shape) {
+        unsafe compute.kernels.attention_backward(
+          $0, segment + task / groups, task % groups, dys, ys, qs, ks, vs, ls, dqs, dks, dvs)
+      }
+    }
+  }
+
+  private var shape: dibit_heads {
+    dibit_heads(heads: Int32(heads), kv_heads: Int32(keyValueHeads), head_size: Int32(headSize), scale: scale)
+  }
+}

@@ -1,0 +1,54 @@
+internal import CDibitKernels
+internal import DibitTensor
+
+#if OpenBLAS
+  internal import COpenBLAS
+#endif
+
+/// Where ops run: an instruction-set tier, a thread pool and scratch memory for each of its threads.
+///
+/// Make one for a process and hand it to everything. Results do not depend on the number of threads.
+public final class Compute: Sendable {
+  /// The tier of the kernels.
+  public let isa: ISA
+  let pool: ThreadPool
+  let kernels: dibit_kernels
+  let products: MatrixProducts
+  private let scratch: [Scratch]
+
+  /// Kernels of `isa` on `threads` threads; by default the best tier and every CPU that the process may use.
+  ///
+  /// `usesBLAS` set to false keeps matrix products on Dibit's own kernels.
+  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true) {
+    require(isa <= .detected, "Compute: this CPU has no \(isa)")
+    self.isa = isa
+    pool = ThreadPool(threads: threads ?? Int(dibit_available_processors()))
+    kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
+    products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)
+    scratch = (0..<pool.threads).map { _ in Scratch() }
+  }
+
+  /// The number of threads that share an op.
+  public var threads: Int { pool.threads }
+
+  /// What runs matrix products, for reports: OpenBLAS's own description, or "dibit".
+  public var productLibrary: String { products.name }
+
+  /// At least `count` floats that belong to `worker` until its task ends.
+  func scratch(_ worker: Int, count: Int) -> UnsafeMutablePointer<Float> { unsafe scratch[worker].reserve(count) }
+
+  /// Calls `body` with ranges that cover `0..<count`, each of `step` elements but the last.
+  func forEachRange(_ count: Int, step: Int, _ body: (_ range: Range<Int>, _ worker: Int) -> Void) {
+    pool.forEach((count + step - 1) / step) { task, worker in body(task * step..<min((task + 1) * step, count), worker) }
+  }
+}
+
+/// One worker's memory; it grows until the largest op has run once.
+private final class Scratch: @unchecked Sendable {
+  private var buffer = Buffer<Float>(count: 0)
+
+  func reserve(_ count: Int) -> UnsafeMutablePointer<Float> {
+    if buffer.count < count { buffer = Buffer(count: count) }
+    return unsafe buffer.mutablePointer
+  }
+}

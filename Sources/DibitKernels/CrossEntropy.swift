@@ -1,0 +1,45 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// Softmax cross-entropy of token logits, in nats.
+public enum CrossEntropy {
+  /// `losses[i] = log Σ exp(logits[i]) - logits[i, target]`; `logits: [n, V]`, `losses: [n, 1]`. A negative target is ignored: its loss is 0.
+  public static func forward(_ logits: inout Matrix, targets: Span<Int32>, losses: inout Matrix, on compute: Compute) {
+    unsafe run(&logits, targets, nil, &losses, compute)
+  }
+
+  /// As ``forward(_:targets:losses:on:)``, and turns `logits` into `dlogits[i] = weights[i] (softmax(logits[i]) - onehot(target))`;
+  /// a row with a negative target becomes 0. `weights` has `n` entries: `d loss / d losses[i]`.
+  public static func forwardBackward(
+    _ logits: inout Matrix, targets: Span<Int32>, weights: borrowing Matrix, losses: inout Matrix, on compute: Compute
+  ) {
+    require(weights.count == logits.rows, "CrossEntropy: weights \(weights.shape), logits \(logits.shape)")
+    unsafe run(&logits, targets, weights.pointer, &losses, compute)
+  }
+
+  /// `log Σ exp(x)` of one row of logits.
+  public static func logSumExp(_ x: Span<Float>, on compute: Compute) -> Float {
+    unsafe x.withUnsafeBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return -.infinity }
+      return unsafe compute.kernels.log_sum_exp(base, buffer.count)
+    }
+  }
+
+  private static func run(
+    _ logits: inout Matrix, _ targets: Span<Int32>, _ weights: UnsafePointer<Float>?, _ losses: inout Matrix, _ compute: Compute
+  ) {
+    let columns = logits.columns
+    require(targets.count == logits.rows && losses.count == logits.rows, "CrossEntropy: \(targets.count) targets, logits \(logits.shape), losses \(losses.shape)")
+    for i in targets.indices { require(Int(targets[i]) < columns, "CrossEntropy: target \(targets[i]) outside 0..<\(columns)") }
+    let (rows, ls, out) = unsafe (logits.rows, logits.mutablePointer, losses.mutablePointer)
+    let gradient: Int32 = unsafe weights == nil ? 0 : 1
+    unsafe targets.withUnsafeBufferPointer { buffer in
+      guard let target = buffer.baseAddress else { return }
+      compute.forEachRange(rows, step: 4) { r, _ in
+        unsafe compute.kernels.cross_entropy(
+          target + r.lowerBound, (weights ?? UnsafePointer(out)) + r.lowerBound, r.count, columns, ls + r.lowerBound * columns,
+          out + r.lowerBound, gradient)
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+internal import CDibitKernels
+public import DibitTensor
+
+extension Matrix {
+  /// `self += x`.
+  public mutating func add(_ x: borrowing Matrix, on compute: Compute) {
+    require(count == x.count && columns == x.columns, "Matrix.add: \(x.shape) to \(shape)")
+    let (xs, ys) = unsafe (x.pointer, mutablePointer)
+    compute.forEachRange(count, step: 16_384) { r, _ in unsafe compute.kernels.add(xs + r.lowerBound, ys + r.lowerBound, r.count) }
+  }
+
+  /// `self *= factor`.
+  public mutating func multiply(by factor: Float, on compute: Compute) { unsafe compute.kernels.scale(factor, mutablePointer, count) }
+
+  /// `Σ x²` in double precision.
+  public func sumOfSquares(on compute: Compute) -> Double { unsafe compute.kernels.sum_of_squares(pointer, count) }
+
+  /// Copies row `source` of `other` to row `row`.
+  public mutating func copyRow(_ source: Int, of other: borrowing Matrix, to row: Int) {
+    require(columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0, "Matrix.copyRow: \(source) of \(other.shape) to \(row) of \(shape)")
+    unsafe (mutablePointer + row * columns).update(from: other.pointer + source * columns, count: columns)
+  }
+
+  /// `self[row] += other[source]`.
+  public mutating func addRow(_ source: Int, of other: borrowing Matrix, to row: Int, on compute: Compute) {
+    require(columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0, "Matrix.addRow: \(source) of \(other.shape) to \(row) of \(shape)")
+    unsafe compute.kernels.add(other.pointer + source * columns, mutablePointer + row * columns, columns)
+  }
+}

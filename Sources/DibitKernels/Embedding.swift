@@ -1,0 +1,29 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// Rows of a table by token id.
+public enum Embedding {
+  /// `y[i] = W[ids[i]]`; `W: [V, C]`, `y: [n, C]`. Ids must lie in `0..<V`.
+  public static func forward(_ ids: Span<Int32>, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    require(y.rows == ids.count && y.columns == w.columns, "Embedding: \(ids.count) ids, W \(w.shape), y \(y.shape)")
+    let ys = unsafe y.mutablePointer
+    for i in ids.indices {
+      let id = Int(ids[i])
+      require(id >= 0 && id < w.rows, "Embedding: id \(id) outside 0..<\(w.rows)")
+      unsafe withUnsafePointer(to: unsafe w.kernelView) {
+        unsafe compute.kernels.expand($0, id, id + 1, 0, w.columns, ys + i * w.columns, w.columns)
+      }
+    }
+  }
+
+  /// `dW[ids[i]] += dy[i]`, in order of `i`.
+  public static func backward(_ ids: Span<Int32>, _ dy: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
+    require(dy.rows == ids.count && dWeight.columns == dy.columns, "Embedding.backward: \(ids.count) ids, dy \(dy.shape), dW \(dWeight.shape)")
+    let (dys, dws) = unsafe (dy.pointer, dWeight.mutablePointer)
+    for i in ids.indices {
+      let id = Int(ids[i])
+      require(id >= 0 && id < dWeight.rows, "Embedding.backward: id \(id) outside 0..<\(dWeight.rows)")
+      unsafe compute.kernels.add(dys + i * dy.columns, dws + id * dy.columns, dy.columns)
+    }
+  }
+}

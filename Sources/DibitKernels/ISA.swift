@@ -1,0 +1,38 @@
+internal import CDibitKernels
+
+/// An instruction-set tier that kernels are compiled for.
+public enum ISA: Int, CaseIterable, Comparable, Sendable {
+  case scalar, avx2, avx512
+
+  /// The best tier of this CPU.
+  public static var detected: ISA { ISA(rawValue: Int(dibit_detected_isa().rawValue)) ?? .scalar }
+
+  /// The tiers this CPU can run, worst first.
+  public static var available: [ISA] { allCases.filter { $0 <= detected } }
+
+  public static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
+
+  /// The tier called `name`.
+  ///
+  /// - Throws: ``KernelError/unknownISA(_:)`` or, when the CPU lacks it, ``KernelError/unavailableISA(_:available:)``.
+  public init(named name: String) throws(KernelError) {
+    guard let isa = Self.allCases.first(where: { "\($0)" == name }) else { throw .unknownISA(name) }
+    guard isa <= .detected else { throw .unavailableISA(isa, available: Self.available) }
+    self = isa
+  }
+}
+
+/// Why kernels cannot run as asked.
+public enum KernelError: Error, Equatable, Sendable, CustomStringConvertible {
+  case unknownISA(String)
+  case unavailableISA(ISA, available: [ISA])
+
+  public var description: String {
+    switch self {
+    case .unknownISA(let name): "DIBIT_ISA: expected one of \(Self.list(ISA.allCases)), found '\(name)'"
+    case .unavailableISA(let isa, let available): "DIBIT_ISA: this CPU has no \(isa); it offers \(Self.list(available))"
+    }
+  }
+
+  private static func list(_ tiers: [ISA]) -> String { tiers.map { "\($0)" }.joined(separator: ", ") }
+}

@@ -1,0 +1,87 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// `y = x Wᵀ` for a weight in any format; packed weights are expanded tile by tile and never as a whole.
+public enum Linear {
+  /// Up to this many rows the weight is expanded row by row and read once; above it, tiles go through the matrix product.
+  private static let fewRows = 4
+
+  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
+  public static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x \(x.shape), W \(w.shape), y \(y.shape)")
+    let (n, m, k) = (x.rows, w.rows, w.columns)
+    let (xs, ys) = unsafe (x.pointer, y.mutablePointer)
+    let weight = unsafe w.kernelView
+    if n <= fewRows {
+      compute.forEachRange(m, step: 64) { rows, worker in
+        let scratch = unsafe compute.scratch(worker, count: k)
+        unsafe withUnsafePointer(to: weight) {
+          unsafe compute.kernels.matvec($0, rows.lowerBound, rows.upperBound, xs, n, k, ys, m, scratch)
+        }
+      }
+      return
+    }
+    // Large tiles feed the product best; a small weight is cut finer so that every thread gets some.
+    Gemm.tiles(n, 512, m, m >= 1024 ? 256 : 64, compute) { rows, columns, worker in
+      let tile = unsafe compute.tile(of: w, weight, columns, 0..<k, worker)
+      unsafe compute.products.nt(
+        rows.count, columns.count, k, 1, xs + rows.lowerBound * k, k, tile.base, tile.stride, 0,
+        ys + rows.lowerBound * m + columns.lowerBound, m)
+    }
+  }
+
+  /// `dx += dy W`; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
+  public static func backward(_ dy: borrowing Matrix, weight w: Weight, dx: inout Matrix, on compute: Compute) {
+    require(dy.columns == w.rows && dx.rows == dy.rows && dx.columns == w.columns, "Linear.backward: dy \(dy.shape), W \(w.shape), dx \(dx.shape)")
+    let (n, m, k) = (dy.rows, w.rows, w.columns)
+    let (dys, dxs) = unsafe (dy.pointer, dx.mutablePointer)
+    let weight = unsafe w.kernelView
+    Gemm.tiles(n, 512, k, 256, compute) { rows, columns, worker in
+      for first in stride(from: 0, to: m, by: 256) {
+        let part = first..<min(first + 256, m)
+        let tile = unsafe compute.tile(of: w, weight, part, columns, worker)
+        unsafe compute.products.nn(
+          rows.count, columns.count, part.count, 1, dys + rows.lowerBound * m + first, m, tile.base, tile.stride,
+          dxs + rows.lowerBound * k + columns.lowerBound, k)
+      }
+    }
+  }
+
+  /// `dW += dyᵀ x`; `dy: [n, m]`, `x: [n, k]`, `dW: [m, k]`.
+  public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
+    Gemm.tn(dy, x, into: &dWeight, on: compute)
+  }
+}
+
+extension Weight {
+  /// What the C kernels see. The weight must outlive the view.
+  @unsafe var kernelView: dibit_weight {
+    let (format, group): (dibit_format, Int) =
+      switch self.format {
+      case .f32: (DIBIT_F32, 0)
+      case .f16: (DIBIT_F16, 0)
+      case .bf16: (DIBIT_BF16, 0)
+      case .grid(let bits, let group): (bits == 2 ? DIBIT_GRID2 : DIBIT_GRID4, group)
+      }
+    return unsafe dibit_weight(
+      elements: elements.pointer, scales: scales.pointer.assumingMemoryBound(to: UInt16.self), rows: rows, columns: columns, group: group,
+      format: format)
+  }
+}
+
+extension Compute {
+  /// The floats of a part of a weight: in place for F32, otherwise expanded into the worker's scratch.
+  @unsafe func tile(of w: Weight, _ view: dibit_weight, _ rows: Range<Int>, _ columns: Range<Int>, _ worker: Int) -> (
+    base: UnsafePointer<Float>, stride: Int
+  ) {
+    if w.format == .f32 {
+      let base = unsafe view.elements.assumingMemoryBound(to: Float.self)
+      return unsafe (base + rows.lowerBound * w.columns + columns.lowerBound, w.columns)
+    }
+    let scratch = unsafe scratch(worker, count: rows.count * columns.count)
+    unsafe withUnsafePointer(to: view) {
+      unsafe kernels.expand($0, rows.lowerBound, rows.upperBound, columns.lowerBound, columns.upperBound, scratch, columns.count)
+    }
+    return unsafe (UnsafePointer(scratch), columns.count)
+  }
+}

@@ -1,0 +1,24 @@
+public import DibitTensor
+
+/// A low-rank update of a linear layer: `y += s (x Aᵀ) Bᵀ` (Hu et al., "LoRA", 2021).
+public enum LoRA {
+  /// `h = x Aᵀ`, `y += s h Bᵀ`; `x: [n, k]`, `A: [r, k]`, `B: [m, r]`, `h: [n, r]`, `y: [n, m]`. `h` is saved for the backward pass.
+  public static func forward(
+    _ x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saving h: inout Matrix, into y: inout Matrix, on compute: Compute
+  ) {
+    Gemm.nt(x, a, into: &h, on: compute)
+    Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, on: compute)
+  }
+
+  /// Accumulates `dA`, `dB` and `dx` from `dy: [n, m]`; `dh: [n, r]` is working memory.
+  public static func backward(
+    _ dy: borrowing Matrix, x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix,
+    dh: inout Matrix, da: inout Matrix, db: inout Matrix, dx: inout Matrix, on compute: Compute
+  ) {
+    Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
+    dh.fill(0)
+    Gemm.nn(dy, b, scale: scale, into: &dh, on: compute)  // dh  = s dy B
+    Gemm.tn(dh, x, into: &da, on: compute)  // dA += dhᵀ x
+    Gemm.nn(dh, a, into: &dx, on: compute)  // dx += dh A
+  }
+}

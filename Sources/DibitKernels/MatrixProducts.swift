@@ -1,0 +1,95 @@
+internal import CDibitKernels
+internal import DibitTensor
+
+#if OpenBLAS
+  internal import COpenBLAS
+
+  /// Loaded once for the process: the library chooses its kernels when it is loaded.
+  private let openBLAS: copenblas = {
+    // Debian 12's version does not know newer CPUs and would fall back to kernels of 2004: name what the CPU can run.
+    let core: String? =
+      switch ISA.requested {
+      case .avx512: "SKYLAKEX"
+      case .avx2: "HASWELL"
+      case .scalar: nil
+      }
+    guard let core else { return copenblas_load(nil) }
+    return unsafe core.withCString { unsafe copenblas_load($0) }
+  }()
+#endif
+
+extension ISA {
+  /// The tier that the process was asked to use; OpenBLAS can follow it only if it is known before the library is loaded.
+  static var requested: ISA { .detected }
+}
+
+/// Single-threaded row-major products over pointers, through OpenBLAS where it can be loaded.
+@safe
+struct MatrixProducts: Sendable {
+  let name: String
+  private let kernels: dibit_kernels
+  #if OpenBLAS
+    private let sgemm: copenblas_sgemm?
+  #endif
+
+  init(isa: ISA, kernels: dibit_kernels, usesBLAS: Bool) {
+    self.kernels = kernels
+    #if OpenBLAS
+      // OpenBLAS may use more than a forced lower tier allows, so only the detected tier goes through it.
+      unsafe sgemm = usesBLAS ? openBLAS.sgemm : nil
+      if unsafe sgemm != nil, let configuration = unsafe openBLAS.configuration {
+        name = unsafe String(cString: configuration())
+        return
+      }
+    #endif
+    name = "dibit"
+  }
+
+  /// `C = alpha A Bᵀ + beta C` with `A: [m, k]`, `B: [n, k]`, `C: [m, n]`.
+  @unsafe func nt(
+    _ m: Int, _ n: Int, _ k: Int, _ alpha: Float, _ a: UnsafePointer<Float>, _ lda: Int, _ b: UnsafePointer<Float>, _ ldb: Int,
+    _ beta: Float, _ c: UnsafeMutablePointer<Float>, _ ldc: Int
+  ) {
+    #if OpenBLAS
+      if let sgemm = unsafe sgemm {
+        unsafe sgemm(
+          Int32(COPENBLAS_ROW_MAJOR), Int32(COPENBLAS_NO_TRANSPOSE), Int32(COPENBLAS_TRANSPOSE), Int32(m), Int32(n), Int32(k), alpha, a,
+          Int32(lda), b, Int32(ldb), beta, c, Int32(ldc))
+        return
+      }
+    #endif
+    unsafe kernels.gemm_nt(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+  }
+
+  /// `C += alpha A B` with `A: [m, k]`, `B: [k, n]`, `C: [m, n]`.
+  @unsafe func nn(
+    _ m: Int, _ n: Int, _ k: Int, _ alpha: Float, _ a: UnsafePointer<Float>, _ lda: Int, _ b: UnsafePointer<Float>, _ ldb: Int,
+    _ c: UnsafeMutablePointer<Float>, _ ldc: Int
+  ) {
+    #if OpenBLAS
+      if let sgemm = unsafe sgemm {
+        unsafe sgemm(
+          Int32(COPENBLAS_ROW_MAJOR), Int32(COPENBLAS_NO_TRANSPOSE), Int32(COPENBLAS_NO_TRANSPOSE), Int32(m), Int32(n), Int32(k), alpha, a,
+          Int32(lda), b, Int32(ldb), 1, c, Int32(ldc))
+        return
+      }
+    #endif
+    unsafe kernels.gemm_nn(m, n, k, alpha, a, lda, 1, b, ldb, c, ldc)
+  }
+
+  /// `C += alpha Aᵀ B` with `A: [k, m]`, `B: [k, n]`, `C: [m, n]`.
+  @unsafe func tn(
+    _ m: Int, _ n: Int, _ k: Int, _ alpha: Float, _ a: UnsafePointer<Float>, _ lda: Int, _ b: UnsafePointer<Float>, _ ldb: Int,
+    _ c: UnsafeMutablePointer<Float>, _ ldc: Int
+  ) {
+    #if OpenBLAS
+      if let sgemm = unsafe sgemm {
+        unsafe sgemm(
+          Int32(COPENBLAS_ROW_MAJOR), Int32(COPENBLAS_TRANSPOSE), Int32(COPENBLAS_NO_TRANSPOSE), Int32(m), Int32(n), Int32(k), alpha, a,
+          Int32(lda), b, Int32(ldb), 1, c, Int32(ldc))
+        return
+      }
+    #endif
+    unsafe kernels.gemm_nn(m, n, k, alpha, a, 1, lda, b, ldb, c, ldc)
+  }
+}

@@ -1,0 +1,56 @@
+internal import CDibitKernels
+internal import DibitTensor
+
+/// The sequences of a batch: which rows of the queries and of the key/value cache belong together.
+///
+/// Sequences of different lengths lie one after the other without padding and do not see each other. Query `i` of a segment sees
+/// the shared rows `prefix`, then its own rows from `start` up to itself.
+@safe
+public struct Segments: ~Copyable, Sendable {
+  private var storage: Buffer<dibit_segment>
+  /// The number of segments.
+  public private(set) var count = 0
+  /// The number of query rows.
+  public private(set) var rows = 0
+  /// The most keys that any query sees.
+  public private(set) var longest = 0
+  /// The number of cache rows in use: one more than the highest row that is read or written.
+  public private(set) var cacheRows = 0
+
+  /// Room for `capacity` segments.
+  public init(capacity: Int) { storage = Buffer(count: capacity) }
+
+  /// The most segments that fit.
+  public var capacity: Int { storage.count }
+
+  public mutating func removeAll() { (count, rows, longest, cacheRows) = (0, 0, 0, 0) }
+
+  /// Adds a segment of `rows` queries. Its keys are the cache rows `prefix`, the `past` rows from `start`, and the `rows` rows after
+  /// those, which the forward pass writes.
+  public mutating func append(rows: Int, start: Int, past: Int = 0, prefix: Range<Int> = 0..<0) {
+    require(count < capacity, "Segments: no room for more than \(capacity)")
+    storage[count] = dibit_segment(
+      row: Int32(self.rows), rows: Int32(rows), prefix: Int32(prefix.lowerBound), prefix_rows: Int32(prefix.count), own: Int32(start),
+      past: Int32(past))
+    count += 1
+    self.rows += rows
+    longest = max(longest, prefix.count + past + rows)
+    cacheRows = max(cacheRows, start + past + rows)
+  }
+
+  /// Calls `body` with each segment's first query row, number of rows, first cache row to write and first position.
+  public func forEach(_ body: (_ row: Int, _ rows: Int, _ cacheRow: Int, _ position: Int) -> Void) {
+    for index in 0..<count {
+      let s = storage[index]
+      body(Int(s.row), Int(s.rows), Int(s.own + s.past), Int(s.prefix_rows + s.past))
+    }
+  }
+
+  /// Whether every segment stands alone: no shared prefix and nothing before its own rows. The backward pass needs that.
+  public var areWhole: Bool {
+    for index in 0..<count where storage[index].prefix_rows != 0 || storage[index].past != 0 { return false }
+    return true
+  }
+
+  @unsafe var pointer: UnsafePointer<dibit_segment> { unsafe storage.pointer }
+}

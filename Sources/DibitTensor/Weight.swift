@@ -1,0 +1,99 @@
+/// How a weight's elements are stored.
+public enum WeightFormat: Equatable, Sendable {
+  case f32
+  case f16
+  case bf16
+  /// Codes of `bits` bits on the grid `(code - (2^bits - 1) / 2) * scale`, one F16 scale for each `group` consecutive inputs of a row.
+  ///
+  /// `bits` is 2 or 4. See docs/formats/model.md for the order of the codes in a byte.
+  case grid(bits: Int, group: Int)
+}
+
+/// A frozen or trainable matrix `[rows, columns]` that many owners may share; a row is one output channel.
+///
+/// A value: writing through ``withMutableValues(_:)`` copies when the storage is shared or mapped from a file.
+public struct Weight: Sendable {
+  public let rows: Int
+  public let columns: Int
+  public let format: WeightFormat
+  /// The elements, or the packed codes.
+  public private(set) var elements: Bytes
+  /// The F16 scales `[rows, groups]` of a grid; empty otherwise.
+  public let scales: Bytes
+
+  /// A weight over stored elements. The byte counts must fit the format: see ``elementByteCount(rows:columns:format:)``.
+  public init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
+    let expected = Self.elementByteCount(rows: rows, columns: columns, format: format)
+    let expectedScales = Self.scaleByteCount(rows: rows, columns: columns, format: format)
+    let scales = scales ?? Bytes(SharedBytes(zeroed: 0))
+    require(elements.count == expected, "Weight [\(rows), \(columns)] \(format): \(elements.count) bytes, expected \(expected)")
+    require(scales.count == expectedScales, "Weight [\(rows), \(columns)] \(format): \(scales.count) scale bytes, expected \(expectedScales)")
+    self.rows = rows
+    self.columns = columns
+    self.format = format
+    self.elements = elements
+    self.scales = scales
+  }
+
+  /// Zeroed F32 elements.
+  public init(zerosWithRows rows: Int, columns: Int) {
+    self.init(rows: rows, columns: columns, format: .f32, elements: Bytes(SharedBytes(zeroed: rows * columns * 4)))
+  }
+
+  /// F32 elements, row by row.
+  public init(rows: Int, columns: Int, values: [Float]) {
+    require(values.count == rows * columns, "Weight: \(values.count) values for [\(rows), \(columns)]")
+    self.init(zerosWithRows: rows, columns: columns)
+    withMutableValues { span in for index in span.indices { span[index] = values[index] } }
+  }
+
+  /// The number of elements.
+  public var count: Int { rows * columns }
+
+  /// `[rows, columns]`, for messages.
+  public var shape: String { "[\(rows), \(columns)]" }
+
+  /// Bytes of elements and scales together.
+  public var byteCount: Int { elements.count + scales.count }
+
+  /// The bytes that `rows x columns` elements take in `format`, without scales.
+  public static func elementByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
+    switch format {
+    case .f32: rows * columns * 4
+    case .f16, .bf16: rows * columns * 2
+    case .grid(let bits, _): rows * codeBytesPerRow(columns: columns, bits: bits)
+    }
+  }
+
+  /// The bytes of the F16 scales of `rows x columns` elements in `format`.
+  public static func scaleByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
+    if case .grid(_, let group) = format { rows * groups(columns: columns, group: group) * 2 } else { 0 }
+  }
+
+  /// Codes are stored in blocks of 16 bytes (64 codes of 2 bits, 32 of 4), the last one padded.
+  public static func codeBytesPerRow(columns: Int, bits: Int) -> Int { (columns * bits + 127) / 128 * 16 }
+
+  /// The number of scales in a row; the last group may be short.
+  public static func groups(columns: Int, group: Int) -> Int { (columns + group - 1) / group }
+
+  /// The F32 elements for reading; the format must be `.f32`.
+  public var values: Span<Float> {
+    // SAFETY: init checked `count` floats; writable storage is 64-byte aligned and mapped tensors are 4-byte aligned by their reader.
+    @_lifetime(borrow self) get {
+      require(format == .f32, "Weight.values: the format is \(format), not f32")
+      return unsafe _overrideLifetime(
+        Span(_unsafeStart: elements.pointer.assumingMemoryBound(to: Float.self), count: count), borrowing: self)
+    }
+  }
+
+  /// Calls `body` with the F32 elements for writing, after copying them when they are shared; the format must be `.f32`.
+  public mutating func withMutableValues<Result>(_ body: (inout MutableSpan<Float>) -> Result) -> Result {
+    require(format == .f32, "Weight.withMutableValues: the format is \(format), not f32")
+    let count = count
+    return unsafe elements.withMutablePointer { base in
+      // SAFETY: exclusive writable storage of `count` floats.
+      var span = unsafe MutableSpan(_unsafeStart: base.assumingMemoryBound(to: Float.self), count: count)
+      return body(&span)
+    }
+  }
+}
