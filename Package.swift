@@ -47,6 +47,8 @@ let package = Package(
       name: "DibitTestSupport",
       dependencies: ["DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics")],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
+    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
+    tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     layer("DibitJSON"),
     tests("DibitJSONTests", ["DibitJSON"]),
     layer("DibitDigest"),

@@ -1,0 +1,35 @@
+public import BasicContainers
+public import DibitKernels
+public import DibitTensor
+
+/// What a backward pass accumulates into: the adapter's gradients, and every weight's when all weights are trained.
+@safe
+public struct Gradients: ~Copyable, Sendable {
+  /// One matrix for each parameter, by ``Parameter/index``; empty when the weights are frozen.
+  public var weights: UniqueArray<Matrix>
+  public var adapter: Adapter
+
+  /// Gradients for an adapter of this shape; with `includesWeights`, for all weights too.
+  public init(_ decoder: DecoderWeights, adapter configuration: AdapterConfiguration?, includesWeights: Bool) {
+    adapter = configuration.map { Adapter($0, for: decoder) } ?? .none(for: decoder)
+    weights = UniqueArray()
+    guard includesWeights else { return }
+    for parameter in decoder.parameters { weights.append(Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns)) }
+  }
+
+  public var includesWeights: Bool { !weights.isEmpty }
+
+  /// Sets every gradient to zero.
+  public mutating func clear() {
+    adapter.clear()
+    for i in 0..<weights.count { weights[i].fill(0) }
+  }
+
+  /// The Euclidean norm over all gradients.
+  public func norm(on compute: Compute) -> Float {
+    var sum = 0.0
+    for i in 0..<adapter.count { sum += adapter.a[i].sumOfSquares(on: compute) + adapter.b[i].sumOfSquares(on: compute) }
+    for i in 0..<weights.count { sum += weights[i].sumOfSquares(on: compute) }
+    return Float(sum.squareRoot())
+  }
+}

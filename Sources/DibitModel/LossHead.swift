@@ -1,0 +1,108 @@
+internal import BasicContainers
+public import DibitKernels
+public import DibitTensor
+
+/// Logits and cross-entropy of the positions that have a label, a chunk of rows at a time: the logits of a whole batch never exist.
+@safe
+public struct LossHead: ~Copyable, Sendable {
+  private let chunk: Int
+  private var rows: Matrix  // [chunk, C] hidden states of labelled positions
+  private var dRows: Matrix  // [chunk, C]
+  private var logits: Matrix  // [chunk, V]
+  private var weights: Matrix  // [chunk, 1]
+  private var losses: Matrix  // [chunk, 1]
+  private var targets: Buffer<Int32>
+  private var positions: Buffer<Int>
+
+  /// `chunk` rows of logits at a time.
+  public init(_ configuration: ModelConfiguration, chunk: Int = 128) {
+    self.chunk = chunk
+    rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
+    dRows = Matrix(rows: chunk, columns: configuration.hiddenSize)
+    logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
+    weights = Matrix(rows: chunk, columns: 1)
+    losses = Matrix(rows: chunk, columns: 1)
+    targets = Buffer(count: chunk)
+    positions = Buffer(count: chunk)
+  }
+
+  /// The sum of `weight[i] · loss[i]` in nats over the rows whose target is not negative.
+  ///
+  /// `hidden: [n, C]`, `targets` and `weights` have `n` entries; `body` is told each labelled row's own loss.
+  public mutating func forward(
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, on compute: Compute,
+    eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
+  ) -> Double {
+    var total = 0.0
+    forEachChunk(hidden, all, allWeights) { head, count in
+      decoder.logits(head.rows, into: &head.logits, on: compute)
+      Self.loss(&head.logits, head.targets, &head.losses, compute)
+      for i in 0..<count {
+        total += Double(head.losses[i, 0] * head.weights[i, 0])
+        body(head.positions[i], head.losses[i, 0])
+      }
+    }
+    return total
+  }
+
+  /// As ``forward(_:hidden:targets:weights:on:eachRow:)``, and overwrites `dHidden: [n, C]` with the gradient of that sum; accumulates the
+  /// output weight's when `gradients` includes weights.
+  public mutating func forwardBackward(
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, dHidden: inout Matrix,
+    gradients: inout Gradients, on compute: Compute
+  ) -> Double {
+    var total = 0.0
+    dHidden.fill(0)
+    forEachChunk(hidden, all, allWeights) { head, count in
+      decoder.logits(head.rows, into: &head.logits, on: compute)
+      Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
+      for i in 0..<count { total += Double(head.losses[i, 0] * head.weights[i, 0]) }
+      let output = decoder.weights.output
+      head.dRows.fill(0)
+      Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
+      for i in 0..<count { dHidden.addRow(i, of: head.dRows, to: head.positions[i], on: compute) }
+      if gradients.includesWeights { Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.weights[output.index], on: compute) }
+    }
+    return total
+  }
+
+  // The owners come apart here: a span of one field would lock the whole struct.
+
+  private static func loss(_ logits: inout Matrix, _ targets: borrowing Buffer<Int32>, _ losses: inout Matrix, _ compute: Compute) {
+    CrossEntropy.forward(&logits, targets: targets.span.extracting(0..<logits.rows), losses: &losses, on: compute)
+  }
+
+  private static func lossAndGradient(
+    _ logits: inout Matrix, _ targets: borrowing Buffer<Int32>, _ weights: borrowing Matrix, _ losses: inout Matrix, _ compute: Compute
+  ) {
+    CrossEntropy.forwardBackward(
+      &logits, targets: targets.span.extracting(0..<logits.rows), weights: weights, losses: &losses, on: compute)
+  }
+
+  /// Gathers labelled rows and calls `body` for each full or last chunk.
+  private mutating func forEachChunk(
+    _ hidden: borrowing Matrix, _ all: Span<Int32>, _ allWeights: Span<Float>, _ body: (inout LossHead, _ count: Int) -> Void
+  ) {
+    require(all.count == hidden.rows && allWeights.count == hidden.rows, "LossHead: hidden \(hidden.shape), \(all.count) targets")
+    var count = 0
+    for i in all.indices {
+      if all[i] >= 0 {
+        if count == 0 { rows.setRows(chunk) }
+        rows.copyRow(i, of: hidden, to: count)
+        positions[count] = i
+        targets[count] = all[i]
+        weights.setRows(chunk)
+        weights[count, 0] = allWeights[i]
+        count += 1
+      }
+      guard count == chunk || (i == all.count - 1 && count > 0) else { continue }
+      rows.setRows(count)
+      dRows.setRows(count)
+      logits.setRows(count)
+      weights.setRows(count)
+      losses.setRows(count)
+      body(&self, count)
+      count = 0
+    }
+  }
+}
