@@ -39,28 +39,62 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
+    // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
+    // L1: leaves.
+    layer("DibitDigest"),
+    layer("DibitJSON"),
+    layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
-    tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
+    // L2: formats and text.
+    layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
+    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest"]),
+    layer("DibitTokenizer", ["DibitJSON"]),
+    layer("DibitDataset", ["DibitTensor", "DibitDigest"]),
+    // L3: the model, and the directories it is kept in.
+    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
+    layer(
+      "DibitModelStore",
+      [
+        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    // L4: engines, siblings that never import each other.
+    layer("DibitConversion", ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitTraining",
+      [
+        "DibitModel", "DibitDataset", "DibitTokenizer", "DibitTensor", "DibitKernels",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    layer("DibitInference", ["DibitModel", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
+    // L5: evaluation and recipes.
+    layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
+    layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
+    // L6: the command line, the only target that prints.
+    layer(
+      "DibitCommand",
+      [
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization",
+        "DibitCheckpoint", "DibitTokenizer", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    .executableTarget(name: "dibit", dependencies: ["DibitCommand"], swiftSettings: strict),
+    // Tests.
     .target(
       name: "DibitTestSupport",
       dependencies: ["DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics")],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
-    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
-    tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
-    layer("DibitJSON"),
-    tests("DibitJSONTests", ["DibitJSON"]),
-    layer("DibitDigest"),
     tests("DibitDigestTests", ["DibitDigest"]),
-    layer("DibitTensor", settings: lifetimes),
+    tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor"]),
-    layer("DibitTokenizer", ["DibitJSON"]),
-    tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"]),
-    layer("DibitDataset", ["DibitTensor", "DibitDigest"]),
-    tests("DibitDatasetTests", ["DibitDataset"]),
-    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest"]),
+    tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
+    tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"]),
+    tests("DibitDatasetTests", ["DibitDataset"]),
+    tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

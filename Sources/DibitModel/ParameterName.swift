@@ -13,6 +13,11 @@ public struct ParameterName: Equatable, Sendable {
     self.module = module
   }
 
+  /// Whether this is a table with a row for each token: the embedding, or an output head of its own.
+  public static func isEmbedding(_ name: ParameterName) -> Bool { tables.contains(name.module) }
+
+  private static let tables: Set<String> = ["model.embed_tokens", "model.embedding", "lm_head"]
+
   init(_ module: String, in tensor: String, rows: Range<Int>) {
     self.tensor = tensor
     self.rows = rows

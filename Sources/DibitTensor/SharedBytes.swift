@@ -87,6 +87,14 @@ public struct Bytes: Sendable {
     return unsafe owner.base.load(fromByteOffset: offset + index, as: UInt8.self)
   }
 
+  /// The same bytes at an address that is a multiple of `alignment`: itself, or a copy when a file put them elsewhere.
+  public func aligned(to alignment: Int) -> Bytes {
+    if unsafe UInt(bitPattern: pointer) % UInt(alignment) == 0 { return self }
+    let copy = SharedBytes(zeroed: count)
+    unsafe copy.base.copyMemory(from: pointer, byteCount: count)
+    return Bytes(copy)
+  }
+
   /// A copy of the bytes.
   public var array: [UInt8] {
     // SAFETY: init checked that `count` bytes lie behind the address.

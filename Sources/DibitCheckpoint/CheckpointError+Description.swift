@@ -1,0 +1,71 @@
+extension CheckpointError: CustomStringConvertible {
+  /// One sentence: what, where, expected, found, and what to do where that is known.
+  public var description: String {
+    switch self {
+    case .notFound(let path): "\(quoted(path)): no such file or directory"
+    case .notAFile(let path, let found): "\(quoted(path)): a regular file expected, \(found) found"
+    case .notReadable(let path, let code): "\(quoted(path)): cannot be read: \(systemMessage(code))"
+    case .noTensors(let directory, let found):
+      "\(quoted(directory)): no 'model.safetensors.index.json' and no *.safetensors file in this directory; it holds \(listed(found))"
+    case .missingShard(let index, let shard):
+      "\(quoted(index)): the shard \(quoted(shard)) is not beside the index; download it too"
+    case .emptyFile(let path): "\(quoted(path)): the file is empty; download it again"
+    case .tooLarge(let path, let limit, let found): "\(quoted(path)): at most \(limit) bytes expected, \(found) found"
+    case .malformed(let file, let fault): "\(quoted(file)): \(fault)"
+    case .ambiguous(let directory, let candidates):
+      "\(quoted(directory)): one *.safetensors file expected, \(candidates.count) found (\(listed(candidates))); name one of them"
+    case .malformedIndex(let file, let reason): "\(quoted(file)): \(reason)"
+    case .shardName(let index, let tensor, let shard):
+      "\(quoted(index)): tensor \(quoted(tensor)): a file name beside the index expected, \(quoted(shard)) found"
+    case .notInShard(let index, let tensor, let shard):
+      "\(quoted(index)): tensor \(quoted(tensor)) is not in its shard \(quoted(shard)); download the shards and the index together"
+    case .notInIndex(let index, let tensor, let shard):
+      "\(quoted(index)): the shard \(quoted(shard)) holds tensor \(quoted(tensor)), which the index does not place there"
+    case .unknownTensor(let name, let path): "\(quoted(path)): there is no tensor \(quoted(name))"
+    case .shapeMismatch(let tensor, let file, let expected, let found):
+      "\(quoted(file)): tensor \(quoted(tensor)): shape \(expected) expected, \(found) found"
+    case .rowsOutside(let tensor, let file, let rows, let count):
+      "\(quoted(file)): tensor \(quoted(tensor)): rows \(rows.lowerBound)..<\(rows.upperBound) asked for, \(count) rows found"
+    default: outputDescription
+    }
+  }
+
+  private var outputDescription: String {
+    switch self {
+    case .outputExists(let path): "\(quoted(path)): the output exists already; choose another name or pass --overwrite"
+    case .badOutputName(let path): "\(quoted(path)): the output needs a name of its own"
+    case .missingParent(let path, let parent): "\(quoted(path)): its directory \(quoted(parent)) does not exist; create it first"
+    case .notWritable(let path, let code): "\(quoted(path)): cannot be created: \(systemMessage(code))"
+    case .notReplaceable(let path, let found): "\(quoted(path)): will not be overwritten, because it is \(found)"
+    case .outputInUse(let path, let partial): "\(quoted(path)): another job is writing it (in \(quoted(partial)))"
+    case .badDeclaration(let file, let tensor, let reason): "\(quoted(file)): cannot hold tensor \(quoted(tensor)): \(reason)"
+    case .system(let operation, let path, let code): "\(quoted(path)): cannot \(operation): \(systemMessage(code))"
+    case .wrongByteCount(let file, let tensor, let declared, let given):
+      "\(quoted(file)): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
+    default: "unknown error"
+    }
+  }
+}
+
+/// The text in quotes, at most 160 characters of it, with nothing a terminal could take for a command.
+func quoted(_ text: String) -> String {
+  var result = "'"
+  for (index, scalar) in text.unicodeScalars.enumerated() {
+    guard index < 160 else {
+      result += "…"
+      break
+    }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+      result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "'"
+}
+
+/// At most eight of the names.
+private func listed(_ names: [String]) -> String {
+  guard !names.isEmpty else { return "nothing" }
+  return names.prefix(8).map(quoted).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+}

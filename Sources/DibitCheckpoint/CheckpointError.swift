@@ -1,0 +1,61 @@
+/// Why a checkpoint could not be read or written. Paths are as the caller gave them; offsets are bytes from the start of the file.
+public enum CheckpointError: Error, Equatable, Sendable {
+  // The input is not there.
+  case notFound(path: String)
+  case notAFile(path: String, found: String)
+  case notReadable(path: String, code: Int32)
+  case noTensors(directory: String, found: [String])
+  case missingShard(index: String, shard: String)
+
+  // The input is there and wrong.
+  case emptyFile(path: String)
+  case tooLarge(path: String, limit: Int, found: Int)
+  case malformed(file: String, SafetensorsFault)
+  case ambiguous(directory: String, candidates: [String])
+  case malformedIndex(file: String, reason: String)
+  case shardName(index: String, tensor: String, shard: String)
+  case notInShard(index: String, tensor: String, shard: String)
+  case notInIndex(index: String, tensor: String, shard: String)
+  case unknownTensor(String, path: String)
+  case shapeMismatch(tensor: String, file: String, expected: [Int], found: [Int])
+  case rowsOutside(tensor: String, file: String, rows: Range<Int>, count: Int)
+
+  // The output cannot be created.
+  case outputExists(path: String)
+  case badOutputName(path: String)
+  case missingParent(path: String, parent: String)
+  case notWritable(path: String, code: Int32)
+  case notReplaceable(path: String, found: String)
+  case outputInUse(path: String, partial: String)
+  case badDeclaration(file: String, tensor: String, reason: String)
+
+  // Reading or writing failed on the way.
+  case system(operation: String, path: String, code: Int32)
+  case wrongByteCount(file: String, tensor: String, declared: Int, given: Int)
+}
+
+extension CheckpointError {
+  /// What kind of failure this is; the command line turns it into an exit code.
+  public enum Class: Equatable, Sendable {
+    /// Exit code 66.
+    case missingInput
+    /// Exit code 65.
+    case badData
+    /// Exit code 73.
+    case cannotCreate
+    /// Exit code 74.
+    case inputOutput
+  }
+
+  /// The kind of this failure.
+  public var errorClass: Class {
+    switch self {
+    case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
+    case .emptyFile, .tooLarge, .malformed, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
+      .shapeMismatch, .rowsOutside:
+      .badData
+    case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
+    case .system, .wrongByteCount: .inputOutput
+    }
+  }
+}

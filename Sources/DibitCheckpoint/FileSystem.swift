@@ -1,0 +1,101 @@
+internal import Glibc
+
+/// The kinds of things that a path can name.
+enum FileType: Equatable {
+  case regular, directory, symbolicLink, other
+}
+
+extension FileType: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .regular: "a regular file"
+    case .directory: "a directory"
+    case .symbolicLink: "a symbolic link"
+    case .other: "a device, pipe or socket"
+    }
+  }
+}
+
+/// The part of `stat` that this module reads.
+struct FileStatus: Equatable {
+  let type: FileType
+  let size: Int
+  let device: UInt64
+  let inode: UInt64
+
+  init(_ status: stat) {
+    type =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+    size = Int(status.st_size)
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+  }
+
+  /// The status of what `path` names, or nil when it names nothing that can be examined.
+  init?(path: String, followingLinks: Bool) {
+    var status = stat()
+    let result = unsafe followingLinks ? stat(path, &status) : lstat(path, &status)
+    guard result == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// Whether both describe the same file.
+  func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+}
+
+/// Whether `name` names a file of the directory itself: no separator, no parent, nothing hidden from the system by a NUL.
+func isPlainFileName(_ name: String) -> Bool {
+  !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
+}
+
+/// `name` within `directory`.
+func join(_ directory: String, _ name: String) -> String {
+  directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
+}
+
+/// Splits an output path into its directory and its name; nil when there is no name.
+func splitOutput(_ path: String) -> (parent: String, name: String)? {
+  let slash = UInt8(ascii: "/")
+  var bytes = Array(path.utf8)
+  while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+  let cut = bytes.lastIndex(of: slash)
+  let name = String(decoding: bytes[(cut.map { $0 + 1 } ?? 0)...], as: UTF8.self)
+  guard isPlainFileName(name) else { return nil }
+  return (parent: cut.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? ".", name: name)
+}
+
+/// The names in a directory, sorted by their bytes, without `.` and `..`.
+func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
+  guard let stream = unsafe opendir(path) else {
+    switch errno {
+    case ENOENT, ENOTDIR: throw .notFound(path: path)
+    case EACCES, EPERM: throw .notReadable(path: path, code: errno)
+    default: throw .system(operation: "list", path: path, code: errno)
+    }
+  }
+  defer { unsafe closedir(stream) }
+  let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 0
+  var names: [String] = []
+  while let entry = unsafe readdir(stream) {
+    // SAFETY: readdir's record holds a terminated name at this offset until the next call; it may be shorter than `dirent`.
+    let name = unsafe String(cString: (UnsafeRawPointer(entry) + nameOffset).assumingMemoryBound(to: CChar.self))
+    if name != "." && name != ".." { names.append(name) }
+  }
+  return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+}
+
+/// Removes a file or a directory with everything in it; links are removed, not followed. Does what it can and reports nothing.
+func removeTree(_ path: String) {
+  guard let status = FileStatus(path: path, followingLinks: false) else { return }
+  guard status.type == .directory else {
+    SystemCall.unlink(path)
+    return
+  }
+  for name in (try? directoryNames(path)) ?? [] { removeTree(join(path, name)) }
+  SystemCall.removeDirectory(path)
+}

@@ -1,0 +1,27 @@
+internal import Synchronization
+
+/// The outputs of this process that are not whole yet.
+enum PartialOutputs {
+  private static let paths = Mutex<Set<[UInt8]>>([])
+
+  static func add(_ path: String) { paths.withLock { _ = $0.insert(Array(path.utf8)) } }
+
+  static func remove(_ path: String) { paths.withLock { _ = $0.remove(Array(path.utf8)) } }
+
+  static func contains(_ path: String) -> Bool { paths.withLock { $0.contains(Array(path.utf8)) } }
+
+  static func takeAll() -> [String] {
+    paths.withLock { paths in
+      defer { paths = [] }
+      return paths.map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+}
+
+/// Removes what this process has written so far for outputs that are not committed. Jobs that go on writing fail.
+///
+/// Call it before exiting on Ctrl-C, from a thread that waits for the signal or a dispatch source: it takes a lock and allocates,
+/// which a handler that interrupts other code must not.
+public func cleanUpPartialDirectories() {
+  for path in PartialOutputs.takeAll() { removeTree(path) }
+}

@@ -1,0 +1,162 @@
+internal import DibitDigest
+public import DibitTensor
+internal import Glibc
+
+/// Writes a safetensors file from one end to the other; equal input gives equal bytes.
+///
+/// Declare all tensors, append their bytes in that order in pieces of any size, then call ``finish()``. A writer that is dropped
+/// earlier removes its file. Only a crash leaves a part of one, and its header does not match its size: write within a
+/// ``StagedDirectory``, which gives files their final names when all are whole.
+///
+/// Tensors follow each other without padding. Declare wide dtypes first where other readers need aligned elements.
+public struct SafetensorsWriter: ~Copyable {
+  /// The path of the file.
+  public let path: String
+  private let file: FileDescriptor
+  private let tensors: [(name: String, dtype: DType, shape: [Int])]
+  private let sizes: [Int]
+  /// The tensor that the next byte belongs to, and how many bytes of it were given.
+  private var current = 0
+  private var given = 0
+  private var buffer: [UInt8] = []
+  private var hash = SHA256()
+  private var isFinished = false
+
+  private static let bufferSize = 1 << 20
+
+  /// Creates the file and writes its header.
+  ///
+  /// - Throws: ``CheckpointError`` when the file exists or cannot be created, or a declaration is no tensor of a safetensors file.
+  public init(path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)] = [])
+    throws(CheckpointError)
+  {
+    let layout = try SafetensorsLayout(tensors, metadata: metadata, file: path)
+    let file = try createFile(path)
+    self.path = path
+    self.file = file
+    self.tensors = tensors
+    sizes = layout.sizes
+    buffer.reserveCapacity(Self.bufferSize)
+    buffer.append(contentsOf: layout.header)
+    skipWhole()
+  }
+
+  deinit {
+    if !isFinished, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
+  }
+
+  /// Adds bytes to the current tensor: the first that was declared and is not yet whole.
+  ///
+  /// - Throws: ``CheckpointError/wrongByteCount(file:tensor:declared:given:)`` when the piece is longer than what the tensor still
+  ///   lacks, so that a wrong shape is found where it happens; ``CheckpointError/system(operation:path:code:)`` for a full disk.
+  public mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
+    try take(bytes.count)
+    try put(bytes)
+    skipWhole()
+  }
+
+  /// Adds floats to the current tensor, rounded to nearest, ties to even.
+  ///
+  /// A float too large for F16 becomes infinity; NaN stays NaN. `dtype` must be F64, F32, F16 or BF16, and that of the tensor.
+  public mutating func append(floats: Span<Float>, as dtype: DType) throws(CheckpointError) {
+    let declared = current < tensors.count ? tensors[current].dtype : dtype
+    require(dtype == declared, "SafetensorsWriter: \(dtype.rawValue) elements for a tensor of \(declared.rawValue)")
+    try take(floats.count * dtype.byteCount)
+    var first = 0
+    while first < floats.count {
+      let piece = floats.extracting(first..<min(first + 16_384, floats.count))
+      try put(Narrowing.narrow(piece, to: dtype).span)
+      first += piece.count
+    }
+    skipWhole()
+  }
+
+  /// Checks that every tensor got its bytes and waits until the file is on the disk.
+  ///
+  /// - Returns: the SHA-256 of the whole file in hexadecimal.
+  public consuming func finish() throws(CheckpointError) -> String {
+    guard current == tensors.count else {
+      throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given)
+    }
+    try flush()
+    try file.sync()
+    isFinished = true
+    return hash.finalize()
+  }
+
+  /// Counts bytes towards the current tensor.
+  private mutating func take(_ count: Int) throws(CheckpointError) {
+    guard count > 0 else { return }
+    guard current < tensors.count else {
+      throw .wrongByteCount(file: path, tensor: tensors.last?.name ?? "", declared: sizes.last ?? 0, given: (sizes.last ?? 0) + count)
+    }
+    guard count <= sizes[current] - given else {
+      throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given + count)
+    }
+    given += count
+  }
+
+  /// Moves on from tensors that are whole, among them those without bytes.
+  private mutating func skipWhole() {
+    while current < sizes.count, given == sizes[current] { (current, given) = (current + 1, 0) }
+  }
+
+  private mutating func put(_ bytes: Span<UInt8>) throws(CheckpointError) {
+    var first = 0
+    while first < bytes.count {
+      if buffer.count >= Self.bufferSize { try flush() }
+      let piece = bytes.extracting(first..<min(first + Self.bufferSize - buffer.count, bytes.count))
+      // SAFETY: the bytes are valid within the closure, which copies them.
+      unsafe piece.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+      first += piece.count
+    }
+  }
+
+  private mutating func flush() throws(CheckpointError) {
+    hash.update(buffer)
+    try file.write(buffer.span)
+    buffer.removeAll(keepingCapacity: true)
+  }
+}
+
+/// Turns floats into stored elements.
+enum Narrowing {
+  static func narrow(_ values: Span<Float>, to dtype: DType) -> [UInt8] {
+    switch dtype {
+    case .f32: bytes(of: values.indices.map { values[$0] })
+    case .bf16: bytes(of: values.indices.map { BFloat16(values[$0]).bitPattern })
+    case .f16: bytes(of: values.indices.map { Float16(values[$0]).bitPattern })
+    case .f64: bytes(of: values.indices.map { Double(values[$0]) })
+    default: fatalError("SafetensorsWriter: floats cannot be stored as \(dtype.rawValue)")
+    }
+  }
+
+  private static func bytes(of elements: [some BitwiseCopyable]) -> [UInt8] {
+    // SAFETY: the elements have no padding, and every bit pattern is a byte.
+    unsafe elements.withUnsafeBytes { unsafe Array($0) }
+  }
+}
+
+/// Creates a file that must not exist yet; devices, such as /dev/null, are opened as they are.
+func createFile(_ path: String) throws(CheckpointError) -> FileDescriptor {
+  if let file = FileDescriptor.open(path, flags: O_WRONLY | O_CREAT | O_EXCL) { return file }
+  let code = errno
+  guard code == EEXIST else { throw creationError(path, code) }
+  guard FileStatus(path: path, followingLinks: false)?.type == .other, let device = FileDescriptor.open(path, flags: O_WRONLY) else {
+    throw .outputExists(path: path)
+  }
+  return device
+}
+
+/// Why something could not be created at `path`.
+func creationError(_ path: String, _ code: Int32) -> CheckpointError {
+  switch code {
+  case EEXIST: return .outputExists(path: path)
+  case ENOSPC, EDQUOT, EIO: return .system(operation: "create", path: path, code: code)
+  default:
+    guard let parent = splitOutput(path)?.parent, FileStatus(path: parent, followingLinks: true)?.type != .directory else {
+      return .notWritable(path: path, code: code)
+    }
+    return .missingParent(path: path, parent: parent)
+  }
+}

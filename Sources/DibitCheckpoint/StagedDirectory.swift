@@ -1,0 +1,112 @@
+internal import DibitTensor
+internal import Glibc
+
+/// An output directory that appears under its name only when it is whole.
+///
+/// Files are written into a hidden directory beside the destination; ``commit()`` flushes them and renames that directory. One
+/// that is dropped earlier is removed with its files. What a killed process left behind is removed by the next job with the same
+/// destination; a lock on the directory tells it from the work of a live one.
+public struct StagedDirectory: ~Copyable {
+  /// The file that every directory of ours holds; only directories with it are replaced.
+  public static let manifestName = "manifest.json"
+
+  /// The final path.
+  public let destination: String
+  /// The directory to write into until ``commit()``.
+  public let partialPath: String
+  private let overwrite: Bool
+  private let lock: FileDescriptor
+  private var isCommitted = false
+
+  /// Creates the hidden directory.
+  ///
+  /// - Throws: ``CheckpointError`` when `destination` exists and may not or should not be replaced, when the directory around it
+  ///   does not exist or cannot be written, and when this process is writing the same output already.
+  public init(destination: String, overwrite: Bool = false) throws(CheckpointError) {
+    guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
+    let path = join(parent, name)
+    try Self.check(path, overwrite: overwrite)
+    let prefix = ".\(name).partial-"
+    Self.removeLeftovers(in: parent, prefix: prefix)
+    let partialPath = join(parent, prefix + String(getpid()))
+    let lock = try Self.create(partialPath, destination: path)
+    self.destination = path
+    self.overwrite = overwrite
+    self.partialPath = partialPath
+    self.lock = lock
+    PartialOutputs.add(partialPath)
+  }
+
+  deinit {
+    guard !isCommitted else { return }
+    PartialOutputs.remove(partialPath)
+    removeTree(partialPath)
+  }
+
+  /// Where to write a file of this output; `file` is a plain name.
+  public func path(of file: String) -> String {
+    require(isPlainFileName(file), "StagedDirectory: \(quoted(file)) is not a plain file name")
+    return join(partialPath, file)
+  }
+
+  /// Writes a file of this output; one that exists there already is an error.
+  public func write(_ bytes: [UInt8], to file: String) throws(CheckpointError) {
+    try createFile(path(of: file)).write(bytes.span)
+  }
+
+  /// Writes a text file of this output as UTF-8.
+  public func write(_ text: String, to file: String) throws(CheckpointError) { try write(Array(text.utf8), to: file) }
+
+  /// Waits until everything is on the disk and gives the directory its final name.
+  ///
+  /// Other processes see the old directory or the new one, never a mixture. When this throws, the destination is as it was and
+  /// the hidden directory is removed.
+  public consuming func commit() throws(CheckpointError) {
+    try Replacement.syncTree(partialPath)
+    try Self.check(destination, overwrite: overwrite)
+    if FileStatus(path: destination, followingLinks: false) == nil {
+      try Replacement.place(partialPath, at: destination)
+    } else {
+      try Replacement.replace(destination, with: partialPath)
+    }
+    isCommitted = true
+    PartialOutputs.remove(partialPath)
+    if let parent = splitOutput(destination)?.parent { try Replacement.syncDirectory(parent) }
+  }
+
+  /// Checks that the destination is free, or may be replaced: one of our directories, or an empty one.
+  private static func check(_ destination: String, overwrite: Bool) throws(CheckpointError) {
+    guard let status = FileStatus(path: destination, followingLinks: false) else { return }
+    guard overwrite else { throw .outputExists(path: destination) }
+    guard status.type == .directory else { throw .notReplaceable(path: destination, found: status.type.description) }
+    let names = try directoryNames(destination)
+    guard names.isEmpty || names.contains(manifestName) else {
+      throw .notReplaceable(path: destination, found: "a directory without \(manifestName), so it may not be an output of dibit")
+    }
+  }
+
+  /// Creates and locks a directory.
+  private static func create(_ path: String, destination: String) throws(CheckpointError) -> FileDescriptor {
+    // A job that sweeps leftovers may take the directory between its creation and its lock: then create it again.
+    for _ in 0..<100 {
+      let code = SystemCall.makeDirectory(path)
+      guard code != EEXIST else { throw .outputInUse(path: destination, partial: path) }
+      guard code == 0 else { throw creationError(destination, code) }
+      guard let lock = FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY), lock.lock() else { continue }
+      if let found = FileStatus(path: path, followingLinks: false), found.isSameFile(as: try lock.status()) { return lock }
+    }
+    throw .outputInUse(path: destination, partial: path)
+  }
+
+  /// Removes the hidden directories of this destination whose jobs are no more.
+  private static func removeLeftovers(in parent: String, prefix: String) {
+    for name in (try? directoryNames(parent)) ?? [] where name.hasPrefix(prefix) {
+      let path = join(parent, name)
+      guard name.dropFirst(prefix.count).allSatisfy(\.isNumber), FileStatus(path: path, followingLinks: false)?.type == .directory,
+        let lock = FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY), lock.lock()
+      else { continue }
+      removeTree(path)
+      _ = consume lock
+    }
+  }
+}

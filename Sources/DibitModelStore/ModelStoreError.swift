@@ -1,0 +1,49 @@
+public import DibitCheckpoint
+public import DibitJSON
+public import DibitModel
+public import DibitQuantization
+public import DibitTokenizer
+
+/// Why a model or adapter directory cannot be used.
+public enum ModelStoreError: Error, Equatable, Sendable {
+  case checkpoint(CheckpointError)
+  case model(ModelError, path: String)
+  case quantization(QuantizationError, path: String)
+  case tokenizer(TokenizerError, path: String)
+  case json(JSONError, path: String)
+  case malformed(path: String, key: String, expected: String, found: String)
+  case notConverted(path: String)
+  case vocabulary(path: String, tokenizer: Int, model: Int)
+  case tensor(String, path: String, expected: String, found: String)
+  case notFinite(tensor: String, path: String, index: Int)
+  case otherBase(adapter: String, expected: String, found: String)
+  case unsupportedAdapter(path: String, key: String, value: String)
+}
+
+extension ModelStoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .checkpoint(let error): "\(error)"
+    case .model(let error, let path): "'\(path)': \(error)"
+    case .quantization(let error, let path): "'\(path)': \(error)"
+    case .tokenizer(let error, let path): "'\(path)': \(error)"
+    case .json(let error, let path): "'\(path)': \(error)"
+    case .malformed(let path, let key, let expected, let found): "'\(path)': '\(key)': expected \(expected), found \(found)"
+    case .notConverted(let path):
+      "'\(path)' is a checkpoint, not a converted model: run 'dibit convert \(path) --output MODEL' first (--bits 32 keeps its weights)"
+    case .vocabulary(let path, let tokenizer, let model):
+      "'\(path)': tokenizer.json has ids up to \(tokenizer - 1), but the model's vocabulary has \(model) entries"
+    case .tensor(let name, let path, let expected, let found): "'\(path)': tensor '\(name)': expected \(expected), found \(found)"
+    case .notFinite(let tensor, let path, let index):
+      "'\(path)': tensor '\(tensor)': element \(index) is not a finite number; the checkpoint is damaged"
+    case .otherBase(let adapter, let expected, let found):
+      "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
+    case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
+    }
+  }
+
+  /// What kind of failure this is.
+  public var errorClass: CheckpointError.Class {
+    if case .checkpoint(let error) = self { error.errorClass } else { .badData }
+  }
+}

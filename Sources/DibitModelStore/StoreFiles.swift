@@ -1,0 +1,27 @@
+internal import DibitCheckpoint
+public import DibitJSON
+
+/// The names of the files in a model or adapter directory.
+public enum StoreFile {
+  public static let configuration = "config.json"
+  public static let weights = "model.safetensors"
+  public static let tokenizer = "tokenizer.json"
+  public static let manifest = "manifest.json"
+  public static let adapterConfiguration = "adapter_config.json"
+  public static let adapterWeights = "adapter_model.safetensors"
+
+  /// Far above any published tokenizer.json, so that a wrong file cannot fill the memory.
+  static let largest = 256 << 20
+}
+
+/// Reads `name` in `directory` as JSON.
+public func readJSON(_ name: String, in directory: String) throws(ModelStoreError) -> JSONValue {
+  let path = directory + "/" + name
+  let bytes = try readBytes(name, in: directory)
+  do throws(JSONError) { return try JSONValue(parsing: bytes) } catch { throw .json(error, path: path) }
+}
+
+/// Reads `name` in `directory` whole.
+public func readBytes(_ name: String, in directory: String) throws(ModelStoreError) -> [UInt8] {
+  do throws(CheckpointError) { return try readFile(directory + "/" + name, limit: StoreFile.largest) } catch { throw .checkpoint(error) }
+}

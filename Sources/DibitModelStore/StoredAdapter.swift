@@ -1,0 +1,128 @@
+internal import BasicContainers
+public import DibitCheckpoint
+public import DibitJSON
+public import DibitModel
+internal import DibitTensor
+
+/// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
+public enum StoredAdapter {
+  private static let format = "dibit-adapter"
+  private static let prefix = "base_model.model."
+
+  /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
+  public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
+    let manifest = try readManifest(path)
+    let manifestPath = path + "/" + StoreFile.manifest
+    guard let base = manifest["base_digest"]?.string else {
+      throw .malformed(path: manifestPath, key: "base_digest", expected: "a string", found: manifest["base_digest"]?.kind ?? "nothing")
+    }
+    guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
+    return try readPEFT(path, weights: model.weights)
+  }
+
+  /// The manifest of an adapter directory.
+  public static func readManifest(_ path: String) throws(ModelStoreError) -> JSONValue {
+    let manifest = try readJSON(StoreFile.manifest, in: path)
+    guard manifest["format"]?.string == format else {
+      throw .malformed(
+        path: path + "/" + StoreFile.manifest, key: "format", expected: "'\(format)'", found: manifest["format"]?.serialized() ?? "nothing")
+    }
+    return manifest
+  }
+
+  /// Reads the PEFT files of a directory, whatever base they were trained on.
+  public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
+    let configuration = try configuration(path)
+    var adapter = Adapter(configuration, for: weights)
+    var expected = Set<String>()
+    let names: [String]
+    do throws(CheckpointError) {
+      let checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights)
+      names = checkpoint.tensorNames
+      for entry in 0..<adapter.count {
+        let (a, b) = Self.names(adapter.modules[entry])
+        try read(checkpoint, a, into: &adapter.a[entry])
+        try read(checkpoint, b, into: &adapter.b[entry])
+        expected.formUnion([a, b])
+      }
+    } catch { throw .checkpoint(error) }
+    if let stray = names.first(where: { !expected.contains($0) }) { throw .model(.adapterTargetUnknown(stray), path: path) }
+    return adapter
+  }
+
+  /// Writes the three files into `directory`; `manifest` gets the format and the base's digest in front.
+  public static func write(
+    _ adapter: borrowing Adapter, base: StoredModel, manifest: JSONObject, into directory: borrowing StagedDirectory
+  ) throws(CheckpointError) {
+    var tensors: [(name: String, dtype: DType, shape: [Int])] = []
+    for entry in 0..<adapter.count {
+      let (a, b) = names(adapter.modules[entry])
+      tensors.append((name: a, dtype: .f32, shape: [adapter.a[entry].rows, adapter.a[entry].columns]))
+      tensors.append((name: b, dtype: .f32, shape: [adapter.b[entry].rows, adapter.b[entry].columns]))
+    }
+    var writer = try SafetensorsWriter(
+      path: directory.path(of: StoreFile.adapterWeights), tensors: tensors, metadata: [(key: "format", value: "pt")])
+    for entry in 0..<adapter.count {
+      try writer.append(floats: adapter.a[entry].span, as: .f32)
+      try writer.append(floats: adapter.b[entry].span, as: .f32)
+    }
+    let digest = try writer.finish()
+    try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
+    var members: [(key: String, value: JSONValue)] = [
+      (key: "format", value: .string(format)), (key: "version", value: 1), (key: "digest", value: .string(digest)),
+      (key: "base_digest", value: .string(base.digest ?? "")),
+    ]
+    members += manifest.members
+    try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+  }
+
+  private static func names(_ module: String) -> (a: String, b: String) {
+    (prefix + module + ".lora_A.weight", prefix + module + ".lora_B.weight")
+  }
+
+  private static func read(_ checkpoint: Checkpoint, _ name: String, into matrix: inout Matrix) throws(CheckpointError) {
+    _ = try checkpoint.tensor(name, shape: [matrix.rows, matrix.columns])
+    try checkpoint.readRows(name, rows: 0..<matrix.rows, into: &matrix)
+  }
+}
+
+extension StoredAdapter {
+  private static func configuration(_ path: String) throws(ModelStoreError) -> AdapterConfiguration {
+    let json = try readJSON(StoreFile.adapterConfiguration, in: path)
+    func fault(_ key: String, _ expected: String) -> ModelStoreError {
+      .malformed(path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
+    }
+    for key in ["use_dora", "use_rslora", "lora_bias", "fan_in_fan_out"] where json[key]?.bool == true {
+      throw .unsupportedAdapter(path: path, key: key, value: "true")
+    }
+    for key in ["rank_pattern", "alpha_pattern"] {
+      if let pattern = json[key]?.object, pattern.count > 0 { throw .unsupportedAdapter(path: path, key: key, value: "not empty") }
+    }
+    guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
+    guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
+    guard let alpha = json["lora_alpha"]?.double, alpha > 0 else { throw fault("lora_alpha", "a positive number") }
+    guard let targets = json["target_modules"]?.array?.compactMap(\.string), !targets.isEmpty else {
+      throw fault("target_modules", "a list of names")
+    }
+    var configuration = AdapterConfiguration()
+    configuration.rank = rank
+    configuration.alpha = Float(alpha)
+    configuration.targets = LinearKind.allCases.filter { kind in
+      targets.contains(kind.targetName) || (kind == .output && targets.contains("out_proj"))
+    }
+    return configuration
+  }
+
+  private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel) -> JSONValue {
+    let c = adapter.configuration
+    let names = ParameterNames(base.configuration)
+    let targets = c.targets.map { kind -> JSONValue in
+      .string(String(names.linear(kind, 0).module.split(separator: ".").last ?? ""))
+    }
+    return [
+      "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank), "lora_alpha": .number(Double(c.alpha)),
+      "lora_dropout": 0.0, "target_modules": .array(targets), "bias": "none", "fan_in_fan_out": false, "inference_mode": true,
+      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": false, "use_dora": false, "rank_pattern": [:], "alpha_pattern": [:],
+    ]
+  }
+}

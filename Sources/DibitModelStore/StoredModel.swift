@@ -1,0 +1,70 @@
+public import DibitJSON
+public import DibitModel
+public import DibitQuantization
+public import DibitTokenizer
+
+/// A model directory: `config.json`, safetensors weights and `tokenizer.json`; after conversion also `manifest.json`.
+///
+/// Packed and 16-bit weights stay in the mapped file; norms are small and become F32.
+public struct StoredModel: Sendable {
+  public let path: String
+  public let configuration: ModelConfiguration
+  public let weights: DecoderWeights
+  public let tokenizer: Tokenizer
+  /// How the tensors are stored; nil for a checkpoint that was not converted.
+  public let scheme: QuantizationScheme?
+  /// What identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
+  public let digest: String?
+
+  /// Opens a converted model or a float checkpoint.
+  public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
+    let (json, configuration) = try configuration(in: path)
+    let scheme = try scheme(json, path: path)
+    let reader = try WeightReader(path: path, scheme: scheme)
+    let weights = try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
+    let tokenizer = try tokenizer(in: path)
+    guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
+      throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
+    }
+    return StoredModel(
+      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme))
+  }
+
+  /// Opens a converted model; a plain checkpoint is ``ModelStoreError/notConverted(path:)``.
+  public static func openConverted(_ path: String) throws(ModelStoreError) -> StoredModel {
+    let model = try open(path)
+    guard model.digest != nil else { throw .notConverted(path: path) }
+    return model
+  }
+
+  /// The decoder that runs these weights.
+  public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
+
+  /// Reads the config.json of a model directory.
+  public static func configuration(in path: String) throws(ModelStoreError) -> (json: JSONValue, ModelConfiguration) {
+    let json = try readJSON(StoreFile.configuration, in: path)
+    do throws(ModelError) { return (json, try ModelConfiguration(json: json)) } catch { throw .model(error, path: path) }
+  }
+
+  /// Reads the tokenizer.json of a model directory.
+  public static func tokenizer(in path: String) throws(ModelStoreError) -> Tokenizer {
+    let bytes = try readBytes(StoreFile.tokenizer, in: path)
+    do throws(TokenizerError) { return try Tokenizer(parsing: bytes) } catch {
+      throw .tokenizer(error, path: path + "/" + StoreFile.tokenizer)
+    }
+  }
+
+  private static func scheme(_ json: JSONValue, path: String) throws(ModelStoreError) -> QuantizationScheme? {
+    guard let block = json[QuantizationScheme.key] else { return nil }
+    do throws(QuantizationError) { return try QuantizationScheme(json: block) } catch { throw .quantization(error, path: path) }
+  }
+
+  private static func digest(in path: String, _ scheme: QuantizationScheme?) throws(ModelStoreError) -> String? {
+    guard scheme != nil else { return nil }
+    let manifest = try readJSON(StoreFile.manifest, in: path)
+    guard let digest = manifest["digest"]?.string, !digest.isEmpty else {
+      throw .malformed(path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
+    }
+    return digest
+  }
+}

@@ -1,0 +1,70 @@
+/// How a normalised text is cut into the pieces that merge on their own.
+struct PreTokenizer: Sendable, Equatable {
+  enum PrependScheme: String, Sendable, Equatable {
+    case always
+    /// Only at the very start of the text.
+    case first
+    case never
+  }
+
+  enum Step: Sendable, Equatable {
+    case split(SplitPattern)
+    /// Cuts out numbers: each digit, or whole runs.
+    case digits(individual: Bool)
+    /// Puts a space in front of every piece that has none; ``PreTokenizer/isByteLevel`` does the rest.
+    case prefixSpace
+    /// Replaces spaces by a mark, puts one in front, and cuts before every mark.
+    case metaspace(mark: [UInt8], prepend: PrependScheme, split: Bool)
+  }
+
+  var steps: [Step] = []
+  /// Whether the model's symbols are bytes, spelled with ``ByteAlphabet``, instead of scalars.
+  var isByteLevel = false
+
+  /// Calls `body` with each piece of `text[range]`, which is not empty. `isFirst` says that it starts the whole text.
+  func forEachPiece(of text: [UInt8], in range: Range<Int>, isFirst: Bool, _ body: ([UInt8], Range<Int>) -> Void) {
+    cut(text, range, isFirst: isFirst, step: 0, body)
+  }
+
+  private func cut(_ text: [UInt8], _ range: Range<Int>, isFirst: Bool, step: Int, _ body: ([UInt8], Range<Int>) -> Void) {
+    guard step < steps.count else { return body(text, range) }
+    switch steps[step] {
+    case .split(let pattern):
+      let scanner = ScalarScanner(bytes: text, end: range.upperBound)
+      cut(text, range, isFirst: isFirst, step: step, body) { pattern.matchEnd(in: scanner, at: $0) }
+    case .digits(let individual):
+      let scanner = ScalarScanner(bytes: text, end: range.upperBound)
+      cut(text, range, isFirst: isFirst, step: step, body) { start in
+        let (kind, next) = scanner.step(start)
+        if kind != .number { return scanner.run(from: next) { $0 != .number } }
+        return individual ? next : scanner.run(from: next) { $0 == .number }
+      }
+    case .prefixSpace:
+      if text[range.lowerBound] == 0x20 { return cut(text, range, isFirst: isFirst, step: step + 1, body) }
+      let prefixed = [0x20] + text[range]
+      cut(prefixed, 0..<prefixed.count, isFirst: isFirst, step: step + 1, body)
+    case .metaspace(let mark, let prepend, let split):
+      var marked = Array(text[range]).replacing([0x20], by: mark)
+      if !marked.starts(with: mark), prepend == .always || (prepend == .first && isFirst) { marked = mark + marked }
+      let end = marked.count
+      cut(marked, 0..<end, isFirst: isFirst, step: step, body) { start in
+        guard split, let first = mark.first else { return end }
+        var index = start + 1
+        while index < end, marked[index] != first || !marked.holds(mark, at: index) { index += 1 }
+        return index
+      }
+    }
+  }
+
+  /// Hands consecutive parts of `text[range]` to the next step; `partEnd` gives the end of the part at an offset.
+  private func cut(
+    _ text: [UInt8], _ range: Range<Int>, isFirst: Bool, step: Int, _ body: ([UInt8], Range<Int>) -> Void, partEnd: (Int) -> Int
+  ) {
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let end = partEnd(start)
+      cut(text, start..<end, isFirst: isFirst && start == range.lowerBound, step: step + 1, body)
+      start = end
+    }
+  }
+}

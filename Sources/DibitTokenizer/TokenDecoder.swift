@@ -1,0 +1,96 @@
+/// How the spellings of tokens become text.
+enum TokenDecoder: Sendable, Equatable {
+  /// No decoder: the spellings with spaces between.
+  case spaced
+  /// Spellings in ``ByteAlphabet``.
+  case byteLevel
+  /// A mark stands for a space; in the first token it is dropped when `dropsFirst`.
+  case metaspace(mark: [UInt8], dropsFirst: Bool)
+  /// Replacements, then bytes for `<0x0A>`, then up to `count` of `content` are taken from the start of the text.
+  case sentencePiece(replacements: [Replacement], hasByteFallback: Bool, strip: Strip)
+
+  struct Replacement: Sendable, Equatable {
+    let pattern: [UInt8]
+    let content: [UInt8]
+  }
+
+  struct Strip: Sendable, Equatable {
+    var content: [UInt8] = []
+    var count = 0
+  }
+
+  /// What a token contributes: its bytes, and whether they are one raw byte of a scalar spelled in bytes.
+  struct Piece {
+    var bytes: [UInt8]
+    var isRawByte = false
+  }
+
+  /// The contribution of a token at the start or in the middle of a text.
+  func piece(of spelling: ArraySlice<UInt8>, isFirst: Bool) -> Piece {
+    switch self {
+    case .spaced: return Piece(bytes: (isFirst ? [] : [0x20]) + spelling)
+    case .byteLevel: return Piece(bytes: ByteAlphabet.decoded(spelling))
+    case .metaspace(let mark, let dropsFirst):
+      return Piece(bytes: Array(spelling).replacing(mark, by: isFirst && dropsFirst ? [] : [0x20]))
+    case .sentencePiece(let replacements, let hasByteFallback, _):
+      var bytes = Array(spelling)
+      for replacement in replacements { bytes = bytes.replacing(replacement.pattern, by: replacement.content) }
+      if hasByteFallback, let byte = Self.fallbackByte(bytes) { return Piece(bytes: [byte], isRawByte: true) }
+      return Piece(bytes: bytes)
+    }
+  }
+
+  /// Whether a token at the start of a text contributes something else than in the middle.
+  var dependsOnPosition: Bool {
+    switch self {
+    case .spaced, .metaspace(_, true): true
+    case .byteLevel, .sentencePiece, .metaspace(_, false): false
+    }
+  }
+
+  /// Whether the bytes of all tokens are one stream, so that tokens may hold parts of scalars.
+  var isByteLevel: Bool { self == .byteLevel }
+
+  /// What is taken from the start of the text.
+  var strip: Strip { if case .sentencePiece(_, _, let strip) = self { strip } else { Strip() } }
+
+  /// The byte that `<0x0A>` names.
+  private static func fallbackByte(_ spelling: [UInt8]) -> UInt8? {
+    guard spelling.count == 6, spelling.starts(with: "<0x".utf8), spelling[5] == UInt8(ascii: ">") else { return nil }
+    var byte: UInt8 = 0
+    for digit in spelling[3..<5] {
+      switch digit {
+      case 0x30...0x39: byte = byte << 4 | (digit - 0x30)
+      case 0x41...0x46: byte = byte << 4 | (digit - 0x41 + 10)
+      case 0x61...0x66: byte = byte << 4 | (digit - 0x61 + 10)
+      default: return nil
+      }
+    }
+    return byte
+  }
+}
+
+/// What every token contributes in the middle of a text, worked out once.
+struct PieceTable: Sendable {
+  private var arena: [UInt8] = []
+  private var starts: [Int] = [0]
+  private var rawBytes: [Bool] = []
+
+  init(tokens: TokenTable, decoder: TokenDecoder) {
+    for id in 0..<tokens.count {
+      if let spelling = tokens.spelling(of: Int32(id)) {
+        let piece = decoder.piece(of: spelling, isFirst: false)
+        arena.append(contentsOf: piece.bytes)
+        rawBytes.append(piece.isRawByte)
+      } else {
+        rawBytes.append(false)
+      }
+      starts.append(arena.count)
+    }
+  }
+
+  /// The contribution of the token with this id, which is in the table.
+  subscript(id: Int32) -> (bytes: ArraySlice<UInt8>, isRawByte: Bool) {
+    (arena[starts[Int(id)]..<starts[Int(id) + 1]], rawBytes[Int(id)])
+  }
+}

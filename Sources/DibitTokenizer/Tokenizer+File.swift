@@ -1,0 +1,172 @@
+public import DibitJSON
+
+extension Tokenizer {
+  /// Ids must be below this, so that a damaged file cannot ask for huge tables.
+  static let idLimit = 1 << 24
+
+  /// Reads the bytes of a Hugging Face `tokenizer.json` with a BPE model.
+  ///
+  /// - Throws: ``TokenizerError`` for a file that is malformed, contradicts itself, or asks for something that would change ids
+  ///   and that this library does not have.
+  public init(parsing bytes: [UInt8]) throws(TokenizerError) {
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: bytes) } catch { throw .json(error) }
+    try self.init(parsing: value)
+  }
+
+  /// Reads a parsed `tokenizer.json`.
+  public init(parsing value: JSONValue) throws(TokenizerError) {
+    let file = TokenizerField(value: value, path: "")
+    for key in ["truncation", "padding"] {
+      if let field = try file.optional(key) { throw field.unsupportedValue }
+    }
+    let modelField = try file.required("model")
+    try modelField.checkModelOptions()
+    let preTokenizer = try PreTokenizer(file.optional("pre_tokenizer"))
+    let normalizer = try Normalizer(file.optional("normalizer"))
+
+    let vocabulary = try modelField.required("vocab").vocabulary()
+    let added = try file.optional("added_tokens").map { field throws(TokenizerError) in try field.addedTokens() } ?? []
+    let tokens = try Self.table(vocabulary: vocabulary, added: added)
+    var isModelToken = [Bool](repeating: false, count: tokens.count)
+    for entry in vocabulary { isModelToken[Int(entry.id)] = true }
+    func modelID(_ token: String) -> Int32? {
+      tokens.id(of: Array(token.utf8)).flatMap { isModelToken[Int($0)] ? $0 : nil }
+    }
+
+    var unknownID: Int32?
+    if let field = try modelField.optional("unk_token") {
+      let token = try field.string()
+      guard let id = modelID(token) else { throw .unknownToken(path: field.path, token: token) }
+      unknownID = id
+    }
+    let model = BytePairModel(
+      tokens: tokens,
+      isModelToken: isModelToken,
+      merges: try MergeTable(modelField.required("merges"), id: modelID),
+      isByteLevel: preTokenizer.isByteLevel,
+      unknownID: unknownID,
+      fusesUnknown: try modelField.bool("fuse_unk", default: false),
+      ignoresMerges: try modelField.bool("ignore_merges", default: false),
+      hasByteFallback: try modelField.bool("byte_fallback", default: false))
+    self.init(
+      model: model,
+      normalizer: normalizer,
+      preTokenizer: preTokenizer,
+      postProcessor: try PostProcessor(file.optional("post_processor"), tokens: tokens),
+      decoder: try TokenDecoder(file.optional("decoder")),
+      addedTokens: added,
+      header: Self.header(of: value))
+  }
+
+  /// One table of the model's tokens and the added ones, whose ids must agree and be distinct.
+  private static func table(
+    vocabulary: [(spelling: [UInt8], id: Int32)], added: [AddedToken]
+  ) throws(TokenizerError) -> TokenTable {
+    var entries = vocabulary
+    var ids: [[UInt8]: Int32] = [:]
+    for entry in vocabulary { ids[entry.spelling] = entry.id }
+    var seen = Set<[UInt8]>()
+    for token in added {
+      let text = String(decoding: token.content, as: UTF8.self)
+      guard seen.insert(token.content).inserted else { throw .duplicateAddedToken(text) }
+      if let id = ids[token.content] {
+        guard id == token.id else { throw .conflictingID(token: text, vocabulary: Int(id), added: Int(token.id)) }
+      } else {
+        entries.append((token.content, token.id))
+      }
+    }
+    var owners: [Int32: [UInt8]] = [:]
+    for entry in entries {
+      guard let first = owners.updateValue(entry.spelling, forKey: entry.id) else { continue }
+      throw .duplicateID(
+        Int(entry.id), first: String(decoding: first, as: UTF8.self), second: String(decoding: entry.spelling, as: UTF8.self))
+    }
+    return TokenTable(entries)
+  }
+
+  /// The file with an empty vocabulary and no merges, which are written anew from the tables.
+  private static func header(of value: JSONValue) -> JSONObject {
+    var header = value.object ?? JSONObject()
+    if var model = header["model"]?.object {
+      model["vocab"] = .object(JSONObject())
+      model["merges"] = .array([])
+      header["model"] = .object(model)
+    }
+    return header
+  }
+}
+
+extension TokenizerField {
+  fileprivate func checkModelOptions() throws(TokenizerError) {
+    if let type = try optional("type"), try type.string() != "BPE" { throw try unsupportedType() }
+    if let dropout = try optional("dropout"), dropout.value.double != 0 { throw dropout.unsupportedValue }
+    for key in ["continuing_subword_prefix", "end_of_word_suffix"] {
+      if let field = try optional(key), try !field.string().isEmpty { throw field.unsupportedValue }
+    }
+  }
+
+  fileprivate func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
+    var entries: [(spelling: [UInt8], id: Int32)] = []
+    for (token, value) in try members() {
+      let field = TokenizerField(value: value, path: path.isEmpty ? token : "\(path).\(token)")
+      entries.append((Array(token.utf8), try field.tokenID(of: token)))
+    }
+    return entries
+  }
+
+  fileprivate func addedTokens() throws(TokenizerError) -> [AddedToken] {
+    var tokens: [AddedToken] = []
+    for field in try elements() {
+      let text = try field.required("content").string()
+      let id = try field.required("id").tokenID(of: text)
+      if text.isEmpty { throw .emptyAddedToken(id: Int(id)) }
+      let isSpecial = try field.bool("special", default: false)
+      tokens.append(
+        AddedToken(
+          id: id,
+          content: Array(text.utf8),
+          isSpecial: isSpecial,
+          stripsLeft: try field.bool("lstrip", default: false),
+          stripsRight: try field.bool("rstrip", default: false),
+          isSingleWord: try field.bool("single_word", default: false),
+          isNormalized: try field.bool("normalized", default: !isSpecial)))
+    }
+    return tokens
+  }
+
+  private func tokenID(of token: String) throws(TokenizerError) -> Int32 {
+    let id = try integer()
+    guard id >= 0, id < Tokenizer.idLimit else { throw .idOutOfRange(token: token, id: id, limit: Tokenizer.idLimit) }
+    return Int32(id)
+  }
+}
+
+extension MergeTable {
+  /// Reads `"a b"` strings or `["a", "b"]` pairs; all of their tokens and results must be in the vocabulary.
+  fileprivate init(_ field: TokenizerField, id: (String) -> Int32?) throws(TokenizerError) {
+    guard let array = field.value.array else { throw .wrongType(path: field.path, expected: "an array", found: field.value.kind) }
+    var merges: [Merge] = []
+    merges.reserveCapacity(array.count)
+    for value in array {
+      if let line = value.string, line.utf8.starts(with: "#version".utf8) { continue }
+      let rank = merges.count
+      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: rank) }
+      guard let leftID = id(left) else { throw .unknownMergeToken(rank: rank, token: left) }
+      guard let rightID = id(right) else { throw .unknownMergeToken(rank: rank, token: right) }
+      guard let result = id(left + right) else { throw .unknownMergeToken(rank: rank, token: left + right) }
+      merges.append(Merge(left: leftID, right: rightID, result: result))
+    }
+    self.init(merges)
+  }
+
+  private static func pair(_ value: JSONValue) -> (String, String)? {
+    if let line = value.string {
+      let parts = line.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+      guard parts.count == 2, let left = String(parts[0]), let right = String(parts[1]) else { return nil }
+      return (left, right)
+    }
+    guard let parts = value.array, parts.count == 2, let left = parts[0].string, let right = parts[1].string else { return nil }
+    return (left, right)
+  }
+}
