@@ -1,0 +1,87 @@
+/// What can be wrong with a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
+public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// Nothing lies at the path.
+  case missing(path: String)
+  /// A file lies where a folder of labelled texts was expected.
+  case notAFolder(path: String)
+  /// A folder exists but its entries cannot be listed.
+  case unreadableFolder(path: String, reason: String)
+  /// The one file that was asked for cannot be read.
+  case unreadableFile(path: String, reason: String)
+  /// The one file that was asked for holds no text.
+  case notText(path: String)
+  /// No file below the folder could be a text.
+  case noTextFiles(folder: String)
+  /// Folders of splits and folders of labels lie side by side.
+  case mixedLayout(folder: String, splitFolder: String, labelFolder: String)
+  /// Two folders name the same split.
+  case splitTwice(folder: String, split: SplitName, first: String, second: String)
+  /// A label's folder name holds a line break or another control character, or is not UTF-8.
+  case badLabel(folder: String, label: String)
+  /// The folder holds no text below a label; `skipped` says in words what was found and left out, if anything.
+  case noLabelledText(folder: String, skipped: String)
+  /// All texts have the same label.
+  case singleLabel(folder: String, label: String)
+
+  /// The kind of failure, from which a command chooses its exit code.
+  public enum ExitClass: Equatable, Sendable {
+    /// The input does not exist (exit code 66).
+    case missingInput
+    /// The input exists and is wrong (exit code 65).
+    case badData
+    /// The system refused to read it (exit code 74).
+    case inputOutput
+  }
+
+  /// The kind of failure, from which a command chooses its exit code.
+  public var exitClass: ExitClass {
+    switch self {
+    case .missing, .notAFolder: .missingInput
+    case .unreadableFolder, .unreadableFile: .inputOutput
+    case .notText, .noTextFiles, .mixedLayout, .splitTwice, .badLabel, .noLabelledText, .singleLabel: .badData
+    }
+  }
+
+  /// One sentence: what, where, what was expected and found, and what to do.
+  public var description: String {
+    switch self {
+    case .missing(let path):
+      return "'\(path)' does not exist; check the path"
+    case .notAFolder(let path):
+      return "'\(path)' is a file, expected a folder with texts in <folder>/<label>/<file>"
+    case .unreadableFolder(let path, let reason):
+      return "folder '\(path)' cannot be listed (\(reason)); check its permissions"
+    case .unreadableFile(let path, let reason):
+      return "file '\(path)' cannot be read (\(reason)); check its permissions"
+    case .notText(let path):
+      return "file '\(path)' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
+    case .noTextFiles(let folder):
+      return "folder '\(folder)' holds no files, expected text files in it or in folders below it"
+    case .mixedLayout(let folder, let splitFolder, let labelFolder):
+      return "folder '\(folder)' mixes the split folder '\(splitFolder)' with the label folder '\(labelFolder)', expected either "
+        + "<label>/<file> or train|validation|test/<label>/<file>; move or rename one of them"
+    case .splitTwice(let folder, let split, let first, let second):
+      return "folder '\(folder)' has two folders for the \(split.rawValue) split, '\(first)' and '\(second)', expected one; "
+        + "merge or rename them"
+    case .badLabel(let folder, let label):
+      return "label folder '\(Self.escaped(label))' in '\(folder)' has a name with control characters or invalid UTF-8, expected "
+        + "one line of text; rename it"
+    case .noLabelledText(let folder, let skipped):
+      let found = skipped.isEmpty ? "" : " (left out: \(skipped))"
+      return "folder '\(folder)' holds no labelled text\(found), expected <folder>/<label>/<file>"
+    case .singleLabel(let folder, let label):
+      return "all texts in '\(folder)' have the label '\(label)', expected at least two labels; add a folder for each other label, "
+        + "or pass the folder that holds the label folders"
+    }
+  }
+
+  /// The name with control characters spelled as `\u{A}`, so that it stays on its line.
+  private static func escaped(_ name: String) -> String {
+    name.unicodeScalars.map { $0.isLineSafe ? String($0) : "\\u{\(String($0.value, radix: 16, uppercase: true))}" }.joined()
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether the scalar is no control character and no line or paragraph separator.
+  var isLineSafe: Bool { !(value < 0x20 || 0x7F...0x9F ~= value || 0x2028...0x2029 ~= value) }
+}

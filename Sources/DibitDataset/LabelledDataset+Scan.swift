@@ -1,0 +1,187 @@
+internal import DibitDigest
+internal import FoundationEssentials
+
+extension LabelledDataset {
+  /// Reads the labelled texts of a folder.
+  ///
+  /// Two layouts are known: `<folder>/<label>/<file>`, and `<folder>/<split>/<label>/<file>` where a split is `train`, `test` or one of
+  /// `validation`, `valid` and `dev`, in any case of letters. Files may lie in further folders below a label. The result does not depend on
+  /// the order in which the file system lists names.
+  ///
+  /// - Throws: `DatasetError` if the folder as a whole cannot be used; what is wrong with single files is told by `report`.
+  public static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> LabelledDataset {
+    switch FileSystem.isFolder(folder) {
+    case .some(true): break
+    case .some(false): throw .notAFolder(path: folder)
+    case nil: throw .missing(path: folder)
+    }
+    var scanner = LabelledScanner(walk: FolderWalk(root: folder, options: options))
+    let dataset = try scanner.scan()
+    guard let first = dataset.labels.first else {
+      throw .noLabelledText(folder: folder, skipped: dataset.report.summary.joined(separator: "; "))
+    }
+    guard dataset.labels.count > 1 else { throw .singleLabel(folder: folder, label: first) }
+    return dataset
+  }
+}
+
+/// One scan of a labelled folder.
+private struct LabelledScanner {
+  let walk: FolderWalk
+  var report: ScanReport
+
+  init(walk: FolderWalk) {
+    self.walk = walk
+    report = ScanReport(limit: walk.options.maximumPathsPerFinding)
+  }
+
+  mutating func scan() throws(DatasetError) -> LabelledDataset {
+    let folders = try folders(in: "")
+    var splits: [SplitName: String] = [:]
+    var firstLabel: String?
+    for name in folders {
+      guard let split = SplitName(folder: name) else {
+        firstLabel = firstLabel ?? name
+        continue
+      }
+      if let first = splits[split] { throw .splitTwice(folder: walk.root, split: split, first: first, second: name) }
+      splits[split] = name
+    }
+    if let firstLabel, let splitFolder = folders.first(where: { SplitName(folder: $0) != nil }) {
+      throw .mixedLayout(folder: walk.root, splitFolder: splitFolder, labelFolder: firstLabel)
+    }
+    if splits.isEmpty { splits[.train] = "" }
+    var examples: [SplitName: [LabelledExample]] = [:]
+    for split in SplitName.allCases {
+      guard let folder = splits[split] else { continue }
+      examples[split] = try read(split: folder, labels: folder.isEmpty ? folders : self.folders(in: folder))
+    }
+    noteLeakage(examples)
+    noteUntrainedLabels(examples)
+    return LabelledDataset(
+      train: examples[.train] ?? [], validation: examples[.validation] ?? [], test: examples[.test] ?? [], report: report)
+  }
+
+  /// The names of the folders in a folder that may be splits or labels; files beside them are counted.
+  private mutating func folders(in path: String) throws(DatasetError) -> [String] {
+    var folders: [String] = []
+    for name in try walk.visibleNames(in: path, report: &report) {
+      let entry = FileSystem.join(path, name)
+      switch walk.item(at: entry) {
+      case .folder: folders.append(name)
+      case .linkToFolder: report.note(.linkedFolder, entry)
+      case .file, .other: report.note(.loose, entry)
+      case .missing: throw .badLabel(folder: walk.absolute(path), label: name)
+      }
+    }
+    return folders
+  }
+
+  /// The examples of a split; equal texts become one.
+  private mutating func read(split: String, labels: [String]) throws(DatasetError) -> [LabelledExample] {
+    var examples: [LabelledExample] = []
+    var places: [String: Int] = [:]  // text digest -> index in `examples`
+    for label in labels {
+      guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(folder: walk.absolute(split), label: label) }
+      let folder = FileSystem.join(split, label)
+      var hasText = false
+      for file in try walk.files(below: folder, report: &report) {
+        guard let text = read(file) else { continue }
+        hasText = true
+        let example = LabelledExample(path: file.path, text: text, labels: [label])
+        if let place = places[example.digest] {
+          examples[place] = merge(examples[place], with: example)
+        } else {
+          places[example.digest] = examples.count
+          examples.append(example)
+        }
+      }
+      if !hasText { report.note(.emptyLabel, folder) }
+    }
+    return examples
+  }
+
+  /// Labels are read in the order of their bytes, but "a b/1" comes before "a/1": the path that comes first is kept.
+  private mutating func merge(_ known: LabelledExample, with other: LabelledExample) -> LabelledExample {
+    let isRepeated = known.labels.contains { $0.hasSameBytes(as: other.labels[0]) }
+    if isRepeated || known.labels.count == 1 {
+      report.note(isRepeated ? .repeated : .multipleLabels, other.path, "same text as '\(known.path)'")
+    }
+    return LabelledExample(
+      path: other.path.precedesInBytes(known.path) ? other.path : known.path, text: known.text,
+      labels: (known.labels + other.labels).distinctByBytes(), digest: known.digest)
+  }
+
+  /// The text of a file, or nil if the report says why there is none.
+  private mutating func read(_ file: FoundFile) -> String? {
+    guard file.bytes <= walk.options.maximumFileBytes else {
+      report.note(.overLong, file.path, "\(file.bytes) bytes")
+      return nil
+    }
+    let data: Data
+    do throws(DatasetError) {
+      data = try FileSystem.bytes(of: walk.absolute(file.path))
+    } catch {
+      report.note(.unreadable, file.path, error.reason)
+      return nil
+    }
+    guard let decoded = TextDecoding.decode(data.span) else {
+      report.note(.binary, file.path)
+      return nil
+    }
+    return report.accept(decoded, of: file.path) ? decoded.text : nil
+  }
+
+  private mutating func noteLeakage(_ examples: [SplitName: [LabelledExample]]) {
+    var seen: [String: String] = [:]  // text digest -> path in the first split that has it
+    var noted: Set<String> = []
+    for split in SplitName.allCases {
+      for example in (examples[split] ?? []).sortedByPath() {
+        guard let first = seen[example.digest] else {
+          seen[example.digest] = example.path
+          continue
+        }
+        if noted.insert(example.digest).inserted { report.note(.leakage, example.path, "same text as '\(first)'") }
+      }
+    }
+  }
+
+  private mutating func noteUntrainedLabels(_ examples: [SplitName: [LabelledExample]]) {
+    guard let train = examples[.train], !train.isEmpty else { return }
+    let trained = Set(train.flatMap(\.labels).map { Array($0.utf8) })
+    for label in examples.values.joined().flatMap(\.labels).distinctByBytes() where !trained.contains(Array(label.utf8)) {
+      report.note(.untrainedLabel, label)
+    }
+  }
+}
+
+extension ScanReport {
+  /// Counts a decoded file; false, with a finding, if there is nothing in it.
+  mutating func accept(_ decoded: DecodedText, of path: String) -> Bool {
+    guard !decoded.isBlank else {
+      note(.empty, path)
+      return false
+    }
+    textFiles += 1
+    if !decoded.encoding.isUTF8 {
+      let lost = decoded.replacements == 0 ? "" : ", \(decoded.replacements) without a character"
+      note(.reencoded, path, decoded.encoding.rawValue + lost)
+    }
+    return true
+  }
+}
+
+extension DecodedText {
+  /// Whether there is nothing but white space and byte order marks.
+  var isBlank: Bool { text.unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" } }
+}
+
+extension DatasetError {
+  /// The system's reason, for a finding about a single file.
+  var reason: String {
+    switch self {
+    case .unreadableFile(_, let reason), .unreadableFolder(_, let reason): reason
+    default: description
+    }
+  }
+}

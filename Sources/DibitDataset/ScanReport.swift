@@ -1,0 +1,97 @@
+/// What a scan noticed about single files and folders: nothing here stops the work, everything here is worth a look.
+public struct ScanReport: Equatable, Sendable {
+  /// A kind of finding, in the order in which a report lists them.
+  public enum Kind: String, CaseIterable, Sendable {
+    /// The file is empty or has white space only; left out.
+    case empty
+    /// The file is larger than `ScanOptions.maximumFileBytes`; left out.
+    case overLong
+    /// The file is no text, for instance a picture; left out.
+    case binary
+    /// The file cannot be read, points nowhere, or is no regular file; left out.
+    case unreadable
+    /// A symbolic link to a folder; not followed.
+    case linkedFolder
+    /// A folder below `ScanOptions.maximumDepth`; not entered.
+    case tooDeep
+    /// A file or folder whose name starts with a dot; ignored.
+    case hidden
+    /// A file that lies beside the label folders instead of in one, such as README.md; ignored.
+    case loose
+    /// A label folder that gave no text to its split.
+    case emptyLabel
+    /// The file is UTF-16 or Windows-1252; its text was kept.
+    case reencoded
+    /// The same text lies twice under one label of a split; kept once.
+    case repeated
+    /// The same text lies under several labels of a split; kept once, with all of them.
+    case multipleLabels
+    /// The same text lies in two splits; kept in both, so that scores on the later one flatter the model.
+    case leakage
+    /// A label that has no text in the training split although there is one.
+    case untrainedLabel
+
+    /// What the kind means and what was done, to follow a count: "3 empty files, left out".
+    public var explanation: String {
+      switch self {
+      case .empty: "empty files, left out"
+      case .overLong: "files over the size limit, left out"
+      case .binary: "files that are no text, left out"
+      case .unreadable: "files that cannot be read, left out"
+      case .linkedFolder: "links to folders, not followed"
+      case .tooDeep: "folders nested too deeply, left out"
+      case .hidden: "hidden files or folders, ignored"
+      case .loose: "files outside of label folders, ignored"
+      case .emptyLabel: "label folders without text"
+      case .reencoded: "files converted to UTF-8"
+      case .repeated: "files repeating a text of their label, merged"
+      case .multipleLabels: "texts under several labels, merged"
+      case .leakage: "texts found in more than one split, kept"
+      case .untrainedLabel: "labels without training text"
+      }
+    }
+  }
+
+  /// One path and what is to be said about it; `detail` may be empty.
+  public struct Entry: Equatable, Sendable {
+    /// The path relative to the scanned folder (for `untrainedLabel` the label).
+    public let path: String
+    /// More about it: a size, an encoding, the path of the other copy.
+    public let detail: String
+  }
+
+  /// How often something was found, and where first.
+  public struct Finding: Equatable, Sendable {
+    /// How many there are in all.
+    public fileprivate(set) var count = 0
+    /// The first of them, at most `ScanOptions.maximumPathsPerFinding`.
+    public fileprivate(set) var entries: [Entry] = []
+
+    /// The paths of the entries.
+    public var paths: [String] { entries.map(\.path) }
+  }
+
+  /// How many files were decoded as non-empty text, before equal texts were merged.
+  public internal(set) var textFiles = 0
+
+  private var findings: [Kind: Finding] = [:]
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  /// The findings of a kind; count 0 if there are none.
+  public subscript(kind: Kind) -> Finding { findings[kind] ?? Finding() }
+
+  /// The kinds that were found, in the order of `Kind`.
+  public var kinds: [Kind] { Kind.allCases.filter { self[$0].count > 0 } }
+
+  /// The findings as phrases, such as "2 empty files, left out", in the order of `Kind`.
+  public var summary: [String] { kinds.map { "\(self[$0].count) \($0.explanation)" } }
+
+  mutating func note(_ kind: Kind, _ path: String, _ detail: String = "") {
+    var finding = self[kind]
+    finding.count += 1
+    if finding.entries.count < limit { finding.entries.append(Entry(path: path, detail: detail)) }
+    findings[kind] = finding
+  }
+}

@@ -1,0 +1,70 @@
+internal import DibitTensor
+
+/// A seeded draw that keeps the proportions of the labels.
+struct StratifiedDraw {
+  let seed: UInt64
+
+  /// A label's examples and how many of them to draw.
+  private struct Stratum {
+    let label: String
+    var members: [Int] = []
+    var quota = 0
+    var remainder = 0
+    var rank: UInt64 = 0
+  }
+
+  /// The indices of about `size` examples: fewer only where labels with one example cannot give any.
+  func indices(of examples: [LabelledExample], size: Int) -> Set<Int> {
+    var strata = strata(of: examples)
+    let total = strata.reduce(0) { $0 + $1.members.count }
+    guard total > 0 else { return [] }
+    var left = size
+    for index in strata.indices {
+      let share = size * strata[index].members.count
+      strata[index].quota = min(share / total, strata[index].members.count - 1)
+      strata[index].remainder = share % total
+      strata[index].rank = rank(of: strata[index].label)
+      left -= strata[index].quota
+    }
+    strata.sort { $0.remainder != $1.remainder ? $0.remainder > $1.remainder : $0.rank < $1.rank }
+    // One round gives the remainders; further rounds only where a label could not give its share.
+    var hasRoom = true
+    while left > 0 && hasRoom {
+      hasRoom = false
+      for index in strata.indices where left > 0 && strata[index].quota < strata[index].members.count - 1 {
+        strata[index].quota += 1
+        left -= 1
+        hasRoom = true
+      }
+    }
+    var drawn: Set<Int> = []
+    for stratum in strata {
+      let ranked = stratum.members.map { (index: $0, rank: rank(of: examples[$0].digest)) }
+      // Members are in the order of paths and the sort is stable, so that equal ranks keep that order.
+      drawn.formUnion(ranked.sorted { $0.rank < $1.rank }.prefix(stratum.quota).map(\.index))
+    }
+    return drawn
+  }
+
+  /// The labels with at least two examples, in the order of their bytes.
+  private func strata(of examples: [LabelledExample]) -> [Stratum] {
+    var members: [[UInt8]: [Int]] = [:]
+    for (index, example) in examples.enumerated() {
+      guard let label = example.labels.first else { continue }
+      members[Array(label.utf8), default: []].append(index)
+    }
+    return members.filter { $0.value.count > 1 }
+      .map { Stratum(label: String(decoding: $0.key, as: UTF8.self), members: $0.value) }
+      .sorted { $0.label.precedesInBytes($1.label) }
+  }
+
+  /// A random number that belongs to the seed and the text alone.
+  private func rank(of text: String) -> UInt64 {
+    var generator = SplitMix64(seed: seed, purpose: "dataset.split")
+    for byte in text.utf8 {
+      generator.state ^= UInt64(byte)
+      generator.state = generator.next()
+    }
+    return generator.next()
+  }
+}

@@ -1,0 +1,42 @@
+/// How the characters of a text file were stored.
+public enum TextEncoding: String, Equatable, Sendable, CaseIterable {
+  /// UTF-8 without a byte order mark; plain ASCII is this too.
+  case utf8 = "UTF-8"
+  /// UTF-8 that starts with the byte order mark EF BB BF, which is dropped.
+  case utf8WithMark = "UTF-8 with a byte order mark"
+  /// UTF-16, low byte first, marked by FF FE.
+  case utf16LittleEndian = "UTF-16 LE"
+  /// UTF-16, high byte first, marked by FE FF.
+  case utf16BigEndian = "UTF-16 BE"
+  /// Windows-1252, the superset of Latin-1 that old mail and web pages use: what a text that is not Unicode is taken for.
+  case windows1252 = "Windows-1252"
+
+  /// Whether the bytes were UTF-8 already, with or without a mark.
+  public var isUTF8: Bool { self == .utf8 || self == .utf8WithMark }
+
+  /// The length of the byte order mark in bytes.
+  var markLength: Int {
+    switch self {
+    case .utf8, .windows1252: 0
+    case .utf8WithMark: 3
+    case .utf16LittleEndian, .utf16BigEndian: 2
+    }
+  }
+}
+
+/// A text and the encoding it came in.
+public struct DecodedText: Equatable, Sendable {
+  /// The characters: no byte order mark, and every line ends with LF.
+  public let text: String
+  /// How the bytes were stored.
+  public let encoding: TextEncoding
+  /// How many bytes or code units stood for no character and became U+FFFD.
+  public let replacements: Int
+
+  /// A decoded text of known origin.
+  public init(text: String, encoding: TextEncoding, replacements: Int = 0) {
+    self.text = text
+    self.encoding = encoding
+    self.replacements = replacements
+  }
+}

@@ -1,0 +1,81 @@
+internal import FoundationEssentials
+
+/// The texts of a folder, or of one file, for training on plain text.
+///
+/// Opening it lists the files and reads none. Iterating reads one file after the other, in the order of the UTF-8 bytes of their paths, and
+/// gives its text in pieces, so that a file of any size takes a few pieces of memory:
+///
+/// ```swift
+/// var reader = try TextFolder.open(path: "corpus").makeIterator()
+/// while let piece = reader.next() { … }
+/// let report = reader.report
+/// ```
+public struct TextFolder: Sendable, Sequence {
+  /// The folder or file that was opened.
+  public let path: String
+  /// The files, relative to `path`, in reading order. Whether they hold text is known when they are read.
+  public let files: [String]
+  /// The size of all files in bytes, for progress.
+  public let bytes: Int
+  /// Findings of the listing: hidden, linked, nested too deeply, too long.
+  public let report: ScanReport
+  /// About how many bytes of a file one piece holds.
+  public let pieceBytes: Int
+
+  private let root: String
+  private let sizes: [Int]
+
+  /// Lists the text files of a folder, or takes one file.
+  ///
+  /// - Parameters:
+  ///   - path: a folder, which is walked to `options.maximumDepth`, or a file.
+  ///   - options: files above `maximumFileBytes` are left out; by default there is no limit here.
+  ///   - pieceBytes: about how much text `next()` gives at once.
+  /// - Throws: if nothing is there, a folder cannot be listed or holds no files, or the one file cannot be read or is no text.
+  public static func open(
+    path: String, options: ScanOptions = ScanOptions(maximumFileBytes: .max), pieceBytes: Int = 1 << 20
+  ) throws(DatasetError) -> TextFolder {
+    var report = ScanReport(limit: options.maximumPathsPerFinding)
+    guard let isFolder = FileSystem.isFolder(path) else { throw .missing(path: path) }
+    guard isFolder else {
+      guard case .file(let bytes) = FileSystem.item(at: path) else { throw .unreadableFile(path: path, reason: "no regular file") }
+      guard TextDecoding.encoding(of: try FileSystem.bytes(of: path, mapped: bytes > mappedFromBytes).span) != nil else {
+        throw .notText(path: path)
+      }
+      return TextFolder(
+        path: path, found: [FoundFile(path: path, bytes: bytes)], report: report, pieceBytes: pieceBytes, root: "")
+    }
+    let found = try FolderWalk(root: path, options: options).files(below: "", report: &report)
+    var kept: [FoundFile] = []
+    for file in found {
+      if file.bytes > options.maximumFileBytes {
+        report.note(.overLong, file.path, "\(file.bytes) bytes")
+      } else {
+        kept.append(file)
+      }
+    }
+    guard !kept.isEmpty else { throw .noTextFiles(folder: path) }
+    return TextFolder(path: path, found: kept, report: report, pieceBytes: pieceBytes, root: path)
+  }
+
+  private init(path: String, found: [FoundFile], report: ScanReport, pieceBytes: Int, root: String) {
+    self.path = path
+    self.root = root
+    self.report = report
+    self.pieceBytes = Swift.max(pieceBytes, 16)
+    files = found.map(\.path)
+    sizes = found.map(\.bytes)
+    bytes = sizes.reduce(0, +)
+  }
+
+  /// A reader at the first file.
+  public func makeIterator() -> TextReader { TextReader(folder: self) }
+
+  /// The absolute path and the size of a file.
+  func file(_ index: Int) -> (path: String, bytes: Int) {
+    (root.isEmpty ? files[index] : FileSystem.join(root, files[index]), sizes[index])
+  }
+}
+
+/// Files above this size are mapped instead of copied.
+let mappedFromBytes = 1 << 20

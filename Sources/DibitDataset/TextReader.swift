@@ -1,0 +1,129 @@
+internal import FoundationEssentials
+
+/// A part of a document.
+public struct TextPiece: Equatable, Sendable {
+  /// The file, as in `TextFolder.files`.
+  public let path: String
+  /// The text, with LF line ends. The pieces of a document, joined, are its text.
+  public let text: String
+  /// Whether the document begins here.
+  public let startsDocument: Bool
+  /// Whether the document ends here.
+  public let endsDocument: Bool
+}
+
+/// Reads the documents of a `TextFolder`, one file per document.
+///
+/// Files that are empty, binary or unreadable are passed by and reported. Large files are mapped into memory: they must not be cut
+/// short by somebody else while they are read.
+public struct TextReader: IteratorProtocol, Sendable {
+  private struct Document {
+    let path: String
+    let data: Data
+    let encoding: TextEncoding
+    var position: Int
+  }
+
+  /// The findings so far: those of the listing and those of the files read.
+  public private(set) var report: ScanReport
+  /// How many bytes of `TextFolder.bytes` have been read, for progress.
+  public private(set) var bytesRead = 0
+
+  private let folder: TextFolder
+  private var nextFile = 0
+  private var document: Document?
+
+  init(folder: TextFolder) {
+    self.folder = folder
+    report = folder.report
+  }
+
+  /// The next piece, or nil after the last document.
+  public mutating func next() -> TextPiece? {
+    while true {
+      if document == nil {
+        guard nextFile < folder.files.count else { return nil }
+        document = open(nextFile)
+        nextFile += 1
+      }
+      if let piece = cutPiece() { return piece }
+    }
+  }
+
+  /// Opens a file; nil with a finding if it has no text.
+  private mutating func open(_ index: Int) -> Document? {
+    let (name, file) = (folder.files[index], folder.file(index))
+    let data: Data
+    do throws(DatasetError) {
+      data = try FileSystem.bytes(of: file.path, mapped: file.bytes > mappedFromBytes)
+    } catch {
+      report.note(.unreadable, name, error.reason)
+      bytesRead += file.bytes
+      return nil
+    }
+    guard let encoding = TextDecoding.encoding(of: data.span) else {
+      report.note(.binary, name)
+      bytesRead += file.bytes
+      return nil
+    }
+    bytesRead += encoding.markLength
+    return Document(path: name, data: data, encoding: encoding, position: encoding.markLength)
+  }
+
+  /// Cuts the next piece off the open document and closes it after the last; nil if there was nothing in it.
+  private mutating func cutPiece() -> TextPiece? {
+    guard let open = document else { return nil }
+    let bytes = open.data.span
+    let end = TextCut.end(in: bytes, from: open.position, about: folder.pieceBytes, encoding: open.encoding)
+    let decoded = TextDecoding.decode(bytes, in: open.position..<end, as: open.encoding)
+    let (starts, ends) = (open.position == open.encoding.markLength, end == bytes.count)
+    bytesRead += end - open.position
+    document?.position = end
+    if ends { document = nil }
+    if starts && ends {
+      return report.accept(decoded, of: open.path)
+        ? TextPiece(path: open.path, text: decoded.text, startsDocument: true, endsDocument: true) : nil
+    }
+    if starts {
+      report.textFiles += 1
+      if !open.encoding.isUTF8 { report.note(.reencoded, open.path, open.encoding.rawValue) }
+    }
+    return TextPiece(path: open.path, text: decoded.text, startsDocument: starts, endsDocument: ends)
+  }
+}
+
+/// Chooses where a long text is cut.
+enum TextCut {
+  /// The end of the piece that starts at `start`: the end of the text, else after the last line end before a line that is not blank
+  /// or indented, else before the last space, else between two characters. Never between CR and LF.
+  static func end(in bytes: Span<UInt8>, from start: Int, about size: Int, encoding: TextEncoding) -> Int {
+    let width = encoding == .utf16LittleEndian || encoding == .utf16BigEndian ? 2 : 1
+    guard bytes.count - start > size else { return bytes.count }
+    let limit = start + size / width * width
+    func unit(_ index: Int) -> UInt32 {
+      width == 1 ? UInt32(bytes[index]) : UTF16Units.unit(bytes, at: index, isLittleEndian: encoding == .utf16LittleEndian)
+    }
+    // A limit at the last odd byte of broken UTF-16 cannot be looked at.
+    guard limit + width <= bytes.count else { return bytes.count }
+    var beforeSpace: Int?
+    for end in stride(from: limit, to: start, by: -width) {
+      let (last, following) = (unit(end - width), unit(end))
+      let followsLineEnd = last == 0x0A || last == 0x0D
+      let isBlank = following == 0x20 || 0x09...0x0D ~= following
+      if followsLineEnd && !isBlank { return end }
+      if beforeSpace == nil && following == 0x20 && last > 0x20 { beforeSpace = end }
+    }
+    if let beforeSpace { return beforeSpace }
+    for end in stride(from: limit, to: start, by: -width) where isBetweenCharacters(unit(end - width), unit(end), encoding) { return end }
+    return limit
+  }
+
+  private static func isBetweenCharacters(_ last: UInt32, _ following: UInt32, _ encoding: TextEncoding) -> Bool {
+    if last == 0x0D && following == 0x0A { return false }
+    switch encoding {
+    case .utf8, .utf8WithMark: return following & 0xC0 != 0x80
+    case .utf16LittleEndian, .utf16BigEndian: return !(0xDC00...0xDFFF ~= following)
+    case .windows1252: return true
+    }
+  }
+}
