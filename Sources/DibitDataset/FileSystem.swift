@@ -60,7 +60,8 @@ enum FileSystem {
 
   private static func item(_ attributes: [FileAttributeKey: Any]) -> Item {
     switch kind(attributes) {
-    case .typeRegular: .file(bytes: (attributes[.size] as? any BinaryInteger).map { Int(clamping: $0) } ?? 0)
+    // A `UInt`, or an `NSNumber` where the whole of Foundation is loaded: the cast takes both.
+    case .typeRegular: .file(bytes: (attributes[.size] as? UInt).map { Int(clamping: $0) } ?? 0)
     case .typeDirectory: .folder
     default: .other("no regular file")
     }

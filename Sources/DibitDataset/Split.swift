@@ -1,5 +1,3 @@
-internal import DibitTensor
-
 /// The parts of a dataset.
 public enum SplitName: String, Equatable, Sendable, CaseIterable {
   /// What the weights are fitted to.
@@ -30,6 +28,14 @@ public struct SplitSummary: Equatable, Sendable {
   public let test: Int
   /// The splits that were drawn by `splitAutomatically(seed:)` instead of given by folders.
   public let automatic: [SplitName]
+
+  /// A summary of given sizes.
+  public init(train: Int, validation: Int, test: Int, automatic: [SplitName]) {
+    self.train = train
+    self.validation = validation
+    self.test = test
+    self.automatic = automatic
+  }
 }
 
 extension LabelledDataset {
