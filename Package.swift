@@ -94,6 +94,7 @@ let package = Package(
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
+    tests("ParityTests", ["DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor", .product(name: "BasicContainers", package: "swift-collections")]),
     tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
   ],
   swiftLanguageModes: [.v6]

@@ -45,6 +45,7 @@ struct SafetensorsHeader {
   }
 
   private static func metadata(_ value: JSONValue) throws(SafetensorsFault) -> [(key: String, value: String)] {
+    if value.isNull { return [] }  // as MLX writes a file without metadata
     guard let object = value.object else { throw .wrongType(key: "__metadata__", expected: "an object", found: value.shown) }
     var metadata: [(key: String, value: String)] = []
     for (key, value) in object.members {

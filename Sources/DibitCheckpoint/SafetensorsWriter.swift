@@ -36,7 +36,7 @@ public struct SafetensorsWriter: ~Copyable {
     self.file = file
     self.tensors = tensors
     sizes = layout.sizes
-    buffer.reserveCapacity(Self.bufferSize)
+    buffer.reserveCapacity(max(Self.bufferSize, layout.header.count))
     buffer.append(contentsOf: layout.header)
     skipWhole()
   }

@@ -14,4 +14,7 @@ public enum LinearKind: Int, CaseIterable, Sendable {
     case .down: "down_proj"
     }
   }
+
+  /// The names that a family may give its module.
+  public var moduleNames: [String] { self == .output ? ["o_proj", "out_proj"] : [targetName] }
 }

@@ -32,13 +32,15 @@ public enum StoredAdapter {
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
   public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
-    let configuration = try configuration(path)
+    var configuration = try configuration(path)
+    let checkpoint: Checkpoint
+    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch { throw .checkpoint(error) }
+    configuration.targets = LinearKind.allCases.filter { kind in
+      checkpoint.tensorNames.contains { name in kind.moduleNames.contains { name.hasSuffix(".\($0).lora_A.weight") } }
+    }
     var adapter = Adapter(configuration, for: weights)
     var expected = Set<String>()
-    let names: [String]
     do throws(CheckpointError) {
-      let checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights)
-      names = checkpoint.tensorNames
       for entry in 0..<adapter.count {
         let (a, b) = Self.names(adapter.modules[entry])
         try read(checkpoint, a, into: &adapter.a[entry])
@@ -46,7 +48,7 @@ public enum StoredAdapter {
         expected.formUnion([a, b])
       }
     } catch { throw .checkpoint(error) }
-    if let stray = names.first(where: { !expected.contains($0) }) { throw .model(.adapterTargetUnknown(stray), path: path) }
+    if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) { throw .model(.adapterTargetUnknown(stray), path: path) }
     return adapter
   }
 
@@ -87,6 +89,7 @@ public enum StoredAdapter {
 }
 
 extension StoredAdapter {
+  /// Rank and scale; which layers are adapted, the tensors say, because PEFT writes names, paths or patterns.
   private static func configuration(_ path: String) throws(ModelStoreError) -> AdapterConfiguration {
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
@@ -101,15 +104,9 @@ extension StoredAdapter {
     guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
     guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
     guard let alpha = json["lora_alpha"]?.double, alpha > 0 else { throw fault("lora_alpha", "a positive number") }
-    guard let targets = json["target_modules"]?.array?.compactMap(\.string), !targets.isEmpty else {
-      throw fault("target_modules", "a list of names")
-    }
     var configuration = AdapterConfiguration()
     configuration.rank = rank
     configuration.alpha = Float(alpha)
-    configuration.targets = LinearKind.allCases.filter { kind in
-      targets.contains(kind.targetName) || (kind == .output && targets.contains("out_proj"))
-    }
     return configuration
   }
 

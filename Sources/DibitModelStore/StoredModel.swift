@@ -18,10 +18,7 @@ public struct StoredModel: Sendable {
 
   /// Opens a converted model or a float checkpoint.
   public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
-    let (json, configuration) = try configuration(in: path)
-    let scheme = try scheme(json, path: path)
-    let reader = try WeightReader(path: path, scheme: scheme)
-    let weights = try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
+    let (configuration, scheme, weights) = try weights(in: path)
     let tokenizer = try tokenizer(in: path)
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
@@ -39,6 +36,14 @@ public struct StoredModel: Sendable {
 
   /// The decoder that runs these weights.
   public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
+
+  /// Reads the configuration and maps the weights of a directory, which needs no tokenizer.
+  public static func weights(in path: String) throws(ModelStoreError) -> (ModelConfiguration, QuantizationScheme?, DecoderWeights) {
+    let (json, configuration) = try configuration(in: path)
+    let scheme = try scheme(json, path: path)
+    let reader = try WeightReader(path: path, scheme: scheme)
+    return (configuration, scheme, try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale))
+  }
 
   /// Reads the config.json of a model directory.
   public static func configuration(in path: String) throws(ModelStoreError) -> (json: JSONValue, ModelConfiguration) {

@@ -1,4 +1,3 @@
-import DibitCheckpoint
 import DibitTensor
 import Glibc
 import Synchronization
@@ -43,6 +42,9 @@ final class Scratch: Sendable {
   func names() throws -> [String] { try directoryNames(path) }
 }
 
+/// Whether `path` names anything.
+func exists(_ path: String) -> Bool { FileStatus(path: path, followingLinks: false) != nil }
+
 /// A safetensors file with this header and as many data bytes, counted up from zero.
 func safetensors(_ header: String, data: Int) -> [UInt8] { safetensors(Array(header.utf8), data: data) }
 
@@ -76,4 +78,10 @@ func error(of body: () throws(CheckpointError) -> Void) -> CheckpointError? {
   } catch {
     return error
   }
+}
+
+// Arrays, because Swift 6.3.1 cannot compile a throwing call with the span of a temporary array.
+extension SafetensorsWriter {
+  mutating func put(bytes array: [UInt8]) throws(CheckpointError) { try append(array.span) }
+  mutating func put(floats array: [Float], as dtype: DType) throws(CheckpointError) { try append(floats: array.span, as: dtype) }
 }

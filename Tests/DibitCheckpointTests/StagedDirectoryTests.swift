@@ -1,0 +1,224 @@
+import DibitTensor
+import Glibc
+import Testing
+
+@testable import DibitCheckpoint
+
+private func opening(_ path: String, overwrite: Bool = false) -> CheckpointError? {
+  error { () throws(CheckpointError) in _ = try StagedDirectory(destination: path, overwrite: overwrite) }
+}
+
+private func text(_ path: String) throws -> String { String(decoding: try readFile(path, limit: 1000), as: UTF8.self) }
+
+/// Serialized: one test removes the partial outputs of the whole process.
+@Suite(.serialized) struct StagedDirectoryTests {
+  @Test func appearsWhole() throws {
+    let scratch = Scratch()
+    let staged = try StagedDirectory(destination: scratch("out/"))
+    #expect(staged.destination == scratch("out") && staged.partialPath == scratch(".out.partial-\(getpid())"))
+    try staged.write("{}", to: "manifest.json")
+    try staged.write([1, 2], to: "codes")
+    var writer = try SafetensorsWriter(path: staged.path(of: "model.safetensors"), tensors: [(name: "a", dtype: .u8, shape: [1])])
+    try writer.put(bytes: [5])
+    _ = try writer.finish()
+    #expect(PartialOutputs.contains(staged.partialPath) && !exists(scratch("out")))
+    try staged.commit()
+    #expect(try scratch.names() == ["out"])
+    #expect(try directoryNames(scratch("out")) == ["codes", "manifest.json", "model.safetensors"])
+    #expect(try Checkpoint.open(scratch("out")).readVector("a") == [5])
+    #expect(!PartialOutputs.contains(scratch(".out.partial-\(getpid())")))
+  }
+
+  @Test func vanishesWhenDropped() throws {
+    let scratch = Scratch()
+    func abandoned() throws {
+      let staged = try StagedDirectory(destination: scratch("out"))
+      try staged.write("x", to: "a")
+      #expect(SystemCall.makeDirectory(staged.path(of: "sub")) == 0)
+      throw CheckpointError.notFound(path: "x")
+    }
+    #expect(throws: CheckpointError.notFound(path: "x")) { try abandoned() }
+    #expect(try scratch.names() == [])
+  }
+
+  @Test func existingOutputs() throws {
+    let scratch = Scratch()
+    let out = scratch.directory("out")
+    #expect(opening(out) == .outputExists(path: out))
+    // Nothing is lost with an empty directory.
+    #expect(opening(out, overwrite: true) == nil)
+    try scratch.write("mine", to: "out/notes.txt")
+    #expect(opening(out) == .outputExists(path: out))
+    let refusal = try #require(opening(out, overwrite: true))
+    #expect(refusal.errorClass == .cannotCreate)
+    #expect(
+      refusal.description
+        == "'\(out)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit")
+    let file = try scratch.write("x", to: "file")
+    #expect(opening(file, overwrite: true) == .notReplaceable(path: file, found: "a regular file"))
+    #expect(unsafe symlink("out", scratch("link")) == 0)
+    #expect(opening(scratch("link"), overwrite: true) == .notReplaceable(path: scratch("link"), found: "a symbolic link"))
+    #expect(opening(scratch("link")) == .outputExists(path: scratch("link")))
+    #expect(try scratch.names() == ["file", "link", "out"])
+  }
+
+  @Test(arguments: [Replacement.Method.exchange, .setAside])
+  func replacing(by method: Replacement.Method) throws {
+    let scratch = Scratch()
+    try scratch.write("old", to: "\(scratch.directory("old").split(separator: "/").last ?? "")/manifest.json")
+    scratch.directory("old/sub")
+    try scratch.write("old", to: "old/sub/deep")
+    scratch.directory("new")
+    try scratch.write("new", to: "new/manifest.json")
+    try Replacement.replace(scratch("old"), with: scratch("new"), by: method)
+    #expect(try scratch.names() == ["old"])
+    #expect(try directoryNames(scratch("old")) == ["manifest.json"] && text(scratch("old/manifest.json")) == "new")
+  }
+
+  @Test func aFailedReplacementKeepsTheOldOutput() throws {
+    let scratch = Scratch()
+    scratch.directory("old")
+    try scratch.write("old", to: "old/manifest.json")
+    for method in [Replacement.Method.exchange, .setAside] {
+      let error = error { () throws(CheckpointError) in
+        try Replacement.replace(scratch("old"), with: scratch("missing"), by: method)
+      }
+      #expect(error == .system(operation: "replace", path: scratch("old"), code: ENOENT))
+      #expect(try scratch.names() == ["old"] && text(scratch("old/manifest.json")) == "old")
+    }
+  }
+
+  @Test func overwriting() throws {
+    let scratch = Scratch()
+    for content in ["first", "second"] {
+      let staged = try StagedDirectory(destination: scratch("out"), overwrite: true)
+      try staged.write(content, to: "manifest.json")
+      if content == "second" {
+        #expect(try text(scratch("out/manifest.json")) == "first")
+        let mapped = try MappedFile(path: scratch("out/manifest.json"))
+        try staged.commit()
+        // A reader of the old output is not disturbed.
+        #expect(mapped.bytes.array == Array("first".utf8))
+      } else {
+        try staged.commit()
+      }
+      #expect(try scratch.names() == ["out"] && text(scratch("out/manifest.json")) == content)
+    }
+  }
+
+  @Test func outputsThatAppearMeanwhile() throws {
+    let scratch = Scratch()
+    for (name, overwrite) in [("plain", false), ("foreign", true)] {
+      let staged = try StagedDirectory(destination: scratch(name), overwrite: overwrite)
+      try staged.write("ours", to: "manifest.json")
+      scratch.directory(name)
+      try scratch.write("theirs", to: name + "/file")
+      do throws(CheckpointError) {
+        try staged.commit()
+        Issue.record("\(name) was replaced")
+      } catch {
+        #expect(error.errorClass == .cannotCreate)
+      }
+      #expect(try text(scratch(name + "/file")) == "theirs")
+    }
+    #expect(try scratch.names() == ["foreign", "plain"])
+    scratch.directory("empty")
+    scratch.directory("partial")
+    #expect(
+      error { () throws(CheckpointError) in try Replacement.place(scratch("partial"), at: scratch("empty")) }
+        == .outputExists(path: scratch("empty")))
+  }
+
+  @Test func leftoversOfKilledJobsAreRemoved() throws {
+    let scratch = Scratch()
+    for name in [".out.partial-999999999", ".out.partial-\(getpid())", ".out.partial-notes", ".other.partial-1"] {
+      scratch.directory(name)
+      try scratch.write("x", to: name + "/model.safetensors")
+    }
+    let staged = try StagedDirectory(destination: scratch("out"))
+    #expect(try scratch.names() == [".other.partial-1", ".out.partial-\(getpid())", ".out.partial-notes"])
+    #expect(try directoryNames(staged.partialPath) == [])
+    try staged.commit()
+  }
+
+  @Test func workOfLiveJobsIsKept() throws {
+    let scratch = Scratch()
+    let live = scratch.directory(".out.partial-1")
+    guard let lock = FileDescriptor.open(live, flags: O_RDONLY | O_DIRECTORY), lock.lock() else {
+      Issue.record("the directory cannot be locked")
+      return
+    }
+    let staged = try StagedDirectory(destination: scratch("out"))
+    #expect(try scratch.names() == [".out.partial-1", ".out.partial-\(getpid())"])
+    #expect(opening(scratch("out")) == .outputInUse(path: scratch("out"), partial: staged.partialPath))
+    _ = consume lock
+    try staged.commit()
+    #expect(opening(scratch("out2")) == nil)
+  }
+
+  @Test func placesWhereNothingCanBeCreated() throws {
+    let scratch = Scratch()
+    #expect(opening(scratch("no/out")) == .missingParent(path: scratch("no/out"), parent: scratch("no")))
+    try scratch.write("", to: "file")
+    #expect(opening(scratch("file/out")) == .missingParent(path: scratch("file/out"), parent: scratch("file")))
+    for path in ["", "/", ".", "..", "a/..", "a\0b"] { #expect(opening(path) == .badOutputName(path: path), "\(path)") }
+    // The process file system lets nobody create anything.
+    #expect(opening("/proc/dibit")?.errorClass == .cannotCreate)
+    guard case .notWritable = opening("/proc/dibit") else {
+      Issue.record("a directory was created in /proc")
+      return
+    }
+  }
+
+  @Test func writingAFileTwice() throws {
+    let scratch = Scratch()
+    let staged = try StagedDirectory(destination: scratch("out"))
+    try staged.write("a", to: "f")
+    #expect(throws: CheckpointError.outputExists(path: staged.path(of: "f"))) { try staged.write("b", to: "f") }
+  }
+
+  @Test func interruption() throws {
+    let scratch = Scratch()
+    let first = try StagedDirectory(destination: scratch("one"))
+    let second = try StagedDirectory(destination: scratch("two"))
+    try first.write("x", to: "a")
+    cleanUpPartialDirectories()
+    #expect(try scratch.names() == [])
+    #expect(throws: CheckpointError.self) { try second.write("x", to: "a") }
+    do {
+      try first.commit()
+      Issue.record("nothing was committed")
+    } catch {
+      #expect(error.errorClass == .missingInput)
+    }
+    #expect(!exists(scratch("one")))
+  }
+
+  @Test func pathsOutsideTrap() async {
+    await #expect(processExitsWith: .failure) {
+      let scratch = Scratch()
+      _ = try StagedDirectory(destination: scratch("out")).path(of: "../x")
+    }
+  }
+
+  @Test func singleFiles() throws {
+    let scratch = Scratch()
+    let path = scratch("report.html")
+    try writeFileAtomically(path: path, bytes: Array("one".utf8))
+    #expect(throws: CheckpointError.outputExists(path: path)) { try writeFileAtomically(path: path, bytes: []) }
+    try writeFileAtomically(path: path, bytes: Array("two".utf8), overwrite: true)
+    #expect(try text(path) == "two")
+    scratch.directory("d")
+    #expect(throws: CheckpointError.notReplaceable(path: scratch("d"), found: "a directory")) {
+      try writeFileAtomically(path: scratch("d"), bytes: [], overwrite: true)
+    }
+    #expect(throws: CheckpointError.notReplaceable(path: "/dev/full", found: "a device, pipe or socket")) {
+      try writeFileAtomically(path: "/dev/full", bytes: [1], overwrite: true)
+    }
+    #expect(throws: CheckpointError.missingParent(path: scratch("n/f"), parent: scratch("n"))) {
+      try writeFileAtomically(path: scratch("n/f"), bytes: [])
+    }
+    #expect(throws: CheckpointError.badOutputName(path: "/")) { try writeFileAtomically(path: "/", bytes: []) }
+    #expect(try scratch.names() == ["d", "report.html"])
+  }
+}
