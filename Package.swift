@@ -51,7 +51,7 @@ let package = Package(
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
     layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest"]),
     layer("DibitTokenizer", ["DibitJSON"]),
-    layer("DibitDataset", ["DibitTensor", "DibitDigest"]),
+    layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(

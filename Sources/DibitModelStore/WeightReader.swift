@@ -9,9 +9,6 @@ struct WeightReader {
   private let checkpoint: Checkpoint
   private let scheme: QuantizationScheme?
 
-  /// The tensor that holds the scales of a packed tensor.
-  static func scalesName(_ tensor: String) -> String { tensor + ".scales" }
-
   init(path: String, scheme: QuantizationScheme?) throws(ModelStoreError) {
     self.path = path
     self.scheme = scheme
@@ -63,7 +60,7 @@ struct WeightReader {
     let rowBytes = Weight.codeBytesPerRow(columns: columns, bits: bits)
     let format = WeightFormat.grid(bits: bits, group: scheme.group ?? columns)
     try checkShape(name, [rows, rowBytes], info)
-    let scalesName = Self.scalesName(name.tensor)
+    let scalesName = ModelFiles.scalesName(name.tensor)
     let scales = try tensor(scalesName)
     let groups = Weight.groups(columns: columns, group: scheme.group ?? columns)
     guard scales.dtype == .f16, scales.shape == [info.shape[0], groups] else {

@@ -1,0 +1,36 @@
+public import DibitCheckpoint
+public import DibitModelStore
+
+/// Why a checkpoint could not be converted.
+public enum ConversionError: Error, Equatable, Sendable {
+  case source(ModelStoreError)
+  case checkpoint(CheckpointError)
+  case alreadyConverted(path: String)
+  case unknownTensor(String, path: String, architecture: String)
+  case notFinite(tensor: String, row: Int, column: Int, value: String)
+  case interrupted
+}
+
+extension ConversionError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .source(let error): "\(error)"
+    case .checkpoint(let error): "\(error)"
+    case .alreadyConverted(let path): "'\(path)' is a converted model already: convert the checkpoint that it came from"
+    case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
+    case .notFinite(let tensor, let row, let column, let value):
+      "tensor '\(tensor)': the element at [\(row), \(column)] is \(value): the checkpoint is damaged, a converted model could not work"
+    case .interrupted: "interrupted: nothing was written"
+    }
+  }
+
+  /// What kind of failure this is; nil for an interruption.
+  public var errorClass: CheckpointError.Class? {
+    switch self {
+    case .source(let error): error.errorClass
+    case .checkpoint(let error): error.errorClass
+    case .interrupted: nil
+    default: .badData
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import DibitJSON
+public import DibitKernels
+
+/// What a conversion made of each tensor.
+public struct ConversionReport: Equatable, Sendable {
+  public struct Tensor: Equatable, Sendable {
+    public let name: String
+    public let shape: [Int]
+    /// "2 bits, groups of 64", "BF16", …
+    public let storage: String
+    public let sourceBytes: Int
+    public let bytes: Int
+    /// What rounding lost; nil for tensors that were kept.
+    public let error: GridQuantization.Error?
+
+    public var elements: Int { shape.reduce(1, *) }
+    /// Whether every weight lay on the grid and was packed without loss.
+    public var isExact: Bool { error?.noise == 0 }
+  }
+
+  public let source: String
+  public let output: String
+  public let architecture: String
+  public internal(set) var tensors: [Tensor] = []
+  public internal(set) var seconds = 0.0
+  /// Bytes of the written model.safetensors.
+  public internal(set) var outputBytes = 0
+  /// What identifies the model.
+  public internal(set) var digest = ""
+
+  public var elements: Int { tensors.reduce(0) { $0 + $1.elements } }
+  public var sourceBytes: Int { tensors.reduce(0) { $0 + $1.sourceBytes } }
+  /// Bits per weight over the whole model, scales and norms included.
+  public var bitsPerWeight: Double { Double(tensors.reduce(0) { $0 + $1.bytes } * 8) / Double(max(elements, 1)) }
+
+  /// Signal-to-noise ratio in dB over all rounded tensors; nil when none was rounded, infinite when all lay on the grid.
+  public var decibels: Double? {
+    var total = GridQuantization.Error()
+    let rounded = tensors.compactMap(\.error)
+    for error in rounded {
+      total.signal += error.signal
+      total.noise += error.noise
+    }
+    return rounded.isEmpty ? nil : total.decibels
+  }
+
+  /// The rounded tensors that lost most, worst first.
+  public func worst(_ count: Int) -> [Tensor] {
+    Array(tensors.filter { ($0.error?.noise ?? 0) > 0 }.sorted { ($0.error?.decibels ?? 0) < ($1.error?.decibels ?? 0) }.prefix(count))
+  }
+
+  /// The report for machines; `schema` changes when a key changes its meaning. Exact tensors have `"snr_db": null`.
+  public var json: JSONValue {
+    [
+      "schema": 1, "source": .string(source), "output": .string(output), "architecture": .string(architecture), "digest": .string(digest),
+      "parameters": .integer(elements), "source_bytes": .integer(sourceBytes), "output_bytes": .integer(outputBytes),
+      "bits_per_weight": .number(bitsPerWeight), "snr_db": decibels.map { .number($0) } ?? .null, "seconds": .number(seconds),
+      "tensors": .array(
+        tensors.map { tensor in
+          [
+            "name": .string(tensor.name), "shape": .array(tensor.shape.map { .integer($0) }), "storage": .string(tensor.storage),
+            "bytes": .integer(tensor.bytes), "snr_db": tensor.error.map { .number($0.decibels) } ?? .null, "exact": .bool(tensor.isExact),
+          ]
+        }),
+    ]
+  }
+}

@@ -1,0 +1,57 @@
+public import DibitTokenizer
+
+/// How a labelled text becomes a prompt and an answer: the same for training, evaluation and prediction.
+///
+/// The answer is compact JSON with one key, `{"topics":["sport"]}`. Its parts are tokenised one by one, so that a label has the same
+/// tokens wherever it stands.
+public struct TaggingTask: Equatable, Sendable {
+  /// What the model is told to do.
+  public var instruction = "Tag the text with its topic."
+  /// The key of the answer.
+  public var key = "topics"
+  /// The most tokens of a prompt and its answer together; longer texts lose their end.
+  public var maximumTokens = 512
+
+  public init() {}
+}
+
+/// A tagging task in a tokenizer's ids.
+public struct TokenizedTask: Sendable {
+  public let task: TaggingTask
+  public let tokenizer: Tokenizer
+  private let template: ChatTemplate
+  /// `{"topics":["`, which every answer begins with.
+  public let opening: [Int32]
+  /// `","`, between two labels.
+  public let separator: [Int32]
+  /// `"]}` and the end of the answer.
+  public let closing: [Int32]
+
+  public init(_ task: TaggingTask, tokenizer: Tokenizer) {
+    self.task = task
+    self.tokenizer = tokenizer
+    template = ChatTemplate(tokenizer)
+    opening = Self.encode("{\"\(task.key)\":[\"", tokenizer)
+    separator = Self.encode("\",\"", tokenizer)
+    closing = template.answer("\"]}", tokenizer: tokenizer)
+  }
+
+  /// The tokens of a label inside an answer.
+  public func tokens(ofLabel label: String) -> [Int32] { Self.encode(label, tokenizer) }
+
+  /// The prompt for `text`, ready for the answer; `reserve` tokens are kept free for it. Also tells how many tokens were cut off.
+  public func prompt(_ text: String, reserving reserve: Int) -> ChatPrompt {
+    let text = String(text.drop { $0.isWhitespace })
+    return template.prompt(
+      system: task.instruction, user: text, maximumTokens: max(1, task.maximumTokens - reserve), tokenizer: tokenizer)
+  }
+
+  /// The most tokens that an answer with one of `labels` takes.
+  public func reserve(for labels: [String]) -> Int {
+    opening.count + closing.count + (labels.map { tokens(ofLabel: $0).count }.max() ?? 0)
+  }
+
+  private static func encode(_ text: String, _ tokenizer: Tokenizer) -> [Int32] {
+    tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false)
+  }
+}

@@ -1,0 +1,48 @@
+public import DibitCheckpoint
+internal import DibitDigest
+public import DibitJSON
+public import DibitQuantization
+
+/// The small files of a model directory, written beside its weights.
+public struct ModelFiles: Sendable {
+  private static let format = "dibit-model"
+  private static let version = 1
+
+  public let configuration: JSONValue
+  public let scheme: QuantizationScheme
+  public let tokenizer: [UInt8]
+  /// SHA-256 of model.safetensors.
+  public let weightsDigest: String
+  /// Where the weights come from, for the manifest.
+  public let source: JSONValue
+
+  public init(configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], weightsDigest: String, source: JSONValue) {
+    self.configuration = configuration
+    self.scheme = scheme
+    self.tokenizer = tokenizer
+    self.weightsDigest = weightsDigest
+    self.source = source
+  }
+
+  /// The tensor that holds the scales of a packed tensor.
+  public static func scalesName(_ tensor: String) -> String { tensor + ".scales" }
+
+  /// Writes config.json, tokenizer.json and manifest.json; returns the model's digest, which covers all that changes its output.
+  public func write(into directory: borrowing StagedDirectory) throws(ModelStoreError) -> String {
+    var configuration = configuration.object ?? JSONObject()
+    configuration[QuantizationScheme.key] = scheme.json
+    let text = JSONValue.object(configuration).serialized(pretty: true) + "\n"
+    let parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
+    let digest = SHA256.digest(Array(parts.joined(separator: "\n").utf8))
+    let manifest: JSONValue = [
+      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest), "weights_sha256": .string(weightsDigest),
+      "source": source,
+    ]
+    do throws(CheckpointError) {
+      try directory.write(text, to: StoreFile.configuration)
+      try directory.write(tokenizer, to: StoreFile.tokenizer)
+      try directory.write(manifest.serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    } catch { throw .checkpoint(error) }
+    return digest
+  }
+}

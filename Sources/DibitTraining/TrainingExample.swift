@@ -1,0 +1,62 @@
+public import DibitDataset
+
+/// Tokens with, for each, the weight of its loss: 0 where nothing is learnt.
+public struct TrainingExample: Equatable, Sendable {
+  public var tokens: [Int32]
+  /// Whether the token is part of the answer.
+  public var isAnswer: [Bool]
+  /// Whether the token is part of a label: what a task is judged by, without the JSON around it.
+  public var isContent: [Bool]
+  /// Tokens of the text that were cut off.
+  public var truncatedTokens: Int
+
+  /// A prompt and the answer with `example`'s labels.
+  public init(_ example: LabelledExample, task: TokenizedTask) {
+    var answer: [(token: Int32, isContent: Bool)] = task.opening.map { ($0, false) }
+    for (index, label) in example.labels.enumerated() {
+      if index > 0 { answer += task.separator.map { ($0, false) } }
+      answer += task.tokens(ofLabel: label).map { ($0, true) }
+    }
+    answer += task.closing.map { ($0, false) }
+    let prompt = task.prompt(example.text, reserving: answer.count)
+    tokens = prompt.tokens + answer.map(\.token)
+    isAnswer = prompt.tokens.map { _ in false } + answer.map { _ in true }
+    isContent = prompt.tokens.map { _ in false } + answer.map(\.isContent)
+    truncatedTokens = prompt.truncatedTokens
+  }
+}
+
+/// Sequences for one step, one after the other, with what each row should predict.
+struct Batch {
+  private(set) var tokens: [Int32] = []
+  /// The next token, or -1 where there is nothing to learn.
+  private(set) var targets: [Int32] = []
+  private(set) var isContent: [Bool] = []
+  private(set) var lengths: [Int] = []
+
+  init(_ examples: some Sequence<TrainingExample>) {
+    for example in examples {
+      tokens += example.tokens
+      lengths.append(example.tokens.count)
+      for i in example.tokens.indices {
+        let next = i + 1
+        let learns = next < example.tokens.count && example.isAnswer[next]
+        targets.append(learns ? example.tokens[next] : -1)
+        isContent.append(learns && example.isContent[next])
+      }
+    }
+  }
+
+  /// Sequences of plain text, in which every token is learnt but the first.
+  init(text sequences: [ArraySlice<Int32>]) {
+    for sequence in sequences {
+      tokens += sequence
+      lengths.append(sequence.count)
+      targets += sequence.dropFirst() + [-1]
+    }
+    isContent = tokens.map { _ in true }
+  }
+
+  /// The number of rows that have a target.
+  var labelled: Int { targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) } }
+}
