@@ -78,6 +78,8 @@ extension Checkpoint {
       guard isPlainFileName(shard) else { throw .shardName(index: index, tensor: tensor, shard: shard) }
       names[Array(shard.utf8), default: []].append(tensor)
     }
-    return names.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { (shard: String(decoding: $0.key, as: UTF8.self), names: $0.value) }
+    return names.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+      (shard: String(decoding: $0.key, as: UTF8.self), names: $0.value)
+    }
   }
 }

@@ -2,6 +2,7 @@ public import DibitTensor
 
 /// What a checkpoint says about one tensor.
 public struct TensorInfo: Equatable, Sendable {
+  /// The type of its elements.
   public let dtype: DType
   /// The dimensions, row-major; empty for a scalar.
   public let shape: [Int]

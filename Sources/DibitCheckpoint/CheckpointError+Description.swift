@@ -23,15 +23,9 @@ extension CheckpointError: CustomStringConvertible {
       "\(quoted(index)): the shard \(quoted(shard)) holds tensor \(quoted(tensor)), which the index does not place there"
     case .unknownTensor(let name, let path): "\(quoted(path)): there is no tensor \(quoted(name))"
     case .shapeMismatch(let tensor, let file, let expected, let found):
-      "\(quoted(file)): tensor \(quoted(tensor)): shape \(expected) expected, \(found) found"
+      "\(quoted(file)): tensor \(quoted(tensor)): shape \(shown(expected)) expected, \(shown(found)) found"
     case .rowsOutside(let tensor, let file, let rows, let count):
       "\(quoted(file)): tensor \(quoted(tensor)): rows \(rows.lowerBound)..<\(rows.upperBound) asked for, \(count) rows found"
-    default: outputDescription
-    }
-  }
-
-  private var outputDescription: String {
-    switch self {
     case .outputExists(let path): "\(quoted(path)): the output exists already; choose another name or pass --overwrite"
     case .badOutputName(let path): "\(quoted(path)): the output needs a name of its own"
     case .missingParent(let path, let parent): "\(quoted(path)): its directory \(quoted(parent)) does not exist; create it first"
@@ -42,7 +36,6 @@ extension CheckpointError: CustomStringConvertible {
     case .system(let operation, let path, let code): "\(quoted(path)): cannot \(operation): \(systemMessage(code))"
     case .wrongByteCount(let file, let tensor, let declared, let given):
       "\(quoted(file)): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
-    default: "unknown error"
     }
   }
 }
@@ -62,6 +55,12 @@ func quoted(_ text: String) -> String {
     }
   }
   return result + "'"
+}
+
+/// The shape, at most eight dimensions of it.
+func shown(_ shape: [Int]) -> String {
+  guard shape.count > 8 else { return shape.description }
+  return "[" + shape.prefix(8).map(String.init).joined(separator: ", ") + ", …] of \(shape.count) dimensions"
 }
 
 /// At most eight of the names.

@@ -21,6 +21,7 @@ struct FileDescriptor: ~Copyable {
       return nil
     }
     while true {
+      // SAFETY: Swift passes a terminated copy of the path that lives until the call returns.
       let number = unsafe Glibc.open(path, flags | O_CLOEXEC, 0o666)
       if number >= 0 { return FileDescriptor(number: number, path: path) }
       if errno != EINTR { return nil }
@@ -45,6 +46,7 @@ struct FileDescriptor: ~Copyable {
   /// Size, type and identity.
   func status() throws(CheckpointError) -> FileStatus {
     var status = stat()
+    // SAFETY: the structure is ours and large enough.
     guard unsafe fstat(number, &status) == 0 else { throw .system(operation: "examine", path: path, code: errno) }
     return FileStatus(status)
   }

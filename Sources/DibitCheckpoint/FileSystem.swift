@@ -39,6 +39,7 @@ struct FileStatus: Equatable {
   /// The status of what `path` names, or nil when it names nothing that can be examined.
   init?(path: String, followingLinks: Bool) {
     var status = stat()
+    // SAFETY: the structure is ours, and Swift passes a terminated copy of the path.
     let result = unsafe followingLinks ? stat(path, &status) : lstat(path, &status)
     guard result == 0 else { return nil }
     self.init(status)
@@ -71,6 +72,7 @@ func splitOutput(_ path: String) -> (parent: String, name: String)? {
 
 /// The names in a directory, sorted by their bytes, without `.` and `..`.
 func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
+  // SAFETY: the stream is closed once, below, and used by this function alone.
   guard let stream = unsafe opendir(path) else {
     switch errno {
     case ENOENT, ENOTDIR: throw .notFound(path: path)

@@ -18,6 +18,7 @@ public struct MappedFile: Sendable {
     let file = try FileDescriptor.open(reading: path)
     let size = try file.status().size
     guard size > 0 else { throw .emptyFile(path: path) }
+    // SAFETY: a new mapping at an address that the system chooses touches no memory of ours.
     guard let base = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, file.number, 0), unsafe base != MAP_FAILED else {
       throw .system(operation: "map", path: path, code: errno)
     }

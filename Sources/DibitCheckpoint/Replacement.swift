@@ -27,6 +27,8 @@ enum Replacement {
     if method == .exchange {
       let code = SystemCall.exchange(partial, destination)
       if code == 0 {
+        // The exchange reaches the disk before the old output leaves it; commit() reports what goes wrong here.
+        try? syncDirectory(splitOutput(destination)?.parent ?? ".")
         removeTree(partial)
         return
       }
@@ -43,6 +45,7 @@ enum Replacement {
       _ = SystemCall.rename(aside, destination)
       throw .system(operation: "replace", path: destination, code: second)
     }
+    try? syncDirectory(parent)
     removeTree(aside)
   }
 

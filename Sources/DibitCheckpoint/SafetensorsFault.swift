@@ -42,11 +42,11 @@ extension SafetensorsFault: CustomStringConvertible {
       "tensor \(quoted(tensor)): dtype \(quoted(found)) is unknown; known are \(DType.allCases.map(\.rawValue).joined(separator: ", "))"
     case .dimension(let tensor, let index, let found):
       "tensor \(quoted(tensor)): dimension \(index): a whole number from 0 expected, \(found) found"
-    case .shapeOverflow(let tensor, let shape): "tensor \(quoted(tensor)): shape \(shape) has more bytes than 64 bits can count"
+    case .shapeOverflow(let tensor, let shape): "tensor \(quoted(tensor)): shape \(shown(shape)) has more bytes than 64 bits can count"
     case .offsets(let tensor, let found):
       "tensor \(quoted(tensor)): data_offsets [begin, end] with 0 <= begin <= end expected, \(found) found"
     case .sizeMismatch(let tensor, let dtype, let shape, let expected, let found):
-      "tensor \(quoted(tensor)): \(dtype.rawValue) \(shape) needs \(expected) bytes, data_offsets give \(found)"
+      "tensor \(quoted(tensor)): \(dtype.rawValue) \(shown(shape)) needs \(expected) bytes, data_offsets give \(found)"
     case .overlap(let tensor, let begin, let previous, let end):
       "tensor \(quoted(tensor)): begins at data byte \(begin), inside tensor \(quoted(previous)), which ends at \(end)"
     case .hole(let tensor, let begin, let end):

@@ -4,6 +4,7 @@ public import DibitTensor
 public struct TensorEntry: Equatable, Sendable {
   /// The name, compared by its UTF-8 bytes.
   public let name: String
+  /// The type of its elements.
   public let dtype: DType
   /// The dimensions, row-major; empty for a scalar. The product of those that are not zero fits 64 bits.
   public let shape: [Int]

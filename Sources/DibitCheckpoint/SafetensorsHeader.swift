@@ -39,7 +39,10 @@ struct SafetensorsHeader {
       throw .headerLength(found: found, limit: SafetensorsFile.headerLimit)
     }
     let length = Int(found)
-    if bytes.count > 8, bytes[8] != UInt8(ascii: "{") { throw .headerStart(found: bytes[8]) }
+    if bytes.count > 8, bytes[8] != UInt8(ascii: "{") {
+      if let kind = FileKind.recognise(bytes) { throw .otherFormat(kind) }
+      throw .headerStart(found: bytes[8])
+    }
     guard length <= bytes.count - 8 else { throw .truncated(expectedBytes: 8 + length, foundBytes: bytes.count) }
     return length
   }

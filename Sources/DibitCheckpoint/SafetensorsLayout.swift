@@ -21,7 +21,8 @@ struct SafetensorsLayout {
         throw .badDeclaration(file: file, tensor: name, reason: "the name is taken")
       }
       guard shape.allSatisfy({ $0 >= 0 }), let size = TensorSize(dtype: dtype, shape: shape) else {
-        throw .badDeclaration(file: file, tensor: name, reason: "\(dtype.rawValue) \(shape) is not a shape whose bytes 64 bits can count")
+        throw .badDeclaration(
+          file: file, tensor: name, reason: "\(dtype.rawValue) \(shown(shape)) is not a shape whose bytes 64 bits can count")
       }
       let (next, overflow) = end.addingReportingOverflow(size.bytes)
       guard !overflow else { throw .badDeclaration(file: file, tensor: name, reason: "the file would exceed 2^63 bytes") }

@@ -59,8 +59,8 @@ public struct StagedDirectory: ~Copyable {
 
   /// Waits until everything is on the disk and gives the directory its final name.
   ///
-  /// Other processes see the old directory or the new one, never a mixture. When this throws, the destination is as it was and
-  /// the hidden directory is removed.
+  /// Other processes see the old directory or the new one, never a mixture. When this throws, the destination is as it was and the
+  /// hidden directory is removed; only when the last step fails, flushing the directory around both, is the new one in place.
   public consuming func commit() throws(CheckpointError) {
     try Replacement.syncTree(partialPath)
     try Self.check(destination, overwrite: overwrite)

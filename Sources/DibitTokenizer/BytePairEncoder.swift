@@ -59,7 +59,7 @@ struct BytePairEncoder {
   /// A symbol outside the vocabulary: its bytes if the model has them all, else the unknown token, else nothing.
   private mutating func addUnknown(_ bytes: ArraySlice<UInt8>) {
     if let fallback = model.fallbackIDs, bytes.allSatisfy({ fallback[Int($0)] != nil }) {
-      flushUnknown()
+      // An unknown token that waits is not written first: Hugging Face leaves it for after the bytes.
       for byte in bytes { symbols.append(fallback[Int(byte)] ?? 0) }
       return
     }

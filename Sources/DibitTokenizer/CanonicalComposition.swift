@@ -1,4 +1,7 @@
 /// Canonical composition of Unicode text (NFC): decompose, order the marks, compose.
+///
+/// This is NFC as of Unicode 9, the version that Hugging Face's library has: marks that came later are not reordered. The same
+/// text must give the same ids as where the model was trained.
 enum CanonicalComposition {
   /// `text`, which is valid UTF-8, in NFC. Text without a scalar from U+0300 on is returned as it is.
   static func composed(_ text: [UInt8]) -> [UInt8] {
@@ -66,7 +69,10 @@ enum CanonicalComposition {
   }
 
   private static func combiningClass(_ scalar: Unicode.Scalar) -> UInt8 {
-    scalar.value < 0x300 ? 0 : scalar.properties.canonicalCombiningClass.rawValue
+    if scalar.value < 0x300 { return 0 }
+    let properties = scalar.properties
+    let combiningClass = properties.canonicalCombiningClass.rawValue
+    return combiningClass == 0 || (properties.age?.major ?? .max) > 9 ? 0 : combiningClass
   }
 
   /// Sorts every run of combining marks by class, keeping the order within a class.

@@ -7,9 +7,12 @@ public enum Role: String, Sendable, Equatable, CaseIterable {
 
 /// One message of a chat.
 public struct ChatMessage: Sendable, Equatable {
+  /// Who speaks.
   public var role: Role
+  /// What is said, as plain text.
   public var content: String
 
+  /// A message.
   public init(role: Role, content: String) {
     self.role = role
     self.content = content

@@ -1,4 +1,5 @@
-/// What split patterns ask about a scalar.
+/// What split patterns ask about a scalar, in Unicode 16 whatever the Swift runtime's version: the same text must give the same ids
+/// everywhere, and Hugging Face's engine is of that version.
 enum ScalarKind: UInt8 {
   /// `\p{Lu}` and `\p{Lt}`.
   case upper
@@ -23,6 +24,12 @@ enum ScalarKind: UInt8 {
   /// `[^\s\p{L}\p{N}]`.
   var isSymbol: Bool { self == .other || self == .mark }
 
+  /// Whether Unicode 16 does not have the scalar yet; U+088F is the first of those.
+  static func isNew(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.value >= 0x88F, let age = scalar.properties.age else { return false }
+    return age.major > 16
+  }
+
   init(ascii byte: UInt8) {
     switch byte {
     case 0x61...0x7A: self = .lower
@@ -39,10 +46,14 @@ enum ScalarKind: UInt8 {
       self.init(ascii: UInt8(scalar.value))
       return
     }
+    if Self.isNew(scalar) {
+      self = .other
+      return
+    }
     switch scalar.properties.generalCategory {
     case .uppercaseLetter, .titlecaseLetter: self = .upper
     case .lowercaseLetter: self = .lower
-    case .modifierLetter, .otherLetter: self = .letter
+    case .modifierLetter, .otherLetter: self = scalar.value == 0x295 ? .lower : .letter  // U+0295 changed in Unicode 17.
     case .nonspacingMark, .spacingMark, .enclosingMark: self = .mark
     case .decimalNumber, .letterNumber, .otherNumber: self = .number
     case .spaceSeparator, .lineSeparator, .paragraphSeparator: self = .space

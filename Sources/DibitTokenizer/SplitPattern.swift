@@ -1,7 +1,6 @@
 /// The regular expressions by which byte-level tokenizers cut text, recognised by their text and matched by hand.
 ///
-/// Every pattern matches at every position, so a text is cut into consecutive matches. The kinds of scalars follow the Unicode
-/// version of the Swift runtime.
+/// Every pattern matches at every position, so a text is cut into consecutive matches.
 enum SplitPattern: Sendable, Equatable {
   case gpt2
   case llama3

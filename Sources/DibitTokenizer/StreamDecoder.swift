@@ -31,7 +31,7 @@ public struct StreamDecoder: Sendable {
   }
 
   mutating func append(_ id: Int32, to text: inout [UInt8]) {
-    guard let spelling = tokenizer.model.tokens.spelling(of: id) else { return }
+    guard let spelling = tokenizer.respelled[id]?[...] ?? tokenizer.model.tokens.spelling(of: id) else { return }
     if skipsSpecialTokens, tokenizer.isSpecial(id) { return }
     if isFirst, tokenizer.decoder.dependsOnPosition {
       write(tokenizer.decoder.piece(of: spelling, isFirst: true).bytes[...], into: &text)

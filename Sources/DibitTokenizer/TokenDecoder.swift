@@ -76,9 +76,9 @@ struct PieceTable: Sendable {
   private var starts: [Int] = [0]
   private var rawBytes: [Bool] = []
 
-  init(tokens: TokenTable, decoder: TokenDecoder) {
+  init(tokens: TokenTable, respelled: [Int32: [UInt8]], decoder: TokenDecoder) {
     for id in 0..<tokens.count {
-      if let spelling = tokens.spelling(of: Int32(id)) {
+      if let spelling = respelled[Int32(id)]?[...] ?? tokens.spelling(of: Int32(id)) {
         let piece = decoder.piece(of: spelling, isFirst: false)
         arena.append(contentsOf: piece.bytes)
         rawBytes.append(piece.isRawByte)

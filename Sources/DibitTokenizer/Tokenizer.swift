@@ -16,6 +16,8 @@ public struct Tokenizer: Sendable {
   /// The file without vocabulary and merges, for ``serialized()``.
   let header: JSONObject
   let specialIDs: Set<Int32>
+  /// The text of added tokens that the normaliser changes: what decoding starts from, as in Hugging Face's library.
+  let respelled: [Int32: [UInt8]]
   private let rawMatcher: AddedTokenMatcher
   private let normalizedMatcher: AddedTokenMatcher
 
@@ -30,7 +32,13 @@ public struct Tokenizer: Sendable {
     self.decoder = decoder
     self.addedTokens = addedTokens
     self.header = header
-    pieces = PieceTable(tokens: model.tokens, decoder: decoder)
+    var respelled: [Int32: [UInt8]] = [:]
+    for token in addedTokens where token.isNormalized {
+      let spelling = normalizer.apply(token.content)
+      if spelling != token.content { respelled[token.id] = spelling }
+    }
+    self.respelled = respelled
+    pieces = PieceTable(tokens: model.tokens, respelled: respelled, decoder: decoder)
     specialIDs = Set(addedTokens.filter(\.isSpecial).map(\.id))
     // Of two tokens that are spelled alike after normalising, a special one is found first.
     let ordered = addedTokens.filter(\.isSpecial) + addedTokens.filter { !$0.isSpecial }
@@ -38,7 +46,7 @@ public struct Tokenizer: Sendable {
     normalizedMatcher = AddedTokenMatcher(
       ordered.filter(\.isNormalized).map { token in
         var token = token
-        token.content = normalizer.apply(token.content)
+        token.content = respelled[token.id] ?? token.content
         return token
       })
   }

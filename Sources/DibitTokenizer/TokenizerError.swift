@@ -23,6 +23,7 @@ public enum TokenizerError: Error, Equatable, Sendable {
 }
 
 extension TokenizerError: CustomStringConvertible {
+  /// The fault in one sentence.
   public var description: String {
     switch self {
     case .json(let error): "the tokenizer file is not JSON: \(error)"

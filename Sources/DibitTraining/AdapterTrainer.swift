@@ -99,14 +99,22 @@ public struct AdapterTrainer: ~Copyable {
     let norm = gradients.norm(on: compute)
     let scale = norm > options.clipNorm ? options.clipNorm / norm : 1
     let rate = schedule.rate(step: step)
-    for i in 0..<adapter.count {
-      options.optimizer.step(
-        &adapter.a[i], gradient: gradients.adapter.a[i], moment1: &moment1.a[i], moment2: &moment2.a[i], learningRate: rate, step: step,
-        gradientScale: scale, on: compute)
-      options.optimizer.step(
-        &adapter.b[i], gradient: gradients.adapter.b[i], moment1: &moment1.b[i], moment2: &moment2.b[i], learningRate: rate, step: step,
-        gradientScale: scale, on: compute)
-    }
+    Self.step(
+      options.optimizer, &adapter, gradients.adapter, &moment1, &moment2, learningRate: rate, step: step, gradientScale: scale, on: compute)
     return norm
+  }
+
+  private static func step(
+    _ optimizer: AdamW, _ adapter: inout Adapter, _ gradients: borrowing Adapter, _ moment1: inout Adapter, _ moment2: inout Adapter,
+    learningRate: Float, step: Int, gradientScale: Float, on compute: Compute
+  ) {
+    for i in 0..<adapter.count {
+      optimizer.step(
+        &adapter.a[i], gradient: gradients.a[i], moment1: &moment1.a[i], moment2: &moment2.a[i], learningRate: learningRate, step: step,
+        gradientScale: gradientScale, on: compute)
+      optimizer.step(
+        &adapter.b[i], gradient: gradients.b[i], moment1: &moment1.b[i], moment2: &moment2.b[i], learningRate: learningRate, step: step,
+        gradientScale: gradientScale, on: compute)
+    }
   }
 }

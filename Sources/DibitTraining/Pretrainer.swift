@@ -1,7 +1,7 @@
 internal import BasicContainers
 public import DibitKernels
 public import DibitModel
-public import DibitTensor
+internal import DibitTensor
 
 /// How a model is trained from scratch on plain text.
 public struct PretrainingOptions: Equatable, Sendable {
@@ -110,7 +110,7 @@ public struct Pretrainer: ~Copyable {
   /// Mean loss in nats per token over up to 64 sequences of the held-out text; nil when there is none.
   private mutating func validate(_ decoder: borrowing Decoder) -> Float? {
     let length = options.sequenceLength + 1
-    let starts = stride(from: 0, through: validation.count - length, by: length).prefix(64)
+    let starts = Array(stride(from: 0, through: validation.count - length, by: length).prefix(64))
     guard !starts.isEmpty else { return nil }
     var sums = LossSums()
     var pending: [ArraySlice<Int32>] = []
@@ -128,13 +128,21 @@ public struct Pretrainer: ~Copyable {
     let norm = gradients.norm(on: compute)
     let scale = norm > options.clipNorm ? options.clipNorm / norm : 1
     let rate = schedule.rate(step: step)
-    decoder.weights.updateEach { parameter in
-      let i = parameter.index
-      options.optimizer.step(
-        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: rate, step: step,
-        gradientScale: scale, decays: parameter.decays, on: compute)
-    }
+    Self.step(
+      options.optimizer, &decoder.weights, gradients, &moment1, &moment2, learningRate: rate, step: step, gradientScale: scale, on: compute)
     return norm
+  }
+
+  private static func step(
+    _ optimizer: AdamW, _ weights: inout DecoderWeights, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
+    _ moment2: inout UniqueArray<Matrix>, learningRate: Float, step: Int, gradientScale: Float, on compute: Compute
+  ) {
+    weights.updateEach { parameter in
+      let i = parameter.index
+      optimizer.step(
+        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate, step: step,
+        gradientScale: gradientScale, decays: parameter.decays, on: compute)
+    }
   }
 
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.

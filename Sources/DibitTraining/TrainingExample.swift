@@ -1,4 +1,5 @@
 public import DibitDataset
+internal import DibitTokenizer
 
 /// Tokens with, for each, the weight of its loss: 0 where nothing is learnt.
 public struct TrainingExample: Equatable, Sendable {

@@ -16,7 +16,9 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     let scratch = Scratch()
     var writer = try SafetensorsWriter(
       path: scratch("f"),
-      tensors: [(name: "m", dtype: .bf16, shape: [4, 3]), (name: "c", dtype: .f32, shape: [2, 3, 2]), (name: "v", dtype: .f16, shape: [3])])
+      tensors: [
+        (name: "m", dtype: .bf16, shape: [4, 3]), (name: "c", dtype: .f32, shape: [2, 3, 2]), (name: "v", dtype: .f16, shape: [3]),
+      ])
     try writer.put(floats: (0..<12).map { Float($0) }, as: .bf16)
     try writer.put(floats: (0..<12).map { Float($0) + 0.5 }, as: .f32)
     try writer.put(floats: [5, 6, 7], as: .f16)
@@ -148,7 +150,8 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
       #expect(
         try opened(#"{"weight_map":{"a":"\#(name)","b":"s"}}"#) == .shardName(index: index, tensor: "a", shard: shown), "\(name)")
     }
-    for text in ["", "{", "[]", "{}", #"{"weight_map":1}"#, #"{"weight_map":{}}"#, #"{"weight_map":{"a":1}}"#, "\u{FEFF}{}",
+    for text in [
+      "", "{", "[]", "{}", #"{"weight_map":1}"#, #"{"weight_map":{}}"#, #"{"weight_map":{"a":1}}"#, "\u{FEFF}{}",
       #"{"weight_map":{"a":"s","a":"s"}}"#, String(repeating: "[", count: 10_000),
     ] {
       guard case .malformedIndex(let file, let reason) = try opened(text) else {

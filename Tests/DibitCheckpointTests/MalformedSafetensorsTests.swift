@@ -61,22 +61,44 @@ private let beginnings: [Malformed] = [
 
 /// Faults of the JSON.
 private let syntax: [Malformed] = [
-  Malformed("not UTF-8", safetensors(Array("{\"".utf8) + [0xFF] + Array("\":1}".utf8), data: 0), .headerSyntax(reason: "JSON at byte 1: the text is not valid UTF-8")),
-  Malformed("open object", safetensors("{\"a\":", data: 0), .headerSyntax(reason: "JSON at byte 5: expected a value, found the end of the text")),
-  Malformed("text after the object", safetensors("{}x", data: 0), .headerSyntax(reason: "JSON at byte 2: expected the end of the document, found 'x'")),
-  Malformed("zero padding", safetensors("{}\0", data: 0), .headerSyntax(reason: "JSON at byte 2: expected the end of the document, found byte 0x0")),
-  Malformed("trailing comma", safetensors("{\"a\":1,}", data: 0), .headerSyntax(reason: "JSON at byte 7: expected a key in quotes, found '}'")),
-  Malformed("deep arrays", safetensors("{\"a\":" + String(repeating: "[", count: 100_000), data: 0), .headerSyntax(reason: "JSON at byte 20: nested deeper than 16 levels")),
-  Malformed("deep objects", safetensors(String(repeating: "{\"a\":", count: 100_000), data: 0), .headerSyntax(reason: "JSON at byte 80: nested deeper than 16 levels")),
+  Malformed(
+    "not UTF-8", safetensors(Array("{\"".utf8) + [0xFF] + Array("\":1}".utf8), data: 0),
+    .headerSyntax(reason: "JSON at byte 1: the text is not valid UTF-8")),
+  Malformed(
+    "open object", safetensors("{\"a\":", data: 0), .headerSyntax(reason: "JSON at byte 5: expected a value, found the end of the text")),
+  Malformed(
+    "text after the object", safetensors("{}x", data: 0),
+    .headerSyntax(reason: "JSON at byte 2: expected the end of the document, found 'x'")),
+  Malformed(
+    "zero padding", safetensors("{}\0", data: 0),
+    .headerSyntax(reason: "JSON at byte 2: expected the end of the document, found byte 0x0")),
+  Malformed(
+    "trailing comma", safetensors("{\"a\":1,}", data: 0), .headerSyntax(reason: "JSON at byte 7: expected a key in quotes, found '}'")),
+  Malformed(
+    "deep arrays", safetensors("{\"a\":" + String(repeating: "[", count: 100_000), data: 0),
+    .headerSyntax(reason: "JSON at byte 20: nested deeper than 16 levels")),
+  Malformed(
+    "deep objects", safetensors(String(repeating: "{\"a\":", count: 100_000), data: 0),
+    .headerSyntax(reason: "JSON at byte 80: nested deeper than 16 levels")),
   Malformed("duplicate tensor", mutated(#""b":"#, #""a":"#), .headerSyntax(reason: "JSON at byte 54: the key 'a' appears twice")),
-  Malformed("duplicate tensor, escaped", mutated(#""b":"#, #""\u0061":"#), .headerSyntax(reason: "JSON at byte 54: the key 'a' appears twice")),
-  Malformed("duplicate dtype", mutated(#""shape":[2]"#, #""dtype":"U8""#), .headerSyntax(reason: "JSON at byte 20: the key 'dtype' appears twice")),
+  Malformed(
+    "duplicate tensor, escaped", mutated(#""b":"#, #""\u0061":"#), .headerSyntax(reason: "JSON at byte 54: the key 'a' appears twice")),
+  Malformed(
+    "duplicate dtype", mutated(#""shape":[2]"#, #""dtype":"U8""#), .headerSyntax(reason: "JSON at byte 20: the key 'dtype' appears twice")),
   Malformed("tensor is a number", safetensors(#"{"a":1}"#, data: 0), .wrongType(key: "a", expected: "an object", found: "1")),
   Malformed("tensor is null", safetensors(#"{"a":null}"#, data: 0), .wrongType(key: "a", expected: "an object", found: "null")),
-  Malformed("metadata is an array", safetensors(#"{"__metadata__":["x"]}"#, data: 0), .wrongType(key: "__metadata__", expected: "an object", found: #"["x"]"#)),
-  Malformed("metadata is null", safetensors(#"{"__metadata__":null}"#, data: 0), .wrongType(key: "__metadata__", expected: "an object", found: "null")),
-  Malformed("metadata value is a number", safetensors(#"{"__metadata__":{"k":3}}"#, data: 0), .wrongType(key: "__metadata__.k", expected: "a string", found: "3")),
-  Malformed("metadata value is an object", safetensors(#"{"__metadata__":{"k":{}}}"#, data: 0), .wrongType(key: "__metadata__.k", expected: "a string", found: "an object")),
+  Malformed(
+    "metadata is an array", safetensors(#"{"__metadata__":["x"]}"#, data: 0),
+    .wrongType(key: "__metadata__", expected: "an object", found: #"["x"]"#)),
+  Malformed(
+    "metadata is null", safetensors(#"{"__metadata__":null}"#, data: 0),
+    .wrongType(key: "__metadata__", expected: "an object", found: "null")),
+  Malformed(
+    "metadata value is a number", safetensors(#"{"__metadata__":{"k":3}}"#, data: 0),
+    .wrongType(key: "__metadata__.k", expected: "a string", found: "3")),
+  Malformed(
+    "metadata value is an object", safetensors(#"{"__metadata__":{"k":{}}}"#, data: 0),
+    .wrongType(key: "__metadata__.k", expected: "a string", found: "an object")),
   Malformed("no dtype", mutated(#""dtype":"F32","#, ""), .missingKey(tensor: "a", key: "dtype")),
   Malformed("no shape", mutated(#""shape":[2],"#, ""), .missingKey(tensor: "a", key: "shape")),
   Malformed("no offsets", mutated(#","data_offsets":[0,8]"#, ""), .missingKey(tensor: "a", key: "data_offsets")),
@@ -95,14 +117,20 @@ private let places: [Malformed] = [
   Malformed("negative dimensions whose product fits", mutated("[2]", "[-1,-2]"), .dimension(tensor: "a", index: 0, found: "-1")),
   Malformed("fractional dimension", mutated("[2]", "[1.5]"), .dimension(tensor: "a", index: 0, found: "1.5")),
   Malformed("dimension as 2.0", mutated("[2]", "[2.0]"), .dimension(tensor: "a", index: 0, found: "2")),
-  Malformed("dimension beyond 64 bits", mutated("[2]", "[18446744073709551616]"), .dimension(tensor: "a", index: 0, found: "1.8446744073709552e+19")),
+  Malformed(
+    "dimension beyond 64 bits", mutated("[2]", "[18446744073709551616]"), .dimension(tensor: "a", index: 0, found: "1.8446744073709552e+19")
+  ),
   Malformed("dimension 2^63", mutated("[2]", "[1,9223372036854775808]"), .dimension(tensor: "a", index: 1, found: "9.223372036854776e+18")),
   Malformed("dimension is text", mutated("[2]", #"["2"]"#), .dimension(tensor: "a", index: 0, found: "'2'")),
   Malformed("dimension is a list", mutated("[2]", "[[2]]"), .dimension(tensor: "a", index: 0, found: "[2]")),
-  Malformed("product wraps to 4", mutated("[2]", "[4194305,4194305,211106198978564]"), .shapeOverflow(tensor: "a", shape: [4_194_305, 4_194_305, 211_106_198_978_564])),
+  Malformed(
+    "product wraps to 4", mutated("[2]", "[4194305,4194305,211106198978564]"),
+    .shapeOverflow(tensor: "a", shape: [4_194_305, 4_194_305, 211_106_198_978_564])),
   Malformed("bytes wrap, elements do not", mutated("[2]", "[4611686018427387904]"), .shapeOverflow(tensor: "a", shape: [1 << 62])),
   Malformed("zero hides an overflow", mutated("[2]", "[0,4611686018427387904,4]"), .shapeOverflow(tensor: "a", shape: [0, 1 << 62, 4])),
-  Malformed("product is 2^32 plus the size", mutated("[2]", "[2,2147483649]"), .sizeMismatch(tensor: "a", dtype: .f32, shape: [2, 2_147_483_649], expectedBytes: 17_179_869_192, foundBytes: 8)),
+  Malformed(
+    "product is 2^32 plus the size", mutated("[2]", "[2,2147483649]"),
+    .sizeMismatch(tensor: "a", dtype: .f32, shape: [2, 2_147_483_649], expectedBytes: 17_179_869_192, foundBytes: 8)),
   Malformed("offsets are a number", mutated("[0,8]", "8"), .offsets(tensor: "a", found: "8")),
   Malformed("one offset", mutated("[0,8]", "[8]"), .offsets(tensor: "a", found: "[8]")),
   Malformed("three offsets", mutated("[0,8]", "[0,8,8]"), .offsets(tensor: "a", found: "[0,8,8]")),
@@ -110,23 +138,40 @@ private let places: [Malformed] = [
   Malformed("negative begin", mutated("[0,8]", "[-8,0]"), .offsets(tensor: "a", found: "[-8,0]")),
   Malformed("begin after end", mutated("[0,8]", "[8,0]"), .offsets(tensor: "a", found: "[8,0]")),
   Malformed("fractional offset", mutated("[0,8]", "[0,8.5]"), .offsets(tensor: "a", found: "[0,8.5]")),
-  Malformed("offset beyond 64 bits", mutated("[0,8]", "[0,18446744073709551624]"), .offsets(tensor: "a", found: "[0,1.8446744073709552e+19]")),
+  Malformed(
+    "offset beyond 64 bits", mutated("[0,8]", "[0,18446744073709551624]"), .offsets(tensor: "a", found: "[0,1.8446744073709552e+19]")),
   Malformed("offset is text", mutated("[0,8]", #"[0,"8"]"#), .offsets(tensor: "a", found: #"[0,"8"]"#)),
-  Malformed("far offset", mutated("[8,11]", "[9223372036854775804,9223372036854775807]"), .hole(tensor: "b", begin: .max - 3, previousEnd: 8)),
-  Malformed("more bytes than the shape", mutated("[0,8]", "[0,9]"), .sizeMismatch(tensor: "a", dtype: .f32, shape: [2], expectedBytes: 8, foundBytes: 9)),
-  Malformed("fewer bytes than the shape", mutated("[0,8]", "[0,4]"), .sizeMismatch(tensor: "a", dtype: .f32, shape: [2], expectedBytes: 8, foundBytes: 4)),
-  Malformed("scalar without bytes", mutated(#"[2],"data_offsets":[0,8]"#, #"[],"data_offsets":[0,0]"#), .sizeMismatch(tensor: "a", dtype: .f32, shape: [], expectedBytes: 4, foundBytes: 0)),
-  Malformed("same bytes twice", mutated(#"[3],"data_offsets":[8,11]"#, #"[8],"data_offsets":[0,8]"#, data: 8), .overlap(tensor: "b", begin: 0, previous: "a", previousEnd: 8)),
+  Malformed(
+    "far offset", mutated("[8,11]", "[9223372036854775804,9223372036854775807]"), .hole(tensor: "b", begin: .max - 3, previousEnd: 8)),
+  Malformed(
+    "more bytes than the shape", mutated("[0,8]", "[0,9]"),
+    .sizeMismatch(tensor: "a", dtype: .f32, shape: [2], expectedBytes: 8, foundBytes: 9)),
+  Malformed(
+    "fewer bytes than the shape", mutated("[0,8]", "[0,4]"),
+    .sizeMismatch(tensor: "a", dtype: .f32, shape: [2], expectedBytes: 8, foundBytes: 4)),
+  Malformed(
+    "scalar without bytes", mutated(#"[2],"data_offsets":[0,8]"#, #"[],"data_offsets":[0,0]"#),
+    .sizeMismatch(tensor: "a", dtype: .f32, shape: [], expectedBytes: 4, foundBytes: 0)),
+  Malformed(
+    "same bytes twice", mutated(#"[3],"data_offsets":[8,11]"#, #"[8],"data_offsets":[0,8]"#, data: 8),
+    .overlap(tensor: "b", begin: 0, previous: "a", previousEnd: 8)),
   Malformed("overlap by a byte", mutated("[8,11]", "[7,10]", data: 10), .overlap(tensor: "b", begin: 7, previous: "a", previousEnd: 8)),
-  Malformed("empty tensor inside another", mutated(#"[3],"data_offsets":[8,11]"#, #"[0],"data_offsets":[4,4]"#, data: 8), .overlap(tensor: "b", begin: 4, previous: "a", previousEnd: 8)),
-  Malformed("empty tensor after the end", mutated(#"[3],"data_offsets":[8,11]"#, #"[0],"data_offsets":[9,9]"#, data: 8), .hole(tensor: "b", begin: 9, previousEnd: 8)),
+  Malformed(
+    "empty tensor inside another", mutated(#"[3],"data_offsets":[8,11]"#, #"[0],"data_offsets":[4,4]"#, data: 8),
+    .overlap(tensor: "b", begin: 4, previous: "a", previousEnd: 8)),
+  Malformed(
+    "empty tensor after the end", mutated(#"[3],"data_offsets":[8,11]"#, #"[0],"data_offsets":[9,9]"#, data: 8),
+    .hole(tensor: "b", begin: 9, previousEnd: 8)),
   Malformed("hole between tensors", mutated("[8,11]", "[9,12]", data: 12), .hole(tensor: "b", begin: 9, previousEnd: 8)),
   Malformed("hole before the first", mutated("[0,8]", "[11,19]", data: 19), .hole(tensor: "b", begin: 8, previousEnd: 0)),
-  Malformed("trailing byte", mutated("F32", "F32", data: 12), .trailingBytes(expectedBytes: 125, foundBytes: 126)),
+  Malformed("trailing byte", mutated("F32", "F32", data: 12), .trailingBytes(expectedBytes: 126, foundBytes: 127)),
   Malformed("bytes without tensors", safetensors("{}", data: 5), .trailingBytes(expectedBytes: 10, foundBytes: 15)),
-  Malformed("one byte missing", mutated("F32", "F32", data: 10), .truncated(expectedBytes: 125, foundBytes: 124)),
-  Malformed("no data", mutated("F32", "F32", data: 0), .truncated(expectedBytes: 125, foundBytes: 114)),
-  Malformed("a tensor of 8 EiB", safetensors(#"{"a":{"dtype":"U8","shape":[9223372036854775807],"data_offsets":[0,9223372036854775807]}}"#, data: 1), .truncated(expectedBytes: .max, foundBytes: 98)),
+  Malformed("one byte missing", mutated("F32", "F32", data: 10), .truncated(expectedBytes: 126, foundBytes: 125)),
+  Malformed("no data", mutated("F32", "F32", data: 0), .truncated(expectedBytes: 126, foundBytes: 115)),
+  Malformed(
+    "a tensor of 8 EiB",
+    safetensors(#"{"a":{"dtype":"U8","shape":[9223372036854775807],"data_offsets":[0,9223372036854775807]}}"#, data: 1),
+    .truncated(expectedBytes: .max, foundBytes: 98)),
 ]
 
 @Suite struct MalformedSafetensorsTests {
@@ -151,7 +196,8 @@ private let places: [Malformed] = [
   @Test(arguments: 0..<4 as Range<UInt64>)
   func randomFlipsNeverTrap(seed: UInt64) throws {
     var rng = SplitMix64(seed: seed)
-    let good = safetensors(#"{"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[],"data_offsets":[4,5]}}"#, data: 5)
+    let good = safetensors(
+      #"{"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[],"data_offsets":[4,5]}}"#, data: 5)
     var refused = 0
     for _ in 0..<25_000 {
       var file = good

@@ -67,18 +67,14 @@ let pythonFile: [UInt8] =
 
   @Test func namesAreBytes() throws {
     // Both spell the same letter; String's == would make them one.
+    let scratch = Scratch()
     let (one, two) = ("\u{E9}", "e\u{301}")
-    let header = "{\"\(one)\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"\(two)\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}"
+    let header = #"{"\#(one)":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"\#(two)":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#
     let file = try SafetensorsFile(bytes(safetensors(header, data: 2)), file: "f")
     #expect(file.entry(one)?.range.lowerBound == file.bytes.count - 2)
     #expect(file.entry(two)?.range.lowerBound == file.bytes.count - 1)
-    let checkpoint = try Checkpoint.open(try Scratch.shared.write(safetensors(header, data: 2), to: "accents"))
+    let checkpoint = try Checkpoint.open(try scratch.write(safetensors(header, data: 2), to: "accents"))
     #expect(try checkpoint.readVector(one) == [0])
     #expect(try checkpoint.readVector(two) == [1])
   }
-}
-
-extension Scratch {
-  /// One directory for the whole run, removed at its end by nobody but the next run: keep it small.
-  static let shared = Scratch()
 }

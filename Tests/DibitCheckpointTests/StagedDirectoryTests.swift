@@ -141,6 +141,31 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     try staged.commit()
   }
 
+  @Test func aKilledJobLeavesNothingForLong() async throws {
+    let scratch = Scratch()
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = scratch("out") as String] in
+      let staged = try StagedDirectory(destination: path)
+      try staged.write("half", to: "model.safetensors")
+      kill(getpid(), SIGKILL)
+      try staged.commit()
+    }
+    let left = try scratch.names()
+    #expect(left.map { String($0.prefix(13)) } == [".out.partial-"])
+    try StagedDirectory(destination: scratch("out")).commit()
+    #expect(try scratch.names() == ["out"])
+  }
+
+  @Test func namesAreExchangedInOneStep() throws {
+    let scratch = Scratch()
+    scratch.directory("a")
+    try scratch.write("b", to: "b")
+    let code = SystemCall.exchange(scratch("a"), scratch("b"))
+    // Some file systems cannot; then outputs are set aside instead.
+    #expect([0, EINVAL, ENOSYS, ENOTSUP].contains(code))
+    #expect(FileStatus(path: scratch("a"), followingLinks: false)?.type == (code == 0 ? .regular : .directory))
+    if code != 0 { print("this file system cannot exchange names: \(systemMessage(code))") }
+  }
+
   @Test func workOfLiveJobsIsKept() throws {
     let scratch = Scratch()
     let live = scratch.directory(".out.partial-1")
@@ -195,9 +220,9 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   }
 
   @Test func pathsOutsideTrap() async {
-    await #expect(processExitsWith: .failure) {
-      let scratch = Scratch()
-      _ = try StagedDirectory(destination: scratch("out")).path(of: "../x")
+    let scratch = Scratch()
+    await #expect(processExitsWith: .failure) { [path = scratch("out") as String] in
+      _ = try StagedDirectory(destination: path).path(of: "../x")
     }
   }
 

@@ -11,9 +11,9 @@
 #   OUTPUT/validation/NNN.txt    about 1 % held out
 #   OUTPUT/MANIFEST.txt          packages, licences, versions, SHA-256 sums
 #
-# Needs bash, coreutils, gzip, sed, awk (mawk or gawk), dpkg-deb, and apt-get
-# when a package is not in OUTPUT/packages yet. The same package versions give
-# the same bytes.
+# Needs bash, coreutils, gzip, sed, awk, iconv, dpkg-deb, and apt-get when a
+# package is not in OUTPUT/packages yet. The same package versions give the
+# same bytes.
 
 set -u -o pipefail
 export LC_ALL=C
@@ -22,13 +22,13 @@ umask 022
 die() { printf 'corpus: %s\n' "$*" >&2; exit 1; }
 
 case "${1:-}" in
--h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
 -*) die "unknown option $1 (usage: corpus.sh [OUTPUT-DIRECTORY])" ;;
 esac
 [ $# -le 1 ] || die "too many arguments (usage: corpus.sh [OUTPUT-DIRECTORY])"
 
 out=${1:-.build-corpus}
-for tool in awk sed sort gzip sha256sum od dpkg-deb; do
+for tool in awk sed sort gzip sha256sum od iconv dpkg-deb; do
     command -v "$tool" >/dev/null 2>&1 || die "$tool not found; this recipe needs a Debian system"
 done
 mkdir -p "$out/packages" 2>/dev/null || die "cannot create $out/packages"
@@ -132,9 +132,13 @@ function plural(w) {
     if (w ~ /[^aeiou]y$/) return substr(w, 1, length(w) - 1) "ies"
     return w "s"
 }
+function question(e) {
+    return e ~ /^(Does|Did|Do|Can|Could|Would|Will|Are|Is|Has|Have|Was|Were|Should|Shall|May) (you|he|she|it|they|we|I|the|this|that|these|those|his|her|your|my|there|anyone) / ||
+        e ~ /^(What|Who|Where|Why|How|When) (is|are|was|were|does|did|do|can|will|would|much|many|long|far|old) /
+}
 # Definition and example sentences out of a gloss.
 function readgloss(id, g,    p, rest, q, e, all, n) {
-    gsub(/`/, "'", g)
+    gsub(/`/, "'", g); gsub(/_/, " ", g)
     gsub(/''/, "\"", g)
     gsub(/ ?-- ?/, " - ", g)
     p = index(g, "\"")
@@ -148,6 +152,7 @@ function readgloss(id, g,    p, rest, q, e, all, n) {
     while (g ~ /[;:,. -]$/) g = substr(g, 1, length(g) - 1)
     gsub(/ ;/, ";", g); gsub(/ ,/, ",", g); gsub(/\( /, "(", g); gsub(/ \)/, ")", g)
     gsub(/;;+/, ";", g); gsub(/,,+/, ",", g)
+    if (substr(id, 1, 1) == "v") sub(/^to /, "", g)
     e = g; p = gsub(/\(/, "", e); e = g; q = gsub(/\)/, "", e)
     if (p != q) gsub(/[()]/, "", g)
     def[id] = g
@@ -155,11 +160,11 @@ function readgloss(id, g,    p, rest, q, e, all, n) {
     while (n < 4 && match(rest, /"[^"]+"/)) {
         e = trim(substr(rest, RSTART + 1, RLENGTH - 2))
         rest = substr(rest, RSTART + RLENGTH)
-        sub(/[ ,;:]+$/, "", e)
+        sub(/[ ,;:]+$/, "", e); sub(/^[ .,;:-]+/, "", e)
         gsub(/ ,/, ",", e)
         if (length(e) < 8 || e !~ / / || e ~ /[()\[\]_*=<>]/ || e ~ /\.\.\./) continue
         e = cap(e)
-        if (e !~ /[.!?]$/) e = e "."
+        if (e !~ /[.!?]$/) e = e (question(e) ? "?" : ".")
         all = all " " e
         n++
     }
@@ -279,10 +284,10 @@ function topic(title, spec,    m, r, i, n, k, t, id, o, ids, key, a, s, doc, c, 
         n++
         ids[n] = sprintf("%d%010d%s", 2 - common[id], hash(title id), id)
     }
-    sortarray(ids, n)
-    lim = n < 420 ? n : 420
+    heap(ids, n)
+    lim = n < 800 ? n : 800
     for (i = 1; i <= lim; i++) { ids[i] = substr(ids[i], 12); ids[i] = sprintf("%010d%s", hash("mix" title ids[i]), ids[i]) }
-    sortarray2(ids, lim)
+    heap(ids, lim)
     c = 0
     for (i = 1; i <= lim; i += 7) {
         list = ""; doc = ""
@@ -299,8 +304,8 @@ function topic(title, spec,    m, r, i, n, k, t, id, o, ids, key, a, s, doc, c, 
     }
     # A second, shorter round with only the usual words: lists and examples.
     k = 0
-    for (i = 1; i <= lim; i++) if (common[substr(ids[i], 11)] && k < 260) { k++; key[k] = sprintf("%010d%s", hash("again" title ids[i]), substr(ids[i], 11)) }
-    sortarray2(key, k)
+    for (i = 1; i <= lim; i++) if (common[substr(ids[i], 11)] && k < 500) { k++; key[k] = sprintf("%010d%s", hash("again" title ids[i]), substr(ids[i], 11)) }
+    heap(key, k)
     for (i = 1; i + 4 <= k; i += 10) {
         list = ""; doc = ""
         for (j = i; j < i + 10 && j <= k; j++) list = list " " substr(key[j], 11)
@@ -313,8 +318,6 @@ function topic(title, spec,    m, r, i, n, k, t, id, o, ids, key, a, s, doc, c, 
     }
 }
 # Heap sort of strings, so that no particular awk is needed.
-function sortarray(a, n) { heap(a, n) }
-function sortarray2(a, n) { heap(a, n) }
 function heap(a, n,    i, t, e) {
     for (i = int(n / 2); i >= 1; i--) sift(a, i, n)
     for (e = n; e > 1; e--) { t = a[1]; a[1] = a[e]; a[e] = t; sift(a, 1, e - 1) }
@@ -379,6 +382,11 @@ FILENAME ~ /index\.(verb|adj|adv)$/ {
 }
 END {
     for (id in used) common[id] = 1
+    # Rare species fill a third of the nouns; keep two in five of them.
+    for (i = 1; i <= total; i++) {
+        id = order[i]
+        if ((lex[id] == "05" || lex[id] == "20") && !common[id] && hash("rare" id) % 5 > 1) { if (!skip[id]) nk[hyper[id]]--; skip[id] = 1 }
+    }
     # 1. every synset once, with its family
     for (i = 1; i <= total; i++) {
         id = order[i]
@@ -618,7 +626,7 @@ step_jargon() {
             s = par; par = ""
             gsub(/[{}]/, "", s); gsub(/ +/, " ", s); sub(/^ /, "", s)
             sub(/^\[[^]]*\] /, "", s); gsub(/_/, "", s)
-            if (s == "" || s !~ /[.!?"]$/ || length(s) < 50 || s ~ /^\[|[<>|\\@=*#]|https?:|www\.|ftp:|alt\.|\/[a-z]+\//) { return }
+            if (s == "" || s !~ /[.!?"]$/ || length(s) < 50 || s ~ /^\[|[<>|\\@=*#`]|\xc2\xb4|https?:|www\.|ftp:|alt\.|\/[a-z]+\//) { return }
             if (word != "") { s = word ": " s; word = "" }
             doc = doc (doc == "" ? "" : "\001") s
             if (length(doc) >= 1100) { print "T\t" doc; doc = "" }
@@ -654,7 +662,7 @@ step_sqlite() {
         tr '\n' '\002' | sed -e 's/<[^>]*>//g' | tr '\002' '\n' |
         sed -e 's/&quot;/"/g' -e "s/&#39;/'/g" -e 's/&nbsp;/ /g' -e 's/&lt;/</g' -e 's/&gt;/>/g' -e 's/&mdash;/ - /g' -e 's/&[a-z0-9#]*;/|/g' -e 's/\xc2\xa0/ /g' -e 's/&amp;/\&/g' |
         awk 'function flush() { gsub(/[ \t]+/, " ", par); sub(/^ /, "", par); sub(/ $/, "", par)
-                 if (length(par) >= 60 && par ~ /^[A-Z"].*[.!?]$/ && par !~ /[A-Z]_[A-Z]|[a-z]_[a-z]+_|\(\)[^ ]|sqlite3_/) { print par; print "" }
+                 if (length(par) >= 60 && par ~ /^[A-Z"].*[.!?]$/ && par !~ /[A-Za-z0-9]_[A-Za-z]|\(\)|:$/) { print par; print "" }
                  par = "" }
              /^[ \t]*$/ { flush(); next } { par = par " " $0 } END { flush() }' |
         awk -f "$work/prose.awk" >"$work/text/sqlite"
