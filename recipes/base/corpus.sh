@@ -736,7 +736,7 @@ BEGIN { FS = "\t"; for (i = 1; i < 256; i++) ord[sprintf("%c", i)] = i }
         gsub(/[\001-\037\177]/, " ", s); gsub(/  +/, " ", s)
         sub(/^ /, "", s); sub(/ $/, "", s)
         low = tolower(s)
-        if (low ~ /(^|[^a-z])(fuck|shit|cunt|nigger|niggers|injun|faggot|bitch|whore|harlot|slut|asshole|bastard|darkey|darkies|dildo|porn|pussy|tits|arse|turd|piss|pissed)/) continue
+        if (low ~ /(^|[^a-z])(fuck|shit|cunt|nigger|niggers|injun|faggot|bitch|whore|harlot|slut|asshole|bastard|darkey|darkies|dildo|porn|pussy|tits|arse|turd|piss|wank)/) continue
         if (low ~ /sexual intercourse|masturbat|orgasm|copulat|erotic|pornograph|fornicat|prostitut|concubine|foreskin/) continue
         if (length(s) < 3) continue
         # English prose: mostly letters, hardly any bytes beyond ASCII

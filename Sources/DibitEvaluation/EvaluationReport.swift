@@ -1,0 +1,50 @@
+public import DibitJSON
+
+/// One model or adapter over a data set.
+public struct EvaluationRun: Equatable, Sendable {
+  /// "base", or the adapter's path.
+  public let name: String
+  public let metrics: ClassificationMetrics
+  /// Mean negative log-likelihood of the true label, in nats, when the answer must be a label.
+  public let logLoss: Double
+  public let seconds: Double
+}
+
+/// What an evaluation found.
+public struct EvaluationReport: Equatable, Sendable {
+  public let labels: [String]
+  public let split: String
+  public let examples: Int
+  /// Examples whose text was cut to fit.
+  public let truncated: Int
+  public let runs: [EvaluationRun]
+  /// Accuracy of always answering the most frequent label.
+  public var majority: Double { runs.first?.metrics.majorityShare ?? 0 }
+
+  /// The report for machines; `schema` changes when a key changes its meaning.
+  public var json: JSONValue {
+    [
+      "schema": 1, "examples": .integer(examples), "split": .string(split), "truncated_examples": .integer(truncated),
+      "labels": .array(labels.map { .string($0) }), "majority_accuracy": .number(majority),
+      "runs": .array(
+        runs.map { run in
+          [
+            "name": .string(run.name), "accuracy": .number(run.metrics.accuracy), "macro_f1": .number(run.metrics.macroF1),
+            "log_loss": .number(run.logLoss), "seconds": .number(run.seconds),
+            "per_label": .object(
+              JSONObject(
+                zip(labels, run.metrics.perLabel).map { label, metrics in
+                  (
+                    key: label,
+                    value: [
+                      "precision": .number(metrics.precision), "recall": .number(metrics.recall), "f1": .number(metrics.f1),
+                      "support": .integer(metrics.support),
+                    ]
+                  )
+                })),
+            "confusion": .array(run.metrics.confusion.map { .array($0.map { .integer($0) }) }),
+          ]
+        }),
+    ]
+  }
+}

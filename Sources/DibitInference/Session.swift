@@ -1,0 +1,128 @@
+public import DibitKernels
+public import DibitModel
+internal import DibitTensor
+internal import Glibc
+
+/// One sequence in progress: a decoder, an adapter or none, and the keys and values of the tokens so far.
+///
+/// Sessions over the same weights share them; each has its own cache. Everything is allocated when the session is made.
+public struct Session: ~Copyable {
+  public let configuration: ModelConfiguration
+  /// The most tokens that fit.
+  public let context: Int
+  /// The number of tokens so far.
+  public private(set) var count = 0
+  private let decoder: Decoder
+  private let adapter: Adapter
+  private let compute: Compute
+  private var state: DecoderState
+  private var cache: KeyValueCache
+  private var segments: Segments
+  private var rows: Matrix  // [r, C] hidden states whose logits are wanted
+  private var logits: Matrix  // [r, V]
+
+  /// Rows of one pass: longer prompts go through in chunks.
+  private static let chunk = 256
+  /// Rows of logits that exist at a time.
+  private static let logitRows = 32
+  /// Choices that are scored in one pass.
+  private static let segmentCapacity = 256
+
+  /// A session for up to `context` tokens, by default as many as the model allows.
+  public init(
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil, on compute: Compute
+  ) {
+    self.configuration = configuration
+    self.context = min(context ?? configuration.contextLength, configuration.contextLength)
+    self.compute = compute
+    decoder = Decoder(configuration, weights: weights)
+    state = DecoderState(configuration, capacity: Self.chunk, rank: adapter.configuration.rank, isRecording: false)
+    self.adapter = adapter
+    // Choices are scored behind the context, in rows of their own.
+    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false)
+    segments = Segments(capacity: Self.segmentCapacity)
+    rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
+    logits = Matrix(rows: Self.logitRows, columns: configuration.vocabularySize)
+  }
+
+  /// Forgets all tokens from `count` on.
+  public mutating func rewind(to count: Int = 0) { self.count = min(self.count, max(0, count)) }
+
+  /// Adds tokens; afterwards ``lastLogits`` holds the logits behind the last one.
+  public mutating func append(_ tokens: [Int32]) throws(InferenceError) {
+    guard !tokens.isEmpty else { throw .emptyPrompt }
+    guard count + tokens.count <= context else { throw .contextFull(tokens: count + tokens.count, context: context) }
+    for id in tokens where id < 0 || Int(id) >= configuration.vocabularySize {
+      throw .unknownToken(id, vocabulary: configuration.vocabularySize)
+    }
+    for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
+      let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
+      segments.removeAll()
+      segments.append(rows: piece.count, start: 0, past: count)
+      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+      count += piece.count
+    }
+    rows.setRows(1)
+    logits.setRows(1)
+    rows.copyRow(state.hidden.rows - 1, of: state.hidden, to: 0)
+    decoder.logits(rows, into: &logits, on: compute)
+    // One sum finds a NaN or an infinity anywhere in the row.
+    guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
+  }
+
+  /// The logits behind the last token.
+  public var lastLogits: [Float] { Array(logits.values.prefix(configuration.vocabularySize)) }
+
+  /// Calls `body` with the logits behind the last token, without copying them.
+  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result { body(logits.span.extracting(0..<configuration.vocabularySize)) }
+
+  /// The log-probability, in nats, of each choice when the answer must be one of them: at each token the probabilities of those that
+  /// can still lead to a choice are scaled to sum to one.
+  ///
+  /// All choices are scored in one pass over the tokens that tell them apart; the session stays where it is.
+  public mutating func score(_ choices: ChoiceSet) throws(InferenceError) -> [Double] {
+    require(count > 0, "Session.score: append a prompt first")
+    guard count + choices.longestPath <= context, choices.longestPath <= Self.chunk else {
+      throw .contextFull(tokens: count + choices.longestPath, context: min(context, count + Self.chunk))
+    }
+    var branchScores = [[Int32: Double]](repeating: [:], count: choices.branches.count)
+    if let root = choices.rootBranch { branchScores[root] = normalized(row: 0, choices.branches[root].children) }
+    for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &branchScores) }
+    let scores = choices.scores(branchScores)
+    guard scores.allSatisfy(\.isFinite) else { throw .notFinite(position: count) }
+    return scores
+  }
+
+  /// Runs some paths of the trie behind the prompt and reads the branches that lie on them.
+  private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ branchScores: inout [[Int32: Double]]) {
+    var tokens: [Int32] = []
+    segments.removeAll()
+    for path in choices.paths[group] {
+      segments.append(rows: path.tokens.count, start: context + tokens.count, prefix: 0..<count)
+      tokens += path.tokens
+    }
+    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+    var wanted: [(row: Int, branch: Int)] = []
+    var first = 0
+    for path in choices.paths[group] {
+      wanted += path.branches.map { (row: first + $0.depth - 1, branch: $0.branch) }
+      first += path.tokens.count
+    }
+    for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
+      let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
+      rows.setRows(piece.count)
+      logits.setRows(piece.count)
+      for (index, item) in piece.enumerated() { rows.copyRow(item.row, of: state.hidden, to: index) }
+      decoder.logits(rows, into: &logits, on: compute)
+      for (index, item) in piece.enumerated() { branchScores[item.branch] = normalized(row: index, choices.branches[item.branch].children) }
+    }
+  }
+
+  /// Log-probabilities of the allowed tokens of one row of logits, scaled to sum to one.
+  private func normalized(row: Int, _ children: [Int32]) -> [Int32: Double] {
+    let values = children.map { Double(logits[row, Int($0)]) }
+    let largest = values.max() ?? 0
+    let normalizer = largest + log(values.reduce(0) { $0 + exp($1 - largest) })
+    return Dictionary(uniqueKeysWithValues: zip(children, values.map { $0 - normalizer }))
+  }
+}
