@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import Glibc
 
 /// An instruction-set tier that kernels are compiled for.
 public enum ISA: Int, CaseIterable, Comparable, Sendable {
@@ -9,6 +10,12 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
 
   /// The tiers this CPU can run, worst first.
   public static var available: [ISA] { allCases.filter { $0 <= detected } }
+
+  /// The tier that `DIBIT_ISA` names, or the best one when it is not set.
+  public static func requested() throws(KernelError) -> ISA {
+    guard let name = unsafe getenv("DIBIT_ISA") else { return .detected }
+    return try ISA(named: unsafe String(cString: name))
+  }
 
   public static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
 

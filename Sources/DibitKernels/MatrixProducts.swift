@@ -8,7 +8,7 @@ internal import DibitTensor
   private let openBLAS: copenblas = {
     // Debian 12's version does not know newer CPUs and would fall back to kernels of 2004: name what the CPU can run.
     let core: String? =
-      switch ISA.requested {
+      switch ISA.process {
       case .avx512: "SKYLAKEX"
       case .avx2: "HASWELL"
       case .scalar: nil
@@ -19,8 +19,8 @@ internal import DibitTensor
 #endif
 
 extension ISA {
-  /// The tier that the process was asked to use; OpenBLAS can follow it only if it is known before the library is loaded.
-  static var requested: ISA { .detected }
+  /// The tier that the process was asked to use: OpenBLAS can follow it only if it is known before the library is loaded.
+  fileprivate static let process: ISA = (try? requested()) ?? .detected
 }
 
 /// Single-threaded row-major products over pointers, through OpenBLAS where it can be loaded.
@@ -35,8 +35,8 @@ struct MatrixProducts: Sendable {
   init(isa: ISA, kernels: dibit_kernels, usesBLAS: Bool) {
     self.kernels = kernels
     #if OpenBLAS
-      // OpenBLAS may use more than a forced lower tier allows, so only the detected tier goes through it.
-      unsafe sgemm = usesBLAS ? openBLAS.sgemm : nil
+      // One library serves the process: a tier that is not the process's own, and the scalar one, use Dibit's kernels.
+      unsafe sgemm = usesBLAS && isa == .process && isa != .scalar ? openBLAS.sgemm : nil
       if unsafe sgemm != nil, let configuration = unsafe openBLAS.configuration {
         name = unsafe String(cString: configuration())
         return

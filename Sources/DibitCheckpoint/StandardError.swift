@@ -1,0 +1,18 @@
+internal import Glibc
+
+/// The error stream, unbuffered.
+public enum StandardError {
+  /// Whether it is a terminal.
+  public static let isTerminal = isatty(STDERR_FILENO) == 1
+
+  /// Writes `text`; what cannot be written is dropped, for there is nobody left to tell.
+  public static func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      // SAFETY: the pointer is used within the closure only.
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+}

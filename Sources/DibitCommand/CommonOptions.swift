@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import DibitJSON
+internal import DibitKernels
+internal import Glibc
+
+/// Options of every command that computes.
+struct ComputeOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Threads to use; by default every CPU this process may run on. Results do not depend on it.", valueName: "n"))
+  var threads: Int?
+
+  func validate() throws {
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads: expected a number from 1 to 1024, found \(threads)") }
+  }
+
+  /// The kernels and threads that were asked for.
+  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads) }
+}
+
+/// Prints a result for machines.
+func printJSON(_ value: JSONValue) { print(value.serialized(pretty: true)) }
+
+/// Columns of text, the first left-aligned, the others right-aligned.
+func printTable(_ rows: [[String]]) {
+  guard let columns = rows.map(\.count).max() else { return }
+  let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
+  for row in rows {
+    let cells = row.enumerated().map { index, cell in
+      let padding = String(repeating: " ", count: widths[index] - cell.count)
+      return index == 0 ? cell + padding : padding + cell
+    }
+    print(cells.joined(separator: "  "))
+  }
+}

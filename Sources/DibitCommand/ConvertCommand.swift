@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import DibitConversion
+internal import DibitKernels
+internal import DibitQuantization
+
+struct ConvertCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "convert",
+    abstract: "Turn a float checkpoint into a 2-bit model.",
+    discussion: """
+      Example: dibit convert ./llama-checkpoint --output ./llama-2bit
+
+      CHECKPOINT is a directory with config.json, tokenizer.json and safetensors weights, whole or sharded, F32, F16 or BF16.
+      A tensor that already lies on the 2-bit grid is packed as it is. Norms stay F32.
+      """)
+
+  @Argument(help: "The checkpoint's directory.") var checkpoint: String
+  @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
+  @Option(help: "Bits of a weight: 2, 4, 16 or 32. 16 and 32 keep floats.") var bits = 2
+  @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'.", valueName: "size")) var groupSize = "64"
+  @Option(help: ArgumentHelp("Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
+  var embeddingBits: Int?
+  @Flag(help: "Replace an existing model.") var overwrite = false
+  @Flag(help: "Print the report as JSON.") var json = false
+  @OptionGroup var compute: ComputeOptions
+
+  func validate() throws {
+    guard [2, 4, 16, 32].contains(bits) else { throw ValidationError("--bits: expected 2, 4, 16 or 32, found \(bits)") }
+    if let embeddingBits, ![4, 16, 32].contains(embeddingBits) {
+      throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
+    }
+    guard groupSize == "row" || QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) else {
+      throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
+    }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    var options = ConversionOptions()
+    options.scheme.bits = bits
+    options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
+    options.scheme.group = Int(groupSize)
+    options.overwrite = overwrite
+    let converter = Converter(source: checkpoint, output: output, options: options, on: try compute.makeCompute())
+    var line = ProgressLine("converting")
+    let report = try Failure.context("converting '\(checkpoint)'") {
+      try converter.run { progress in
+        line.update(progress.bytes, of: progress.totalBytes, size(progress.bytes))
+        return !Interrupt.isRequested
+      }
+    }
+    line.finish()
+    if json { printJSON(report.json) } else { show(report) }
+  }
+
+  private func show(_ report: ConversionReport) {
+    let rate = Double(report.sourceBytes) / max(report.seconds, 1e-9)
+    print("\(report.architecture) model with \(report.elements) parameters: \(size(report.sourceBytes)) -> \(size(report.outputBytes)),")
+    print(
+      "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
+        + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" } ?? ""))
+    let worst = report.worst(5)
+    if !worst.isEmpty {
+      print("\nThe tensors that lost most:")
+      printTable(worst.map { ["  " + $0.name, "\($0.shape)", $0.storage, "\(decimal($0.error?.decibels ?? 0, 2)) dB"] })
+    }
+    let exact = report.tensors.filter(\.isExact).count
+    if exact > 0 { print("\n\(exact) tensors were on the grid already and were packed without loss.") }
+    print("\nwrote \(report.output)")
+  }
+}

@@ -1,0 +1,36 @@
+public import ArgumentParser
+
+/// The `dibit` command.
+public struct Dibit: ParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "dibit",
+    abstract: "2-bit language models and their adapters, on the CPU and offline.",
+    discussion: """
+      A first run:
+        dibit convert CHECKPOINT --output MODEL
+        dibit train MODEL --data FOLDER --output ADAPTER
+        dibit evaluate MODEL --adapter ADAPTER --data FOLDER
+        dibit predict MODEL --adapter ADAPTER note.txt
+
+      DIBIT_ISA=scalar|avx2|avx512 forces an instruction set.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      ConvertCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self, GenerateCommand.self,
+      PerplexityCommand.self, PretrainCommand.self,
+    ])
+
+  public init() {}
+
+  /// Parses the arguments, runs the command and exits with its code.
+  public static func runAndExit() -> Never {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch {
+      if let failure = Failure(error) { failure.exit() }
+      Dibit.exit(withError: error)
+    }
+    Dibit.exit()
+  }
+}

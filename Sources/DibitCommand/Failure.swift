@@ -1,0 +1,82 @@
+internal import DibitCheckpoint
+internal import DibitConversion
+internal import DibitDataset
+internal import DibitEvaluation
+internal import DibitInference
+internal import DibitKernels
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitTokenizer
+internal import DibitTraining
+internal import Glibc
+
+/// One line for the user and the exit code that goes with it.
+struct Failure: Error {
+  /// Codes of sysexits.h, and the shell's code for an interruption.
+  enum Code: Int32 {
+    case usage = 64
+    case badData = 65
+    case missingInput = 66
+    case cannotCreate = 73
+    case inputOutput = 74
+    case interrupted = 130
+  }
+
+  let code: Code
+  let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The failure that an engine's error amounts to; nil for errors of the argument parser, which knows how to show them.
+  init?(_ error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as CheckpointError: self.init(Code(error.errorClass), "\(error)")
+    case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
+    case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
+    case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
+    case let error as TrainingError: self.init(.badData, "\(error)")
+    case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
+    case let error as InferenceError: self.init(.badData, "\(error)")
+    case let error as RecipeError: self.init(.badData, "\(error)")
+    case let error as TokenizerError: self.init(.badData, "\(error)")
+    case let error as KernelError: self.init(.usage, "\(error)")
+    default: return nil
+    }
+  }
+
+  func exit() -> Never {
+    Terminal.write("error: \(message)\n")
+    Glibc.exit(code.rawValue)
+  }
+
+  /// Adds what was being done in front of an error's sentence.
+  static func context<Result>(_ doing: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch {
+      guard let failure = Failure(error) else { throw error }
+      throw Failure(failure.code, "\(doing): \(failure.message)")
+    }
+  }
+}
+
+extension Failure.Code {
+  init(_ errorClass: CheckpointError.Class) {
+    switch errorClass {
+    case .missingInput: self = .missingInput
+    case .badData: self = .badData
+    case .cannotCreate: self = .cannotCreate
+    case .inputOutput: self = .inputOutput
+    }
+  }
+
+  init(_ exitClass: DatasetError.ExitClass) {
+    switch exitClass {
+    case .missingInput: self = .missingInput
+    case .badData: self = .badData
+    case .inputOutput: self = .inputOutput
+    }
+  }
+}

@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitTokenizer
+internal import DibitTraining
+
+struct PretrainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pretrain",
+    abstract: "Train a small float model from scratch on plain text.",
+    discussion: """
+      Example: dibit pretrain recipes/base/tiny.yaml --output ./base
+
+      The recipe names the text, the model's shape and the training. The result is a float checkpoint for 'dibit convert'.
+      Ctrl-C ends the training early and keeps the model as it is then.
+      """)
+
+  @Argument(help: "The recipe, a YAML file.") var recipe: String
+  @Option(name: .shortAndLong, help: "The checkpoint directory to create.") var output: String
+  @Option(help: ArgumentHelp("Training steps, instead of the recipe's.", valueName: "n")) var steps: Int?
+  @Flag(help: "Replace an existing checkpoint.") var overwrite = false
+  @OptionGroup var compute: ComputeOptions
+
+  func validate() throws {
+    if let steps, steps < 1 { throw ValidationError("--steps: expected at least 1, found \(steps)") }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    let recipe = try loadRecipe()
+    let compute = try compute.makeCompute()
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+    let tokenizer = try trainTokenizer(recipe)
+    let text = try encode(recipe.data, tokenizer)
+    let validation = try recipe.validationData.map { try encode($0, tokenizer) } ?? []
+    Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
+
+    let configuration = try modelConfiguration(recipe)
+    var decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: UInt64(recipe.seed)))
+    let parameters = decoder.weights.elementCount
+    var trainer = try Pretrainer(decoder, text: text, validation: validation, options: options(recipe), on: compute)
+    var line = ProgressLine("pretraining")
+    var seconds = 0.0
+    let result = try trainer.run(&decoder) { event in
+      seconds = line.elapsed
+      switch event {
+      case .step(let step, let total, let loss, _, _, let tokens):
+        line.update(step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
+      case .validation(let step, let loss, _): line.note("step \(step): held-out loss \(decimal(Double(loss), 4)) nats/token")
+      }
+      return !Interrupt.isRequested
+    }
+    line.finish()
+    let training: JSONValue = [
+      "recipe": .string(self.recipe), "seed": .integer(recipe.seed), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
+      "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
+    ]
+    try FloatCheckpoint.write(configuration, weights: decoder.weights, tokenizer: tokenizer, training: training, into: directory)
+    try directory.commit()
+    print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens in \(duration(seconds))")
+    print("wrote \(output)")
+    if result.wasInterrupted { throw Failure(.interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds that state") }
+  }
+
+  private func loadRecipe() throws -> PretrainingRecipe {
+    let text = String(decoding: try readFile(recipe, limit: 1 << 20), as: UTF8.self)
+    var recipe = try PretrainingRecipe(yaml: text, file: recipe)
+    recipe.steps = steps ?? recipe.steps
+    return recipe
+  }
+
+  private func trainTokenizer(_ recipe: PretrainingRecipe) throws -> Tokenizer {
+    let texts = try TextFolder.open(path: recipe.data).lazy.map(\.text)
+    return try Tokenizer.training(
+      on: texts, vocabularySize: recipe.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
+  }
+
+  private func encode(_ path: String, _ tokenizer: Tokenizer) throws -> [Int32] {
+    var tokens: [Int32] = []
+    let end = tokenizer.id(of: "<|endoftext|>")
+    for piece in try TextFolder.open(path: path) {
+      tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
+      if piece.endsDocument, let end { tokens.append(end) }
+    }
+    return tokens
+  }
+
+  private func modelConfiguration(_ recipe: PretrainingRecipe) throws -> ModelConfiguration {
+    let json: JSONValue = [
+      "model_type": "afm7", "vocab_size": .integer(recipe.vocabularySize), "hidden_dim": .integer(recipe.hiddenSize),
+      "num_layers": .integer(recipe.layers), "num_kv_reuse_layers": .integer(recipe.reusingLayers), "num_heads": .integer(recipe.heads),
+      "num_kv_heads": .integer(recipe.keyValueHeads), "hidden_dim_scale_factor": .number(recipe.feedForwardFactor),
+      "rope_theta": .number(recipe.ropeTheta), "rms_norm_eps": 1e-5, "max_position_embeddings": .integer(recipe.contextLength),
+      "tie_word_embeddings": true,
+    ]
+    do { return try ModelConfiguration(json: json) } catch { throw Failure(.badData, "\(self.recipe): \(error)") }
+  }
+
+  private func options(_ recipe: PretrainingRecipe) -> PretrainingOptions {
+    var options = PretrainingOptions()
+    options.steps = recipe.steps
+    options.batchSize = recipe.batchSize
+    options.sequenceLength = recipe.sequenceLength
+    options.learningRate = Float(recipe.learningRate)
+    options.warmUp = Float(recipe.warmUp)
+    options.optimizer.weightDecay = Float(recipe.weightDecay)
+    options.validationInterval = recipe.validationInterval
+    options.seed = UInt64(recipe.seed)
+    return options
+  }
+}

@@ -1,0 +1,94 @@
+internal import DibitCheckpoint
+
+/// The error stream: progress and failures go there, results to standard output.
+enum Terminal {
+  /// Whether a person watches.
+  static let isInteractive = StandardError.isTerminal
+
+  static func write(_ text: String) { StandardError.write(text) }
+}
+
+/// A line that shows how far a job is: redrawn in place for a person, a plain line now and then for a log.
+struct ProgressLine {
+  private let title: String
+  private let clock = ContinuousClock()
+  private let start: ContinuousClock.Instant
+  private var last: ContinuousClock.Instant
+  private var isShown = false
+
+  init(_ title: String) {
+    self.title = title
+    start = clock.now
+    last = start - .seconds(60)
+  }
+
+  /// Seconds since the start.
+  var elapsed: Double { (clock.now - start).inSeconds }
+
+  /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log.
+  mutating func update(_ done: Int, of total: Int, _ detail: @autoclosure () -> String = "") {
+    let now = clock.now
+    guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
+    last = now
+    let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
+    let left = fraction > 0 ? (now - start).inSeconds * (1 - fraction) / fraction : 0
+    let percent = "\(Int(fraction * 100)) %"
+    let time = done >= total ? "\(duration(elapsed))" : "\(duration(left)) left"
+    let text = [percent, detail(), time].filter { !$0.isEmpty }.joined(separator: "  ")
+    if Terminal.isInteractive {
+      let filled = Int(fraction * 24)
+      let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 24 - filled)
+      Terminal.write("\r\u{1B}[K\(title) [\(bar)] \(text)")
+      isShown = true
+    } else {
+      Terminal.write("\(title): \(text)\n")
+    }
+  }
+
+  /// Prints a line that stays above the bar.
+  mutating func note(_ text: String) {
+    Terminal.write((isShown ? "\r\u{1B}[K" : "") + text + "\n")
+    isShown = false
+  }
+
+  /// Ends the line.
+  mutating func finish() {
+    if isShown { Terminal.write("\n") }
+    isShown = false
+  }
+}
+
+/// "4 s", "3 min 20 s", "2 h 5 min".
+func duration(_ seconds: Double) -> String {
+  let whole = Int(seconds.rounded())
+  if seconds < 10 { return "\(decimal(seconds, 1)) s" }
+  if whole < 60 { return "\(whole) s" }
+  if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
+  return "\(whole / 3600) h \(whole % 3600 / 60) min"
+}
+
+/// A number with a fixed count of decimals.
+func decimal(_ value: Double, _ places: Int) -> String {
+  guard value.isFinite else { return value.isNaN ? "nan" : "inf" }
+  var scale = 1.0
+  for _ in 0..<places { scale *= 10 }
+  let scaled = (abs(value) * scale).rounded()
+  guard scaled < 1e15 else { return "\(value)" }
+  let digits = String(Int(scaled))
+  let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
+  let sign = value < 0 && scaled > 0 ? "-" : ""
+  return sign + (places == 0 ? padded : padded.dropLast(places) + "." + padded.suffix(places))
+}
+
+/// "13.2 %".
+func percent(_ share: Double) -> String { decimal(share * 100, 1) + " %" }
+
+/// "1.5 MB", in powers of ten.
+func size(_ bytes: Int) -> String {
+  for (unit, scale) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where Double(bytes) >= scale { return "\(decimal(Double(bytes) / scale, 1)) \(unit)" }
+  return "\(bytes) B"
+}
+
+extension Duration {
+  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}

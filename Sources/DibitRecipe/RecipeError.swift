@@ -1,0 +1,20 @@
+/// Why a recipe cannot be read. Lines count from 1.
+public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
+  case syntax(file: String, line: Int, problem: String)
+  case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])
+  case duplicateKey(file: String, line: Int, key: String)
+  case missingKey(file: String, key: String)
+  case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
+
+  public var description: String {
+    switch self {
+    case .syntax(let file, let line, let problem): "\(file):\(line): \(problem)"
+    case .unknownKey(let file, let line, let key, let suggestion, let allowed):
+      "\(file):\(line): unknown key '\(key)'; "
+        + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
+    case .duplicateKey(let file, let line, let key): "\(file):\(line): the key '\(key)' appears twice"
+    case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
+    case .wrongValue(let file, let line, let key, let expected, let found): "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
+    }
+  }
+}

@@ -1,0 +1,3 @@
+internal import DibitCommand
+
+Dibit.runAndExit()
