@@ -1,7 +1,79 @@
 internal import ArgumentParser
-struct InspectCommand: ParsableCommand { func run() throws {} }
-struct TrainCommand: ParsableCommand { func run() throws {} }
-struct EvaluateCommand: ParsableCommand { func run() throws {} }
-struct PredictCommand: ParsableCommand { func run() throws {} }
-struct GenerateCommand: ParsableCommand { func run() throws {} }
-struct PerplexityCommand: ParsableCommand { func run() throws {} }
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitTensor
+
+struct InspectCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect",
+    abstract: "Explain a model, an adapter or a checkpoint.",
+    discussion: "Example: dibit inspect ./model --tensors")
+
+  @Argument(help: "A directory or a safetensors file.") var path: String
+  @Flag(help: "List every tensor.") var tensors = false
+  @Flag(help: "Print the result as JSON.") var json = false
+
+  func run() throws {
+    let manifest = try? readJSON(StoreFile.manifest, in: path)
+    let isAdapter = manifest?["base_digest"] != nil || (try? readJSON(StoreFile.adapterConfiguration, in: path)) != nil
+    let checkpoint = try Checkpoint.open(isAdapter ? path + "/" + StoreFile.adapterWeights : path)
+    var facts: [(key: String, value: JSONValue)] = []
+    if isAdapter {
+      facts = try adapterFacts(manifest)
+    } else if checkpoint.filePaths != [path] {
+      facts = try modelFacts()
+    } else {
+      facts = [(key: "kind", value: "safetensors file")]
+    }
+    let infos = checkpoint.tensorNames.compactMap { name in checkpoint.info(name).map { (name: name, info: $0) } }
+    facts.append((key: "tensors", value: .integer(infos.count)))
+    facts.append((key: "bytes", value: .integer(infos.reduce(0) { $0 + $1.info.count * $1.info.dtype.byteCount })))
+    show(facts, infos)
+  }
+
+  private func adapterFacts(_ manifest: JSONValue?) throws -> [(key: String, value: JSONValue)] {
+    let configuration = try readJSON(StoreFile.adapterConfiguration, in: path)
+    var facts: [(key: String, value: JSONValue)] = [(key: "kind", value: "LoRA adapter (PEFT)")]
+    for key in ["r", "lora_alpha", "target_modules"] { facts.append((key: key, value: configuration[key] ?? .null)) }
+    for key in ["base_digest", "labels", "task", "split", "recipe", "training"] {
+      if let value = manifest?[key] { facts.append((key: key, value: value)) }
+    }
+    return facts
+  }
+
+  private func modelFacts() throws -> [(key: String, value: JSONValue)] {
+    let (c, scheme, weights) = try StoredModel.weights(in: path)
+    let bits = Double(weights.byteCount * 8) / Double(weights.elementCount)
+    var facts: [(key: String, value: JSONValue)] = [
+      (key: "kind", value: scheme == nil ? "float checkpoint" : "converted model"), (key: "architecture", value: .string(c.family.rawValue)),
+      (key: "parameters", value: .integer(weights.elementCount)), (key: "bits_per_weight", value: .number(bits)),
+      (key: "vocabulary", value: .integer(c.vocabularySize)), (key: "hidden", value: .integer(c.hiddenSize)),
+      (key: "layers", value: .integer(c.layers)), (key: "layers_reusing_keys_and_values", value: .integer(c.reusingLayers)),
+      (key: "heads", value: .integer(c.heads)), (key: "key_value_heads", value: .integer(c.keyValueHeads)),
+      (key: "head_size", value: .integer(c.headSize)), (key: "feed_forward", value: .integer(c.feedForwardSize)),
+      (key: "context", value: .integer(c.contextLength)), (key: "tied_embeddings", value: .bool(c.tiesEmbeddings)),
+    ]
+    if let scheme { facts.append((key: "quantization", value: scheme.json)) }
+    if let digest = (try? readJSON(StoreFile.manifest, in: path))?["digest"] { facts.append((key: "digest", value: digest)) }
+    return facts
+  }
+
+  private func show(_ facts: [(key: String, value: JSONValue)], _ infos: [(name: String, info: TensorInfo)]) {
+    if json {
+      var object = JSONObject(facts)
+      if tensors {
+        object["list"] = .array(
+          infos.map { ["name": .string($0.name), "dtype": .string($0.info.dtype.rawValue), "shape": .array($0.info.shape.map { .integer($0) })] })
+      }
+      printJSON(.object(object))
+      return
+    }
+    printTable(facts.map { [$0.key, $0.value.string ?? ($0.key == "bytes" ? size($0.value.int ?? 0) : $0.value.double.flatMap { $0.rounded() == $0 ? nil : decimal($0, 3) } ?? $0.value.serialized())] })
+    guard tensors else { return }
+    print()
+    printTable(infos.map { [$0.name, $0.info.dtype.rawValue, "\($0.info.shape)"] })
+  }
+}

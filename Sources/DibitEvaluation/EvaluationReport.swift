@@ -18,6 +18,15 @@ public struct EvaluationReport: Equatable, Sendable {
   /// Examples whose text was cut to fit.
   public let truncated: Int
   public let runs: [EvaluationRun]
+
+  public init(labels: [String], split: String, examples: Int, truncated: Int, runs: [EvaluationRun]) {
+    self.labels = labels
+    self.split = split
+    self.examples = examples
+    self.truncated = truncated
+    self.runs = runs
+  }
+
   /// Accuracy of always answering the most frequent label.
   public var majority: Double { runs.first?.metrics.majorityShare ?? 0 }
 

@@ -1,0 +1,48 @@
+internal import DibitDataset
+internal import DibitJSON
+internal import DibitModelStore
+
+/// What evaluation and prediction must know of how an adapter was trained: kept in its manifest.
+struct AdapterDescription: Equatable {
+  var labels: [String]
+  var task: TaggingTask
+  /// The seed of the automatic split.
+  var seed: UInt64
+  var dataDigest: String
+
+  init(labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String) {
+    self.labels = labels
+    self.task = task
+    self.seed = seed
+    self.dataDigest = dataDigest
+  }
+
+  /// The members of a manifest.
+  var json: JSONObject {
+    JSONObject([
+      (key: "labels", value: .array(labels.map { .string($0) })),
+      (
+        key: "task",
+        value: ["instruction": .string(task.instruction), "key": .string(task.key), "max_tokens": .integer(task.maximumTokens)]
+      ),
+      (key: "seed", value: .string(String(seed))), (key: "data_sha256", value: .string(dataDigest)),
+    ])
+  }
+
+  /// Reads the manifest of the adapter at `path`.
+  init(adapter path: String) throws {
+    let manifest = try StoredAdapter.readManifest(path)
+    func fault(_ key: String, _ expected: String) -> ModelStoreError {
+      .malformed(path: path + "/" + StoreFile.manifest, key: key, expected: expected, found: manifest[key]?.kind ?? "nothing")
+    }
+    guard let labels = manifest["labels"]?.array?.compactMap(\.string), labels.count > 1 else { throw fault("labels", "a list of names") }
+    guard let instruction = manifest["task"]?["instruction"]?.string, let key = manifest["task"]?["key"]?.string,
+      let maximum = manifest["task"]?["max_tokens"]?.int, maximum > 0
+    else { throw fault("task", "an object with instruction, key and max_tokens") }
+    guard let seed = manifest["seed"]?.string.flatMap(UInt64.init) else { throw fault("seed", "a number in quotes") }
+    guard let digest = manifest["data_sha256"]?.string else { throw fault("data_sha256", "a digest") }
+    var task = TaggingTask()
+    (task.instruction, task.key, task.maximumTokens) = (instruction, key, maximum)
+    self.init(labels: labels, task: task, seed: seed, dataDigest: digest)
+  }
+}

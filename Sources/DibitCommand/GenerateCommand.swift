@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import DibitInference
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitTokenizer
+internal import Glibc
+
+struct GenerateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate",
+    abstract: "Continue a prompt.",
+    discussion: """
+      Example: dibit generate ./model --raw --prompt "Once upon a time" --max-tokens 60
+
+      The prompt is put into the model's chat template, if its tokenizer has one; --raw leaves it as it is. Text appears as it is made.
+      """)
+
+  @Argument(help: "A model directory, converted or not.") var model: String
+  @Option(help: "An adapter of this model.") var adapter: String?
+  @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
+  @Option(help: "The system message of the chat template.") var system: String?
+  @Flag(help: "Do not use a chat template.") var raw = false
+  @Option(help: "The most tokens to make.") var maxTokens = 256
+  @Option(help: "0 takes the most likely token; higher is more random.") var temperature = 0.0
+  @Option(help: "Choose among the k most likely tokens; 0 for all.") var topK = 0
+  @Option(help: "Choose among the most likely tokens that reach this probability together.") var topP = 1.0
+  @Option(help: "The seed of the choice.") var seed: UInt64 = 0
+  @OptionGroup var compute: ComputeOptions
+
+  func validate() throws {
+    guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
+    guard (0...100).contains(temperature) else { throw ValidationError("--temperature: expected a number from 0 to 100, found \(temperature)") }
+    guard topK >= 0 else { throw ValidationError("--top-k: expected 0 or more, found \(topK)") }
+    guard topP > 0, topP <= 1 else { throw ValidationError("--top-p: expected a number above 0 and up to 1, found \(topP)") }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    let compute = try compute.makeCompute()
+    let model = try StoredModel.open(model)
+    let adapter = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
+    var session = Session(model.configuration, weights: model.weights, adapter: adapter, on: compute)
+    let template = ChatTemplate(model.tokenizer)
+    let isChat = !raw && template.style == .turns
+    let tokens =
+      isChat
+      ? template.prompt(system: system, user: prompt, tokenizer: model.tokenizer).tokens
+      : model.tokenizer.encode(prompt, parsingSpecialTokens: false)
+    var options = GenerationOptions()
+    options.maximumTokens = maxTokens
+    options.sampling.temperature = Float(temperature)
+    options.sampling.topK = topK
+    options.sampling.topP = Float(topP)
+    options.sampling.seed = seed
+    options.stopTokens = Set(template.stopTokens(model.tokenizer))
+    if !isChat { print(prompt, terminator: "") }
+    let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options) { piece in
+      print(piece, terminator: "")
+      fflush(nil)
+      return !Interrupt.isRequested
+    }
+    print()
+    if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
+  }
+}
