@@ -28,6 +28,7 @@ public struct Attention: Equatable, Sendable {
     require(q.rows == segments.rows && q.columns == heads * headSize, "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
     require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
     require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
+    require(values.columns == keys.columns && values.rows >= segments.cacheRows, "Attention: values [\(values.rows), \(values.columns)]")
     let scratchCount = (segments.longest + Self.lanes - 1) / Self.lanes * Self.lanes + 2 * headSize
     let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
     let (shape, k, v, heads) = unsafe (self.shape, keys.view, values.view, self.heads)
@@ -50,6 +51,10 @@ public struct Attention: Equatable, Sendable {
   ) {
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
     require(dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
+    require(q.rows == segments.rows && logSumExp.count == q.rows * heads, "Attention.backward: q \(q.shape), log-sum-exp \(logSumExp.shape)")
+    require(
+      keys.columns == keyValueHeads * headSize && values.columns == keys.columns && min(keys.rows, values.rows) >= segments.cacheRows,
+      "Attention.backward: keys [\(keys.rows), \(keys.columns)], values [\(values.rows), \(values.columns)]")
     require(dk.count >= segments.cacheRows * keys.columns && dv.count == dk.count, "Attention.backward: dk \(dk.shape), dv \(dv.shape)")
     let (dys, ys, qs, ls) = unsafe (dy.pointer, y.pointer, q.pointer, logSumExp.pointer)
     let (ks, vs, segment) = unsafe (keys.floatPointer, values.floatPointer, segments.pointer)

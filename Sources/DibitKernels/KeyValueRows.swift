@@ -26,7 +26,10 @@ public struct KeyValueRows: ~Copyable, Sendable {
     self.columns = columns
     self.storage = storage
     var keepsCodes = false
-    if case .int8(let scale) = storage {
+    switch storage {
+    case .floats: break
+    case .roundedFloats(let scale): require(scale > 0, "KeyValueRows: scale \(scale) is not positive")
+    case .int8(let scale):
       require(scale > 0, "KeyValueRows: scale \(scale) is not positive")
       keepsCodes = true
     }

@@ -18,6 +18,14 @@ internal import DibitTensor
   }()
 #endif
 
+#if OpenBLAS
+  /// Asked once: the library puts its answer together in one static buffer.
+  private let openBLASName: String? = {
+    guard unsafe openBLAS.sgemm != nil, let configuration = unsafe openBLAS.configuration else { return nil }
+    return unsafe String(cString: configuration())
+  }()
+#endif
+
 extension ISA {
   /// The tier that the process was asked to use; OpenBLAS can follow it only if it is known before the library is loaded.
   static var requested: ISA { .detected }
@@ -36,13 +44,11 @@ struct MatrixProducts: Sendable {
     self.kernels = kernels
     #if OpenBLAS
       // OpenBLAS may use more than a forced lower tier allows, so only the detected tier goes through it.
-      unsafe sgemm = usesBLAS ? openBLAS.sgemm : nil
-      if unsafe sgemm != nil, let configuration = unsafe openBLAS.configuration {
-        name = unsafe String(cString: configuration())
-        return
-      }
+      unsafe sgemm = usesBLAS && isa == .requested ? openBLAS.sgemm : nil
+      name = unsafe sgemm == nil ? "dibit" : openBLASName ?? "OpenBLAS"
+    #else
+      name = "dibit"
     #endif
-    name = "dibit"
   }
 
   /// `C = alpha A Bᵀ + beta C` with `A: [m, k]`, `B: [n, k]`, `C: [m, n]`.
