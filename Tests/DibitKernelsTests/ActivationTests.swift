@@ -87,6 +87,15 @@ import Testing
     #expect(mismatch(found, expected, within: roundingTolerance(length: 3, magnitude: 300)) == nil)
   }
 
+  @Test func aTargetOutsideTheVocabularyTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var logits = Matrix(rows: 1, columns: 3)
+      var losses = Matrix(rows: 1, columns: 1)
+      CrossEntropy.forward(&logits, targets: [Int32](arrayLiteral: 3).span, losses: &losses, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("CrossEntropy: target 3 outside 0..<3", result)
+  }
+
   @Test(arguments: awkward)
   func logSumExpAgreesWithTheOracle(count: Int) {
     let x = uniforms(count, seed: 4, bound: 30)
@@ -123,6 +132,15 @@ import Testing
       Embedding.forward(Self.ids.span, weight: w, into: &y, on: $0)
       return y.values
     }
+  }
+
+  @Test func anIdOutsideTheTableTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var y = Matrix(rows: 1, columns: 2)
+      Embedding.forward(
+        [Int32](arrayLiteral: -1).span, weight: Weight(zerosWithRows: 3, columns: 2), into: &y, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Embedding: id -1 outside 0..<3", result)
   }
 
   @Test func gradientAgreesWithTheComplexStep() {

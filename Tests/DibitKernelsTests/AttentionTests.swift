@@ -162,6 +162,46 @@ struct Batch {
     #expect(segments.cacheRows == 0 && segments.longest == 0 && segments.rows == 0 && segments.areWhole)
   }
 
+  @Test func aSegmentWithoutRoomTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var segments = Segments(capacity: 1)
+      segments.append(rows: 1, start: 0)
+      segments.append(rows: 1, start: 1)
+    }
+    expectTrap("Segments: no room for more than 1", result)
+  }
+
+  @Test func rowsBehindTheCacheTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let attention = Attention(heads: 1, keyValueHeads: 1, headSize: 2, scale: 1)
+      let rows = KeyValueRows(rows: 3, columns: 2, storage: .floats)
+      var segments = Segments(capacity: 1)
+      segments.append(rows: 1, start: 0, prefix: 1..<4)
+      var y = Matrix(rows: 1, columns: 2)
+      var logSumExp = Matrix(rows: 1, columns: 1)
+      attention.forward(
+        Matrix(rows: 1, columns: 2), keys: rows, values: rows, segments: segments, saving: &logSumExp, into: &y,
+        on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Attention: keys [3, 2]", result)
+  }
+
+  @Test func aBackwardPassOverAPrefixTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let rows = KeyValueRows(rows: 2, columns: 2, storage: .floats)
+      var segments = Segments(capacity: 1)
+      segments.append(rows: 1, start: 1, prefix: 0..<1)
+      let x = Matrix(rows: 1, columns: 2)
+      var dq = Matrix(rows: 1, columns: 2)
+      var dk = Matrix(rows: 2, columns: 2)
+      var dv = Matrix(rows: 2, columns: 2)
+      Attention(heads: 1, keyValueHeads: 1, headSize: 2, scale: 1).backward(
+        x, y: x, q: x, keys: rows, values: rows, segments: segments, saved: Matrix(rows: 1, columns: 1), dq: &dq, dk: &dk, dv: &dv,
+        on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Attention.backward: a segment has a prefix or a past", result)
+  }
+
   @Test func segmentsNameTheRowsToWrite() {
     var segments = Segments(capacity: 2)
     segments.append(rows: 2, start: 8, past: 1, prefix: 0..<4)

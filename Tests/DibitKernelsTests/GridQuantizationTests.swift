@@ -71,14 +71,14 @@ import Testing
     #if DEBUG
       let rows = 32  // the plain loops around the kernel are slow without optimisation
     #else
-      let rows = 256
+      let rows = 1024
     #endif
     let count = rows * 4096
     let found = Self.encode(gaussians(count, seed: 11), columns: 4096, bits: 2, group: group).error.decibels
-    // The quotient of two sums of `count` terms varies by about 1.6 / sqrt(count): 4.34 dB per unit, three deviations.
-    let sampling = 4.34 * 1.6 * 3 / Double(count).squareRoot()
-    #expect(abs(found - decibels) <= 0.005 + sampling, "\(found) dB")
-    #expect(0.005 + sampling <= 0.065)
+    // The quotient of two sums of `count` terms varies by about 1.6 / sqrt(count): 4.34 dB per unit, three deviations. The known
+    // ratios are rounded to hundredths. Optimised builds take enough samples to stay below 0.02 dB.
+    let tolerance = 0.005 + 4.34 * 1.6 * 3 / Double(count).squareRoot()
+    #expect(abs(found - decibels) <= tolerance, "\(found) dB")
   }
 
   /// Codes of one kind in each group, so that every mixture of magnitudes occurs, single ones included.

@@ -129,6 +129,15 @@ import Testing
     }
   }
 
+  @Test func shapesThatDoNotFitTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var y = Matrix(rows: 2, columns: 3)
+      Linear.forward(
+        Matrix(rows: 2, columns: 4), weight: Weight(zerosWithRows: 3, columns: 5), into: &y, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Linear: x [2, 4], W [3, 5], y [2, 3]", result)
+  }
+
   /// Each F16 pattern as a weight of one column, times one.
   @Test func everyHalfPatternIsExpandedExactly() {
     let bytes = (0..<65_536).flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }

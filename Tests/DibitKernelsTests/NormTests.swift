@@ -58,8 +58,6 @@ import Testing
 }
 
 @Suite struct RoPETests {
-  static let frequencies: [Double] = [1, 0.31, 0.02]
-
   static func table(pairs: Int, interleaved: Bool) -> RoPE {
     RoPE(
       frequencies: RoPE.frequencies(headSize: 2 * pairs, theta: 10_000), positions: 64, pairing: interleaved ? .interleaved : .half)
@@ -98,6 +96,14 @@ import Testing
       Self.table(pairs: 3, interleaved: interleaved).backward(&dx, at: positions.span, on: compute)
       return dx.values
     }
+  }
+
+  @Test func aPositionBehindTheTableTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var x = Matrix(rows: 1, columns: 2)
+      RoPE(frequencies: [1], positions: 8, pairing: .half).forward(&x, at: [Int32](arrayLiteral: 8).span, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("RoPE: position 8 outside 0..<8", result)
   }
 
   @Test func frequenciesFallFromOneToNearlyTheInverseOfTheta() {
