@@ -16,9 +16,7 @@ internal import DibitTensor
     guard let core else { return copenblas_load(nil) }
     return unsafe core.withCString { unsafe copenblas_load($0) }
   }()
-#endif
 
-#if OpenBLAS
   /// Asked once: the library puts its answer together in one static buffer.
   private let openBLASName: String? = {
     guard unsafe openBLAS.sgemm != nil, let configuration = unsafe openBLAS.configuration else { return nil }

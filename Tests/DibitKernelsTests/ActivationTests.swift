@@ -20,7 +20,7 @@ import Testing
   @Test func extremesSaturate() {
     let gate: [Float] = [-1e30, -1000, -100, 100, 1000, 1e30]
     let y = Self.forward(gate, [Float](repeating: 1, count: 6), on: Machine.usual)
-    // e^-88 is where the exponential stops, so that -1e30 · sigmoid(-1e30) is not 0 but as small as a float allows for its gate.
+    // The exponential stops at e^88, so the sigmoid stops at 6e-39 and not at 0.
     #expect(y[3...] == [100, 1000, 1e30])
     #expect(abs(y[1]) < 1e-34 && abs(y[2]) < 1e-35 && y.allSatisfy(\.isFinite))
   }
@@ -33,7 +33,8 @@ import Testing
       var dgate = Matrix(earlier(count), columns: count)
       var dup = Matrix(earlier(count), columns: count)
       SwiGLU.backward(
-        Matrix(dy, columns: count), gate: Matrix(gate, columns: count), up: Matrix(up, columns: count), dgate: &dgate, dup: &dup, on: compute)
+        Matrix(dy, columns: count), gate: Matrix(gate, columns: count), up: Matrix(up, columns: count), dgate: &dgate, dup: &dup,
+        on: compute)
       return dgate.values + dup.values
     }
   }
@@ -77,7 +78,8 @@ import Testing
     var logits = Matrix(rows: 1, columns: 3, values: [.nan, .infinity, 5])
     var losses = Matrix(rows: 1, columns: 1, values: [9])
     CrossEntropy.forwardBackward(
-      &logits, targets: [Int32](arrayLiteral: -1).span, weights: Matrix(rows: 1, columns: 1, values: [1]), losses: &losses, on: Machine.usual)
+      &logits, targets: [Int32](arrayLiteral: -1).span, weights: Matrix(rows: 1, columns: 1, values: [1]), losses: &losses,
+      on: Machine.usual)
     #expect(logits.values == [0, 0, 0] && losses.values == [0])
   }
 
@@ -99,7 +101,9 @@ import Testing
   @Test(arguments: awkward)
   func logSumExpAgreesWithTheOracle(count: Int) {
     let x = uniforms(count, seed: 4, bound: 30)
-    agree([Oracle.logSumExp(doubles(x))], within: roundingTolerance(length: count, magnitude: 30)) { [CrossEntropy.logSumExp(x.span, on: $0)] }
+    agree([Oracle.logSumExp(doubles(x))], within: roundingTolerance(length: count, magnitude: 30)) {
+      [CrossEntropy.logSumExp(x.span, on: $0)]
+    }
   }
 
   /// A probability is `exp(logit - log-sum-exp)`, and both are floats that the test can see: so this is the exponential itself.
@@ -111,7 +115,8 @@ import Testing
       var logits = Matrix(x, columns: count)
       var losses = Matrix(rows: 1, columns: 1)
       let one = Matrix(rows: 1, columns: 1, values: [1])
-      CrossEntropy.forwardBackward(&logits, targets: [Int32](arrayLiteral: Int32(count - 1)).span, weights: one, losses: &losses, on: compute)
+      CrossEntropy.forwardBackward(
+        &logits, targets: [Int32](arrayLiteral: Int32(count - 1)).span, weights: one, losses: &losses, on: compute)
       let used = (0..<count - 1).filter { x[$0] - normaliser > -87 }
       let expected = used.map { Oracle.exp(Double(x[$0] - normaliser)) }
       let found = used.map { logits[0, $0] }
@@ -127,7 +132,10 @@ import Testing
   @Test(arguments: [WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100)])
   func forwardReturnsTheRowsExactly(format: WeightFormat) {
     let (w, values) = randomWeight(rows: 5, columns: 100, format: format, seed: 1)
-    agree(Oracle.embedding(Self.ids.ints, weight: doubles(values), columns: 100), columns: 100, within: 0.1 * Double(Float.leastNonzeroMagnitude)) {
+    agree(
+      Oracle.embedding(Self.ids.ints, weight: doubles(values), columns: 100), columns: 100,
+      within: 0.1 * Double(Float.leastNonzeroMagnitude)
+    ) {
       var y = Matrix(rows: 4, columns: 100)
       Embedding.forward(Self.ids.span, weight: w, into: &y, on: $0)
       return y.values

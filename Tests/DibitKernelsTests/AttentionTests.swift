@@ -49,7 +49,9 @@ struct Batch {
     return stored
   }
 
-  func forward(keys: KeyValueRows.Storage = .floats, values: KeyValueRows.Storage = .floats, on compute: Compute) -> (y: [Float], logSumExp: [Float]) {
+  func forward(keys: KeyValueRows.Storage = .floats, values: KeyValueRows.Storage = .floats, on compute: Compute) -> (
+    y: [Float], logSumExp: [Float]
+  ) {
     var logSumExp = Matrix(rows: rows, columns: heads)
     var y = Matrix(rows: rows, columns: heads * headSize)
     attention.forward(

@@ -95,7 +95,8 @@ import Testing
       for n in [2, 9] {
         let x = uniforms(n * k, seed: 4)
         let compute = Machine.own[0]
-        #expect(bitMismatch(Self.forward(x, w, on: compute), Self.forward(x, plain, on: compute), columns: 67) == nil, "\(format), \(n) rows")
+        #expect(
+          bitMismatch(Self.forward(x, w, on: compute), Self.forward(x, plain, on: compute), columns: 67) == nil, "\(format), \(n) rows")
       }
     }
   }
@@ -165,7 +166,8 @@ import Testing
     agree(onTop(update), columns: m, tolerance: { roundingTolerance(length: k + r, magnitude: size[$0] + 1) }) { compute in
       var h = Matrix(rows: n, columns: r)
       var y = Matrix(earlier(n * m), columns: m)
-      LoRA.forward(Matrix(x, columns: k), a: Matrix(a, columns: k), b: Matrix(b, columns: r), scale: scale, saving: &h, into: &y, on: compute)
+      LoRA.forward(
+        Matrix(x, columns: k), a: Matrix(a, columns: k), b: Matrix(b, columns: r), scale: scale, saving: &h, into: &y, on: compute)
       return y.values
     }
     guard gradientTest else { return }

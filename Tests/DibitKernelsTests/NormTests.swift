@@ -101,7 +101,8 @@ import Testing
   @Test func aPositionBehindTheTableTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var x = Matrix(rows: 1, columns: 2)
-      RoPE(frequencies: [1], positions: 8, pairing: .half).forward(&x, at: [Int32](arrayLiteral: 8).span, on: Compute(threads: 1, usesBLAS: false))
+      RoPE(frequencies: [1], positions: 8, pairing: .half).forward(
+        &x, at: [Int32](arrayLiteral: 8).span, on: Compute(threads: 1, usesBLAS: false))
     }
     expectTrap("RoPE: position 8 outside 0..<8", result)
   }

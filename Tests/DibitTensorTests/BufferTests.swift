@@ -114,7 +114,9 @@ import Testing
   }
 
   @Test func tooFewValuesTrap() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Matrix(rows: 2, columns: 3, values: [1, 2, 3, 4, 5]) }
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Matrix(rows: 2, columns: 3, values: [1, 2, 3, 4, 5])
+    }
     expectTrap("Matrix: 5 values for shape [2, 3]", result)
   }
 

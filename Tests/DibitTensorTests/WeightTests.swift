@@ -32,12 +32,15 @@ import Testing
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
     do {
+      // The weight is the only owner: being mapped alone must be reason enough to copy.
       // SAFETY: the memory is freed below, after the last owner has gone.
-      let mapped = unsafe SharedBytes(adopting: memory, count: 16) { base, count in
-        #expect(unsafe base == memory)
-        released.count.add(count, ordering: .relaxed)
-      }
-      var weight = Weight(rows: 1, columns: 4, format: .f32, elements: Bytes(mapped))
+      var weight = Weight(
+        rows: 1, columns: 4, format: .f32,
+        elements: Bytes(
+          unsafe SharedBytes(adopting: memory, count: 16) { base, count in
+            #expect(unsafe base == memory)
+            released.count.add(count, ordering: .relaxed)
+          }))
       weight.withMutableValues { $0[1] = 2 }
       #expect(Array(copying: weight.values) == [0, 2, 0, 0])
       #expect(unsafe UnsafeRawBufferPointer(start: memory, count: 64).allSatisfy { $0 == 0 })
@@ -49,14 +52,16 @@ import Testing
   private final class Released: Sendable { let count = Atomic<Int>(0) }
 
   @Test(arguments: [
-    (1, 2, 64, 16, 2), (64, 2, 64, 16, 2), (65, 2, 64, 32, 4), (172, 2, 64, 48, 6), (172, 4, 32, 96, 12), (172, 4, 172, 96, 2), (17, 4, 32, 16, 2),
+    (1, 2, 64, 16, 2), (64, 2, 64, 16, 2), (65, 2, 64, 32, 4), (172, 2, 64, 48, 6), (172, 4, 32, 96, 12), (172, 4, 172, 96, 2),
+    (17, 4, 32, 16, 2),
   ])
   func packedRowsAreBlocksOfSixteenBytes(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) {
     let format = WeightFormat.grid(bits: bits, group: group)
     #expect(Weight.elementByteCount(rows: 3, columns: columns, format: format) == 3 * codes)
     #expect(Weight.scaleByteCount(rows: 3, columns: columns, format: format) == 3 * scales)
     let weight = Weight(
-      rows: 3, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: 3 * codes)), scales: Bytes(SharedBytes(zeroed: 3 * scales)))
+      rows: 3, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: 3 * codes)),
+      scales: Bytes(SharedBytes(zeroed: 3 * scales)))
     #expect(weight.byteCount == 3 * (codes + scales) && weight.shape == "[3, \(columns)]")
   }
 

@@ -6,15 +6,22 @@ public func roundingTolerance(length: Int, magnitude: Double, steps: Int = 4) ->
 
 /// The cell that exceeds its tolerance most.
 public struct Mismatch: Equatable, Sendable, CustomStringConvertible {
+  /// Where it lies.
   public let row: Int
+  /// Where it lies in its row.
   public let column: Int
+  /// What the oracle says.
   public let expected: Double
+  /// What the op says.
   public let found: Double
+  /// How far apart they may be.
   public let tolerance: Double
-  /// How many cells exceed their tolerance, of how many.
+  /// How many cells exceed their tolerance.
   public let cells: Int
+  /// How many cells were compared.
   public let count: Int
 
+  /// Cell, both values, and how common the difference is.
   public var description: String {
     "worst cell [\(row), \(column)]: expected \(expected), found \(found), difference \(found - expected), tolerance \(tolerance); "
       + "\(cells) of \(count) cells differ"

@@ -66,7 +66,8 @@ public func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: UI
     }
     return (Weight(rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(bytes))), values)
   case .grid(let bits, let group):
-    let codes = (0..<Weight.elementByteCount(rows: rows, columns: columns, format: format)).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
+    let codes = (0..<Weight.elementByteCount(rows: rows, columns: columns, format: format)).map { _ in UInt8(truncatingIfNeeded: rng.next())
+    }
     let scales = (0..<Weight.scaleByteCount(rows: rows, columns: columns, format: format) / 2).flatMap { _ in
       let half = nearestHalf(Double(rng.uniform() + 0.01))
       return [UInt8(truncatingIfNeeded: half), UInt8(truncatingIfNeeded: half >> 8)]

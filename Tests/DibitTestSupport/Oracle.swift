@@ -3,16 +3,19 @@ public import RealModule
 
 /// What the oracles compute with: `Double` for values, `Complex<Double>` for gradients.
 public protocol OracleNumber: AlgebraicField, ElementaryFunctions {
+  /// A constant.
   init(_ real: Double)
   /// The part that branches may look at: an analytic function has no `max`.
   var realPart: Double { get }
 }
 
 extension Double: OracleNumber {
+  /// The number itself.
   public var realPart: Double { self }
 }
 
 extension Complex: OracleNumber where RealType == Double {
+  /// The real part.
   public var realPart: Double { real }
 }
 
@@ -76,10 +79,14 @@ public enum Oracle {
 
   /// One sequence of an attention batch: query `i` of `queries` sees the cache rows `before` and `own ... own + i`.
   public struct Sequence: Sendable {
+    /// Rows of `q`.
     public var queries: Range<Int>
+    /// Cache rows that every query sees.
     public var before: [Int]
+    /// The cache row of the first query.
     public var own: Int
 
+    /// A sequence whose first query lies in cache row `own`.
     public init(queries: Range<Int>, before: [Int] = [], own: Int) {
       self.queries = queries
       self.before = before
@@ -111,6 +118,7 @@ public enum Oracle {
     return y
   }
 
+  /// `exp(x) / Σ exp(x)`.
   public static func softmax<T: OracleNumber>(_ x: [T]) -> [T] {
     let shift = T(x.map(\.realPart).max() ?? 0)
     let powers = x.map { T.exp($0 - shift) }
@@ -118,6 +126,7 @@ public enum Oracle {
     return powers.map { $0 / total }
   }
 
+  /// `log Σ exp(x)`.
   public static func logSumExp<T: OracleNumber>(_ x: [T]) -> T {
     let shift = T(x.map(\.realPart).max() ?? 0)
     return shift + T.log(x.reduce(T.zero) { $0 + T.exp($1 - shift) })
