@@ -69,7 +69,7 @@ import Testing
         let tasks = (repeated + caller) % 4  // 0 and 1 too: such loops need no other thread
         pool.forEach(tasks) { _, worker in
           if busy[worker].add() != 1 { collisions.add() }
-          for _ in 0..<200 { done.add(0) }
+          for _ in 0..<2_000 { done.add(0) }
           busy[worker].add(-1)
           done.add()
         }
