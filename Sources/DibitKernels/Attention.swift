@@ -18,8 +18,6 @@ public struct Attention: Equatable, Sendable {
     self.scale = scale
   }
 
-  private static let lanes = 16
-
   /// `q, y: [n, H D]`; keys and values hold the rows that `segments` name. `logSumExp: [n, H]` is saved for the backward pass.
   public func forward(
     _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
@@ -28,7 +26,8 @@ public struct Attention: Equatable, Sendable {
     require(q.rows == segments.rows && q.columns == heads * headSize, "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
     require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
     require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
-    let scratchCount = (segments.longest + Self.lanes - 1) / Self.lanes * Self.lanes + 2 * headSize
+    require(values.columns == keys.columns && values.rows >= segments.cacheRows, "Attention: values [\(values.rows), \(values.columns)]")
+    let scratchCount = (2 * headSize + 1) * Self.roundedUp(segments.longest)
     let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
     let (shape, k, v, heads) = unsafe (self.shape, keys.view, values.view, self.heads)
     compute.pool.forEach(segments.count * heads) { task, worker in
@@ -50,18 +49,32 @@ public struct Attention: Equatable, Sendable {
   ) {
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
     require(dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
+    require(q.rows == segments.rows && logSumExp.count == q.rows * heads, "Attention.backward: q \(q.shape), log-sum-exp \(logSumExp.shape)")
+    require(
+      keys.columns == keyValueHeads * headSize && values.columns == keys.columns && min(keys.rows, values.rows) >= segments.cacheRows,
+      "Attention.backward: keys [\(keys.rows), \(keys.columns)], values [\(values.rows), \(values.columns)]")
     require(dk.count >= segments.cacheRows * keys.columns && dv.count == dk.count, "Attention.backward: dk \(dk.shape), dv \(dv.shape)")
     let (dys, ys, qs, ls) = unsafe (dy.pointer, y.pointer, q.pointer, logSumExp.pointer)
-    let (ks, vs, segment) = unsafe (keys.floatPointer, values.floatPointer, segments.pointer)
+    require(keys.storage.isFloat && values.storage.isFloat, "Attention.backward: int8 keys or values cannot be trained through")
+    let scratchCount = (4 * headSize + 2) * Self.roundedUp(segments.longest)
+    let (k, v, segment) = unsafe (keys.view, values.view, segments.pointer)
     let (dqs, dks, dvs) = unsafe (dq.mutablePointer, dk.mutablePointer, dv.mutablePointer)
     let (shape, groups) = (self.shape, keyValueHeads)
-    compute.pool.forEach(segments.count * groups) { task, _ in
-      unsafe withUnsafePointer(to: shape) {
-        unsafe compute.kernels.attention_backward(
-          $0, segment + task / groups, task % groups, dys, ys, qs, ks, vs, ls, dqs, dks, dvs)
+    compute.pool.forEach(segments.count * groups) { task, worker in
+      let scratch = unsafe compute.scratch(worker, count: scratchCount)
+      unsafe withUnsafePointer(to: shape) { shape in
+        unsafe withUnsafePointer(to: k) { k in
+          unsafe withUnsafePointer(to: v) { v in
+            unsafe compute.kernels.attention_backward(
+              shape, segment + task / groups, task % groups, dys, ys, qs, k, v, ls, dqs, dks, dvs, scratch)
+          }
+        }
       }
     }
   }
+
+  /// Rows of scores fill whole vectors of 16 floats.
+  private static func roundedUp(_ keys: Int) -> Int { (keys + 15) / 16 * 16 }
 
   private var shape: dibit_heads {
     dibit_heads(heads: Int32(heads), kv_heads: Int32(keyValueHeads), head_size: Int32(headSize), scale: scale)

@@ -21,7 +21,8 @@ public enum GridQuantization {
   /// Codes and F16 scales of `x: [n, k]`, in the byte order of ``WeightFormat/grid(bits:group:)``, with each group's scale the
   /// least-squares one, rounded to F16 before the codes are chosen. Adds what was lost to `error`.
   ///
-  /// 2 bits: exact minimum over all assignments. 4 bits: best of eight descents.
+  /// The error is the minimum over all assignments of codes, up to the rounding of the scale. Values that lie on a grid with an
+  /// F16 scale come back exactly.
   public static func encode(
     _ x: borrowing Matrix, bits: Int, group: Int, error: inout Error, on compute: Compute
   ) -> (codes: [UInt8], scales: [UInt8]) {

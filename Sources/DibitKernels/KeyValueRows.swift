@@ -13,6 +13,9 @@ public struct KeyValueRows: ~Copyable, Sendable {
     /// Floats that lie on the int8 grid of this scale.
     case roundedFloats(scale: Float)
     case int8(scale: Float)
+
+    /// Whether the backward pass can read the rows.
+    var isFloat: Bool { if case .int8 = self { false } else { true } }
   }
 
   public let rows: Int
@@ -26,7 +29,10 @@ public struct KeyValueRows: ~Copyable, Sendable {
     self.columns = columns
     self.storage = storage
     var keepsCodes = false
-    if case .int8(let scale) = storage {
+    switch storage {
+    case .floats: break
+    case .roundedFloats(let scale): require(scale > 0, "KeyValueRows: scale \(scale) is not positive")
+    case .int8(let scale):
       require(scale > 0, "KeyValueRows: scale \(scale) is not positive")
       keepsCodes = true
     }
@@ -76,11 +82,5 @@ public struct KeyValueRows: ~Copyable, Sendable {
   @unsafe var view: dibit_kv {
     if case .int8(let scale) = storage { return unsafe dibit_kv(floats: nil, codes: codes.pointer, scale: scale) }
     return unsafe dibit_kv(floats: floats.pointer, codes: nil, scale: 1)
-  }
-
-  /// The stored floats; nil for codes.
-  @unsafe var floatPointer: UnsafePointer<Float> {
-    require(codes.count == 0, "KeyValueRows: int8 rows have no floats")
-    return unsafe floats.pointer
   }
 }

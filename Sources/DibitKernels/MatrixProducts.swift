@@ -16,6 +16,12 @@ internal import DibitTensor
     guard let core else { return copenblas_load(nil) }
     return unsafe core.withCString { unsafe copenblas_load($0) }
   }()
+
+  /// Asked once: the library puts its answer together in one static buffer.
+  private let openBLASName: String? = {
+    guard unsafe openBLAS.sgemm != nil, let configuration = unsafe openBLAS.configuration else { return nil }
+    return unsafe String(cString: configuration())
+  }()
 #endif
 
 extension ISA {
@@ -37,12 +43,10 @@ struct MatrixProducts: Sendable {
     #if OpenBLAS
       // One library serves the process: a tier that is not the process's own, and the scalar one, use Dibit's kernels.
       unsafe sgemm = usesBLAS && isa == .process && isa != .scalar ? openBLAS.sgemm : nil
-      if unsafe sgemm != nil, let configuration = unsafe openBLAS.configuration {
-        name = unsafe String(cString: configuration())
-        return
-      }
+      name = unsafe sgemm == nil ? "dibit" : openBLASName ?? "OpenBLAS"
+    #else
+      name = "dibit"
     #endif
-    name = "dibit"
   }
 
   /// `C = alpha A Bᵀ + beta C` with `A: [m, k]`, `B: [n, k]`, `C: [m, n]`.

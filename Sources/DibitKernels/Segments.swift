@@ -29,13 +29,16 @@ public struct Segments: ~Copyable, Sendable {
   /// those, which the forward pass writes.
   public mutating func append(rows: Int, start: Int, past: Int = 0, prefix: Range<Int> = 0..<0) {
     require(count < capacity, "Segments: no room for more than \(capacity)")
+    require(
+      rows >= 0 && start >= 0 && past >= 0 && prefix.lowerBound >= 0,
+      "Segments: \(rows) rows, start \(start), past \(past), prefix \(prefix): none may be negative")
     storage[count] = dibit_segment(
       row: Int32(self.rows), rows: Int32(rows), prefix: Int32(prefix.lowerBound), prefix_rows: Int32(prefix.count), own: Int32(start),
       past: Int32(past))
     count += 1
     self.rows += rows
     longest = max(longest, prefix.count + past + rows)
-    cacheRows = max(cacheRows, start + past + rows)
+    cacheRows = max(cacheRows, start + past + rows, prefix.isEmpty ? 0 : prefix.upperBound)
   }
 
   /// Calls `body` with each segment's first query row, number of rows, first cache row to write and first position.

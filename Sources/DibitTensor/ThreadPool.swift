@@ -32,11 +32,12 @@ public final class ThreadPool: Sendable {
   /// `worker` is in `0..<threads` and differs between threads that run at the same time: index scratch memory by it.
   /// Do not call it from inside a task.
   public func forEach(_ tasks: Int, _ body: (_ task: Int, _ worker: Int) -> Void) {
-    if tasks <= 1 || threads == 1 {
-      for task in 0..<max(tasks, 0) { body(task, 0) }
-      return
-    }
     callers.withLock { _ in
+      // The caller is worker 0 here too, so even a loop that needs no other thread must wait its turn.
+      if tasks <= 1 || threads == 1 {
+        for task in 0..<max(tasks, 0) { body(task, 0) }
+        return
+      }
       withoutActuallyEscaping(body) { body in
         // SAFETY: `run` returns only after the last task has returned, so no thread reads the closure after this scope.
         unsafe withUnsafePointer(to: body) { unsafe shared.run(tasks, UnsafeRawPointer($0)) }
@@ -69,8 +70,9 @@ private final class Shared: Sendable {
     require(count < Int(Self.closed), "ThreadPool: \(count) tasks are too many")
     let generation = (ticket.load(ordering: .relaxed) >> 32) &+ 1
     ticket.store(generation << 32 | Self.closed, ordering: .sequentiallyConsistent)
-    body.store(UInt(bitPattern: closure), ordering: .relaxed)
-    tasks.store(count, ordering: .relaxed)
+    // Releasing: a worker that sees the new loop's values also sees that the ticket was closed, and its exchange fails.
+    body.store(UInt(bitPattern: closure), ordering: .releasing)
+    tasks.store(count, ordering: .releasing)
     completed.store(0, ordering: .relaxed)
     ticket.store((generation &+ 1) << 32, ordering: .sequentiallyConsistent)
     for sleeper in sleepers { sleeper.wake() }
@@ -86,8 +88,8 @@ private final class Shared: Sendable {
   private func takeTask(worker: Int) -> Bool {
     let seen = ticket.load(ordering: .acquiring)
     let next = Int(seen & 0xFFFF_FFFF)
-    let address = body.load(ordering: .relaxed)
-    guard next < tasks.load(ordering: .relaxed) else { return false }
+    let address = body.load(ordering: .acquiring)
+    guard next < tasks.load(ordering: .acquiring) else { return false }
     // The exchange fails when another loop has begun since `seen`, so `address` and the count belong to this loop.
     guard ticket.compareExchange(expected: seen, desired: seen &+ 1, ordering: .acquiringAndReleasing).exchanged else { return true }
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return false }

@@ -23,6 +23,11 @@ public struct Weight: Sendable {
 
   /// A weight over stored elements. The byte counts must fit the format: see ``elementByteCount(rows:columns:format:)``.
   public init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
+    if case .grid(let bits, let group) = format {
+      require(bits == 2 || bits == 4, "Weight: a grid of \(bits) bits; 2 or 4 are supported")
+      require(
+        group > 0 && (group % 16 == 0 || group >= columns), "Weight [\(rows), \(columns)]: groups of \(group), not of a multiple of 16 or a row")
+    }
     let expected = Self.elementByteCount(rows: rows, columns: columns, format: format)
     let expectedScales = Self.scaleByteCount(rows: rows, columns: columns, format: format)
     let scales = scales ?? Bytes(SharedBytes(zeroed: 0))

@@ -18,72 +18,107 @@ static void rope(const float *cosine, const float *sine, const int32_t *position
 // The cache row of the t-th key that a segment's queries see.
 INLINE ptrdiff_t key_row(const dibit_segment *s, ptrdiff_t t) { return t < s->prefix_rows ? s->prefix + t : s->own + (t - s->prefix_rows); }
 
-// One head's vector of a cache row: where it lies, or decoded into `out`.
-INLINE const float *kv_row(const dibit_kv *kv, ptrdiff_t at, ptrdiff_t n, float *out) {
-  if (kv->floats) return kv->floats + at;
-  for (ptrdiff_t i = 0; i < n; i++) out[i] = (float)kv->codes[at + i] * kv->scale;
-  return out;
+// One head's keys or values with keys along the row, [head_size, ld], so that any head size fills the vectors; the columns from
+// `keys` to `ld` are zero.
+static void transpose_head(const dibit_kv *kv, const dibit_segment *s, ptrdiff_t keys, ptrdiff_t ldk, ptrdiff_t at, ptrdiff_t D, float *out,
+                           ptrdiff_t ld) {
+  for (ptrdiff_t t = 0; t < keys; t++) {
+    const ptrdiff_t from = key_row(s, t) * ldk + at;
+    if (kv->floats)
+      for (ptrdiff_t d = 0; d < D; d++) out[d * ld + t] = kv->floats[from + d];
+    else
+      for (ptrdiff_t d = 0; d < D; d++) out[d * ld + t] = (float)kv->codes[from + d] * kv->scale;
+  }
+  for (ptrdiff_t t = keys; t < ld; t++)
+    for (ptrdiff_t d = 0; d < D; d++) out[d * ld + t] = 0;
+}
+
+// out[t] = x . column t of `transposed`, for t < n; n is a multiple of LANES.
+INLINE void row_times(const float *x, const float *transposed, ptrdiff_t D, ptrdiff_t ld, ptrdiff_t n, float *out) {
+  ptrdiff_t t = 0;
+  for (; t + 4 * LANES <= n; t += 4 * LANES) {
+    V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    for (ptrdiff_t d = 0; d < D; d++) {
+      const float *column = transposed + d * ld + t;
+      const float xd = x[d];
+      s0 += load(column) * xd, s1 += load(column + LANES) * xd, s2 += load(column + 2 * LANES) * xd, s3 += load(column + 3 * LANES) * xd;
+    }
+    store(out + t, s0), store(out + t + LANES, s1), store(out + t + 2 * LANES, s2), store(out + t + 3 * LANES, s3);
+  }
+  for (; t < n; t += LANES) {
+    V s = {0};
+    for (ptrdiff_t d = 0; d < D; d++) s += load(transposed + d * ld + t) * x[d];
+    store(out + t, s);
+  }
+}
+
+INLINE ptrdiff_t round_up(ptrdiff_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+// e^(factor x - shift) in place for the first n elements, zero up to the next multiple of LANES; returns the sum.
+INLINE float exp_row(float *x, ptrdiff_t n, float factor, float shift) {
+  V lanes = {0};
+  for (ptrdiff_t t = 0; t < n; t += LANES) {
+    V e = exp_v(load(x + t) * factor - shift);
+    if (n - t < LANES) {
+      V kept = {0};
+      __builtin_memcpy(&kept, &e, (size_t)(n - t) * sizeof(float));
+      e = kept;
+    }
+    store(x + t, e);
+    lanes += e;
+  }
+  return sum(lanes);
 }
 
 // Queries of one head of one segment: y = softmax(scale q K^T) V over the keys each query may see.
-// `scratch` holds the longest row of scores rounded up to LANES, then 2 head_size floats.
+// `scratch` holds (2 head_size + 1) times the most keys of a query, rounded up to LANES.
 static void attention(const dibit_heads *h, const dibit_segment *s, ptrdiff_t head, const float *q, const dibit_kv *k, const dibit_kv *v,
                       float *y, float *log_sum_exp, float *scratch) {
   const ptrdiff_t D = h->head_size, ldq = h->heads * D, ldk = h->kv_heads * D;
-  const ptrdiff_t kv_at = head / (h->heads / h->kv_heads) * D;
-  const ptrdiff_t longest = (s->prefix_rows + s->past + s->rows + LANES - 1) / LANES * LANES;
-  float *scores = scratch, *row = scratch + longest, *decoded = row + D;
+  const ptrdiff_t at = head / (h->heads / h->kv_heads) * D, before = s->prefix_rows + s->past, all = before + s->rows, ld = round_up(all);
+  float *keys = scratch, *values = keys + D * ld, *scores = values + D * ld;
+  transpose_head(k, s, all, ldk, at, D, keys, ld);
+  transpose_head(v, s, all, ldk, at, D, values, ld);
   for (ptrdiff_t i = 0; i < s->rows; i++) {
-    const float *query = q + (s->row + i) * ldq + head * D;
-    const ptrdiff_t keys = s->prefix_rows + s->past + i + 1;
-    float largest = -__builtin_inff();
-    for (ptrdiff_t t = 0; t < keys; t++) {
-      scores[t] = dot(query, kv_row(k, key_row(s, t) * ldk + kv_at, D, decoded), D) * h->scale;
-      if (scores[t] > largest) largest = scores[t];
-    }
-    V lanes = {0};
-    for (ptrdiff_t t = 0; t < keys; t += LANES) {
-      const ptrdiff_t some = keys - t < LANES ? keys - t : LANES;
-      V e = {0};
-      const V all = exp_v(load_some(scores + t, some) - largest);
-      __builtin_memcpy(&e, &all, (size_t)some * sizeof(float));
-      store(scores + t, e);
-      lanes += e;
-    }
-    const float total = sum(lanes);
-    for (ptrdiff_t d = 0; d < D; d++) row[d] = 0;
-    for (ptrdiff_t t = 0; t < keys; t++) axpy(scores[t], kv_row(v, key_row(s, t) * ldk + kv_at, D, decoded), row, D);
-    float *out = y + (s->row + i) * ldq + head * D;
-    for (ptrdiff_t d = 0; d < D; d++) out[d] = row[d] / total;
+    const ptrdiff_t offset = (s->row + i) * ldq + head * D, seen = before + i + 1, n = round_up(seen);
+    row_times(q + offset, keys, D, ld, n, scores);
+    float largest = scores[0];
+    for (ptrdiff_t t = 1; t < seen; t++) largest = scores[t] > largest ? scores[t] : largest;
+    largest *= h->scale;
+    const float total = exp_row(scores, seen, h->scale, largest);
+    for (ptrdiff_t d = 0; d < D; d++) y[offset + d] = dot(scores, values + d * ld, n) / total;
     log_sum_exp[(s->row + i) * h->heads + head] = largest + __builtin_logf(total);
   }
 }
 
 // All query heads that share one key/value head of one segment. With p = softmax, dp = dy V^T:
 //   dv += p^T dy,  ds = p (dp - rowsum(dy y)),  dq += scale ds K,  dk += scale ds^T Q
+// `scratch` holds (4 head_size + 2) times the most keys of a query, rounded up to LANES.
 static void attention_backward(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, const float *dy, const float *y, const float *q,
-                               const float *k, const float *v, const float *log_sum_exp, float *dq, float *dk, float *dv) {
+                               const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq, float *dk, float *dv,
+                               float *scratch) {
   const ptrdiff_t D = h->head_size, ldq = h->heads * D, ldk = h->kv_heads * D, shared = h->heads / h->kv_heads;
+  const ptrdiff_t before = s->prefix_rows + s->past, all = before + s->rows, ld = round_up(all);
+  float *keys = scratch, *values = keys + D * ld, *dkeys = values + D * ld, *dvalues = dkeys + D * ld, *p = dvalues + D * ld, *ds = p + ld;
+  transpose_head(k, s, all, ldk, kv_head * D, D, keys, ld);
+  transpose_head(v, s, all, ldk, kv_head * D, D, values, ld);
+  __builtin_memset(dkeys, 0, (size_t)(2 * D * ld) * sizeof(float));
   for (ptrdiff_t head = kv_head * shared; head < (kv_head + 1) * shared; head++)
     for (ptrdiff_t i = 0; i < s->rows; i++) {
-      const ptrdiff_t at = (s->row + i) * ldq + head * D;
-      const float delta = dot(dy + at, y + at, D), normaliser = log_sum_exp[(s->row + i) * h->heads + head];
-      const ptrdiff_t keys = s->prefix_rows + s->past + i + 1;
-      for (ptrdiff_t t = 0; t < keys; t += LANES) {
-        const ptrdiff_t some = keys - t < LANES ? keys - t : LANES;
-        V scores = {0}, dp = {0};
-        for (ptrdiff_t j = 0; j < some; j++) {
-          const ptrdiff_t kv = key_row(s, t + j) * ldk + kv_head * D;
-          scores[j] = dot(q + at, k + kv, D);
-          dp[j] = dot(dy + at, v + kv, D);
-        }
-        const V p = exp_v(scores * h->scale - normaliser), ds = p * (dp - delta) * h->scale;
-        for (ptrdiff_t j = 0; j < some; j++) {
-          const ptrdiff_t kv = key_row(s, t + j) * ldk + kv_head * D;
-          axpy(p[j], dy + at, dv + kv, D);
-          axpy(ds[j], k + kv, dq + at, D);
-          axpy(ds[j], q + at, dk + kv, D);
-        }
+      const ptrdiff_t at = (s->row + i) * ldq + head * D, seen = before + i + 1, n = round_up(seen);
+      const float delta = dot(dy + at, y + at, D);
+      row_times(q + at, keys, D, ld, n, p);
+      exp_row(p, seen, h->scale, log_sum_exp[(s->row + i) * h->heads + head]);
+      row_times(dy + at, values, D, ld, n, ds);
+      for (ptrdiff_t t = 0; t < n; t += LANES) store(ds + t, load(p + t) * (load(ds + t) - delta) * h->scale);
+      for (ptrdiff_t d = 0; d < D; d++) {
+        dq[at + d] += dot(ds, keys + d * ld, n);
+        axpy(q[at + d], ds, dkeys + d * ld, n);
+        axpy(dy[at + d], p, dvalues + d * ld, n);
       }
     }
+  for (ptrdiff_t t = 0; t < all; t++) {
+    const ptrdiff_t to = key_row(s, t) * ldk + kv_head * D;
+    for (ptrdiff_t d = 0; d < D; d++) dk[to + d] += dkeys[d * ld + t], dv[to + d] += dvalues[d * ld + t];
+  }
 }

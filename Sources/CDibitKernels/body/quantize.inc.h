@@ -12,52 +12,33 @@ static void sort_floats(float *x, ptrdiff_t n) {
     }
 }
 
-// The exact least-squares scale of the 2-bit grid. With sorted magnitudes an assignment to the levels s/2 and 3s/2 is a split;
-// for a split the best scale is p/q, p = sum(level * |x|), q = sum(level^2), and the error is sum(x^2) - p^2/q. The best split
-// is consistent with nearest rounding, because rounding to nearest can only lower its error.
-static float fit_2bit(const float *sorted, ptrdiff_t n) {
-  double total = 0;
-  for (ptrdiff_t i = 0; i < n; i++) total += sorted[i];
-  double below = 0, best = -1, scale = 0;
-  for (ptrdiff_t split = 0; split <= n; split++) {
-    if (split > 0) below += sorted[split - 1];
-    const double p = 0.5 * below + 1.5 * (total - below), q = 0.25 * (double)split + 2.25 * (double)(n - split);
-    if (p * p / q > best) best = p * p / q, scale = p / q;
-  }
-  return (float)scale;
-}
+// A scale as a file holds it.
+INLINE float as_stored(float scale) { return half_to_float(float_to_half_saturated(scale)); }
 
-// Alternates nearest levels and least-squares scale from one start per possible top level; keeps the best.
-// A group that lies on the grid has its largest magnitude on some level, so one start is its exact scale.
-static float fit_by_iteration(const float *x, ptrdiff_t n, int half) {
-  float largest = 0;
-  double energy = 0;
-  for (ptrdiff_t i = 0; i < n; i++) {
-    largest = __builtin_fmaxf(largest, __builtin_fabsf(x[i]));
-    energy += (double)x[i] * x[i];
-  }
-  if (largest == 0) return 0;
-  double best = __builtin_inf();
+// The exact least-squares scale. As s falls, magnitudes pass from nearest level j - 1/2 to j + 1/2 where |x| = j s, so every
+// nearest assignment is met by taking these events in order; sorted magnitudes give them by merging one cursor per j.
+// With p = sum(level * |x|) and q = sum(level^2) an assignment's best scale is p/q and the error of s is sum(x^2) - s (2p - s q).
+// Assignments are compared with the scale as it will be stored: a group on a grid may fit several, but only one is an F16.
+static float fit_scale(const float *sorted, ptrdiff_t n, int half) {
+  double p = 0, q = 0.25 * (double)n, best = 0, at[8];
+  ptrdiff_t cursor[8];
   float scale = 0;
-  for (int top = half - 1; top >= half / 2; top--) {
-    float s = largest / ((float)top + 0.5f);
-    for (int round = 0; round < 8; round++) {
-      double p = 0, q = 0;
-      const float inverse = 1.0f / s;
-      for (ptrdiff_t i = 0; i < n; i++) {
-        const float magnitude = __builtin_fabsf(x[i]);
-        const float level = __builtin_fminf((float)(int)(magnitude * inverse), (float)(half - 1)) + 0.5f;
-        p += level * magnitude;
-        q += level * level;
-      }
-      const double error = energy - p * p / q;
-      const float next = (float)(p / q);
-      if (error < best) best = error, scale = next;
-      if (next == s) break;
-      s = next;
+  for (ptrdiff_t i = 0; i < n; i++) p += 0.5 * sorted[i];
+  for (int j = 1; j < half; j++) cursor[j] = n - 1, at[j] = (double)sorted[n - 1] / j;
+  for (;;) {
+    if (p * p > best * q) {
+      const double s = as_stored((float)(p / q)), gain = s * (2 * p - s * q);
+      if (gain > best) best = gain, scale = (float)s;
     }
+    int j = 1;
+    for (int i = 2; i < half; i++)
+      if (at[i] > at[j]) j = i;
+    if (cursor[j] < 0) return scale;
+    p += sorted[cursor[j]];
+    q += 2 * j;
+    cursor[j]--;
+    at[j] = cursor[j] < 0 ? -1 : (double)sorted[cursor[j]] / j;
   }
-  return scale;
 }
 
 // Codes of `rows` rows: the scale is rounded to F16 before codes are chosen. Adds the squares of the weights to *signal and of
@@ -71,21 +52,14 @@ static void quantize(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, 
     __builtin_memset(codes, 0, (size_t)row_bytes);
     for (ptrdiff_t first = 0; first < columns; first += group) {
       const ptrdiff_t n = columns - first < group ? columns - first : group;
-      float s;
-      if (bits == 2) {
-        for (ptrdiff_t i = 0; i < n; i++) scratch[i] = __builtin_fabsf(x[first + i]);
-        sort_floats(scratch, n);
-        s = fit_2bit(scratch, n);
-      } else {
-        s = fit_by_iteration(x + first, n, half);
-      }
-      const uint16_t stored = float_to_half_saturated(s);
-      s = half_to_float(stored);
-      *scales++ = stored;
+      for (ptrdiff_t i = 0; i < n; i++) scratch[i] = __builtin_fabsf(x[first + i]);
+      sort_floats(scratch, n);
+      const float s = fit_scale(scratch, n, half);
+      *scales++ = float_to_half_saturated(s);
       const float inverse = s > 0 ? 1.0f / s : 0;
       for (ptrdiff_t i = 0; i < n; i++) {
         const float value = x[first + i], q = __builtin_floorf(value * inverse) + (float)half;
-        int code = q < 0 ? 0 : q > (float)(levels - 1) ? levels - 1 : (int)q;
+        int code = q > (float)(levels - 1) ? levels - 1 : q > 0 ? (int)q : 0;
         const ptrdiff_t c = first + i, at = c % per_block;
         codes[c / per_block * 16 + at % LANES] |= (uint8_t)(code << (at / LANES * bits));
         const double error = (double)value - (double)(((float)code - centre) * s);

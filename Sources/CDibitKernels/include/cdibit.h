@@ -80,7 +80,7 @@ typedef struct {
   void (*attention)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t head, const float *q, const dibit_kv *k, const dibit_kv *v,
                     float *y, float *log_sum_exp, float *scratch);
   void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, const float *dy, const float *y, const float *q,
-                             const float *k, const float *v, const float *log_sum_exp, float *dq, float *dk, float *dv);
+                             const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq, float *dk, float *dv, float *scratch);
   void (*fake_quantize_i8)(float scale, float *x, int8_t *_Nullable codes, ptrdiff_t n);
   void (*fake_quantize_i8_backward)(float scale, const float *x, float *dx, ptrdiff_t n);
   void (*cross_entropy)(const int32_t *targets, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,

@@ -1,0 +1,163 @@
+import DibitKernels
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+@Suite struct SwiGLUTests {
+  static func forward(_ gate: [Float], _ up: [Float], on compute: Compute) -> [Float] {
+    var y = Matrix(rows: 1, columns: gate.count)
+    SwiGLU.forward(gate: Matrix(gate, columns: gate.count), up: Matrix(up, columns: up.count), into: &y, on: compute)
+    return y.values
+  }
+
+  @Test(arguments: awkward + [4095, 4097, 9000])
+  func forwardAgreesWithTheOracle(count: Int) {
+    let (gate, up) = (uniforms(count, seed: 1, bound: 12), uniforms(count, seed: 2))
+    let expected = Oracle.swiglu(gate: doubles(gate), up: doubles(up))
+    agree(expected, tolerance: { roundingTolerance(length: 1, magnitude: abs(expected[$0]), steps: 6) }) { Self.forward(gate, up, on: $0) }
+  }
+
+  @Test func extremesSaturate() {
+    let gate: [Float] = [-1e30, -1000, -100, 100, 1000, 1e30]
+    let y = Self.forward(gate, [Float](repeating: 1, count: 6), on: Machine.usual)
+    // The exponential stops at e^88, so the sigmoid stops at 6e-39 and not at 0.
+    #expect(y[3...] == [100, 1000, 1e30])
+    #expect(abs(y[1]) < 1e-34 && abs(y[2]) < 1e-35 && y.allSatisfy(\.isFinite))
+  }
+
+  @Test(arguments: [1, 7, 16, 45])
+  func gradientsAgreeWithTheComplexStep(count: Int) {
+    let (gate, up, dy) = (uniforms(count, seed: 3, bound: 6), uniforms(count, seed: 4), uniforms(count, seed: 5))
+    let gradients = expectedGradients(of: [doubles(gate), doubles(up)], dy: doubles(dy)) { Oracle.swiglu(gate: $0[0], up: $0[1]) }
+    agree(gradients.flatMap { onTop($0) }, columns: count, within: roundingTolerance(length: 1, magnitude: 7, steps: 6)) { compute in
+      var dgate = Matrix(earlier(count), columns: count)
+      var dup = Matrix(earlier(count), columns: count)
+      SwiGLU.backward(
+        Matrix(dy, columns: count), gate: Matrix(gate, columns: count), up: Matrix(up, columns: count), dgate: &dgate, dup: &dup,
+        on: compute)
+      return dgate.values + dup.values
+    }
+  }
+}
+
+@Suite struct CrossEntropyTests {
+  static let targets: [Int32] = [3, -1, 0, 6, -100, 5]
+
+  static func losses(_ logits: [Float], _ targets: [Int32], columns: Int, on compute: Compute) -> [Float] {
+    var copy = Matrix(logits, columns: columns)
+    var losses = Matrix(rows: targets.count, columns: 1)
+    CrossEntropy.forward(&copy, targets: targets.span, losses: &losses, on: compute)
+    #expect(copy.values == logits, "the forward pass leaves logits alone")
+    return losses.values
+  }
+
+  @Test(arguments: awkward + [1000])
+  func forwardAgreesWithTheOracle(columns: Int) {
+    let targets = [Int32](0..<9).map { $0 == 4 ? -1 : $0 * 7 % Int32(columns) }
+    let logits = uniforms(9 * columns, seed: 1, bound: 20)
+    let expected = Oracle.crossEntropy(doubles(logits), targets: targets.ints, columns: columns)
+    agree(expected, within: roundingTolerance(length: columns, magnitude: 60)) { Self.losses(logits, targets, columns: columns, on: $0) }
+  }
+
+  @Test func gradientAgreesWithTheComplexStep() {
+    let columns = 7
+    let (logits, weights) = (uniforms(42, seed: 2, bound: 4), uniforms(6, seed: 3))
+    let gradient = expectedGradients(of: [doubles(logits)], dy: doubles(weights)) {
+      Oracle.crossEntropy($0[0], targets: Self.targets.ints, columns: columns)
+    }
+    let losses = Oracle.crossEntropy(doubles(logits), targets: Self.targets.ints, columns: columns)
+    agree(gradient[0] + losses, columns: columns, within: roundingTolerance(length: columns, magnitude: 4)) { compute in
+      var dlogits = Matrix(logits, columns: columns)
+      var found = Matrix(rows: 6, columns: 1)
+      CrossEntropy.forwardBackward(&dlogits, targets: Self.targets.span, weights: Matrix(weights, columns: 1), losses: &found, on: compute)
+      return dlogits.values + found.values
+    }
+  }
+
+  @Test func anIgnoredRowHasNoLossAndNoGradient() {
+    var logits = Matrix(rows: 1, columns: 3, values: [.nan, .infinity, 5])
+    var losses = Matrix(rows: 1, columns: 1, values: [9])
+    CrossEntropy.forwardBackward(
+      &logits, targets: [Int32](arrayLiteral: -1).span, weights: Matrix(rows: 1, columns: 1, values: [1]), losses: &losses,
+      on: Machine.usual)
+    #expect(logits.values == [0, 0, 0] && losses.values == [0])
+  }
+
+  @Test func largeLogitsDoNotOverflow() {
+    let found = Self.losses([1e30, 0, -1e30, 300, 299, 298], [0, 0], columns: 3, on: Machine.usual)
+    let expected = Oracle.crossEntropy([1e30, 0, -1e30, 300, 299, 298], targets: [0, 0], columns: 3)
+    #expect(mismatch(found, expected, within: roundingTolerance(length: 3, magnitude: 300)) == nil)
+  }
+
+  @Test func aTargetOutsideTheVocabularyTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var logits = Matrix(rows: 1, columns: 3)
+      var losses = Matrix(rows: 1, columns: 1)
+      CrossEntropy.forward(&logits, targets: [Int32](arrayLiteral: 3).span, losses: &losses, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("CrossEntropy: target 3 outside 0..<3", result)
+  }
+
+  @Test(arguments: awkward)
+  func logSumExpAgreesWithTheOracle(count: Int) {
+    let x = uniforms(count, seed: 4, bound: 30)
+    agree([Oracle.logSumExp(doubles(x))], within: roundingTolerance(length: count, magnitude: 30)) {
+      [CrossEntropy.logSumExp(x.span, on: $0)]
+    }
+  }
+
+  /// A probability is `exp(logit - log-sum-exp)`, and both are floats that the test can see: so this is the exponential itself.
+  @Test func theExponentialIsWithinTwoUnitsInTheLastPlace() {
+    let count = 8192
+    let x = (0..<count).map { Float(-86 * Double($0) / Double(count)) }
+    for compute in Machine.own where compute.threads == 1 {
+      let normaliser = CrossEntropy.logSumExp(x.span, on: compute)
+      var logits = Matrix(x, columns: count)
+      var losses = Matrix(rows: 1, columns: 1)
+      let one = Matrix(rows: 1, columns: 1, values: [1])
+      CrossEntropy.forwardBackward(
+        &logits, targets: [Int32](arrayLiteral: Int32(count - 1)).span, weights: one, losses: &losses, on: compute)
+      let used = (0..<count - 1).filter { x[$0] - normaliser > -87 }
+      let expected = used.map { Oracle.exp(Double(x[$0] - normaliser)) }
+      let found = used.map { logits[0, $0] }
+      #expect(
+        mismatch(found, expected) { 2 * Double(Float(expected[$0]).ulp) } == nil, compute.label)
+    }
+  }
+}
+
+@Suite struct EmbeddingTests {
+  static let ids: [Int32] = [4, 0, 4, 2]
+
+  @Test(arguments: [WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100)])
+  func forwardReturnsTheRowsExactly(format: WeightFormat) {
+    let (w, values) = randomWeight(rows: 5, columns: 100, format: format, seed: 1)
+    agree(
+      Oracle.embedding(Self.ids.ints, weight: doubles(values), columns: 100), columns: 100,
+      within: 0.1 * Double(Float.leastNonzeroMagnitude)
+    ) {
+      var y = Matrix(rows: 4, columns: 100)
+      Embedding.forward(Self.ids.span, weight: w, into: &y, on: $0)
+      return y.values
+    }
+  }
+
+  @Test func anIdOutsideTheTableTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var y = Matrix(rows: 1, columns: 2)
+      Embedding.forward(
+        [Int32](arrayLiteral: -1).span, weight: Weight(zerosWithRows: 3, columns: 2), into: &y, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Embedding: id -1 outside 0..<3", result)
+  }
+
+  @Test func gradientAgreesWithTheComplexStep() {
+    let (w, dy) = (uniforms(5 * 17, seed: 2), uniforms(4 * 17, seed: 3))
+    let gradient = expectedGradients(of: [doubles(w)], dy: doubles(dy)) { Oracle.embedding(Self.ids.ints, weight: $0[0], columns: 17) }
+    agree(onTop(gradient[0]), columns: 17, within: roundingTolerance(length: 3, magnitude: 3)) { compute in
+      var dw = Matrix(earlier(5 * 17), columns: 17)
+      Embedding.backward(Self.ids.span, Matrix(dy, columns: 17), dWeight: &dw, on: compute)
+      return dw.values
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import DibitKernels
+import Testing
+
+@Suite struct ISATests {
+  @Test func tiersAreFoundByName() throws {
+    #expect(try ISA(named: "scalar") == .scalar)
+    #expect(try ISA(named: "\(ISA.detected)") == .detected)
+    #expect(ISA.available.first == .scalar && ISA.available.last == .detected)
+  }
+
+  @Test func anUnknownNameListsTheKnownOnes() {
+    #expect(throws: KernelError.unknownISA("sse9")) { try ISA(named: "sse9") }
+    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avx512, found 'sse9'")
+    #expect(
+      "\(KernelError.unavailableISA(.avx512, available: [.scalar, .avx2]))" == "DIBIT_ISA: this CPU has no avx512; it offers scalar, avx2")
+  }
+
+  @Test(arguments: ISA.available)
+  func aComputeReportsItsTierAndThreads(isa: ISA) {
+    let compute = Compute(isa: isa, threads: 2, usesBLAS: false)
+    #expect(compute.isa == isa && compute.threads == 2)
+  }
+}

@@ -1,0 +1,205 @@
+import DibitKernels
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+@Suite struct GemmTests {
+  /// Shapes around the vector width and across the 128 and 256 of the tiles.
+  static let shapes = [(1, 1, 1), (2, 3, 5), (5, 17, 16), (7, 31, 33), (16, 64, 64), (17, 63, 67), (3, 129, 300), (300, 5, 3), (2, 300, 1)]
+
+  static func tolerance(_ length: Int, _ magnitude: Double) -> Double { roundingTolerance(length: length, magnitude: magnitude) }
+
+  @Test(arguments: shapes, [false, true])
+  func ntAgrees(shape: (n: Int, m: Int, k: Int), accumulating: Bool) {
+    let (n, m, k) = shape
+    let (x, w, before) = (uniforms(n * k, seed: 1), uniforms(m * k, seed: 2), earlier(n * m))
+    let product = Oracle.linear(doubles(x), doubles(w), inner: k)
+    let size = Oracle.linear(magnitudes(x), magnitudes(w), inner: k)
+    let expected = zip(product, before).map { 0.75 * $0 + (accumulating ? Double($1) : 0) }
+    agree(expected, columns: m, tolerance: { Self.tolerance(k, size[$0] + 1) }) { compute in
+      var y = Matrix(before, columns: m)
+      Gemm.nt(Matrix(x, columns: k), Matrix(w, columns: k), scale: 0.75, accumulating: accumulating, into: &y, on: compute)
+      return y.values
+    }
+  }
+
+  @Test(arguments: shapes)
+  func nnAndTnAgree(n: Int, m: Int, k: Int) {
+    let (x, w, before) = (uniforms(n * k, seed: 3), uniforms(k * m, seed: 4), earlier(n * m))
+    let product = Oracle.linear(doubles(x), Oracle.transposed(doubles(w), columns: m), inner: k)
+    let size = Oracle.linear(magnitudes(x), Oracle.transposed(magnitudes(w), columns: m), inner: k)
+    let expected = zip(product, before).map { -1.5 * $0 + Double($1) }
+    agree(expected, columns: m, tolerance: { Self.tolerance(k, 1.5 * size[$0] + 1) }) { compute in
+      var y = Matrix(before, columns: m)
+      Gemm.nn(Matrix(x, columns: k), Matrix(w, columns: m), scale: -1.5, into: &y, on: compute)
+      return y.values
+    }
+    let xt = Oracle.transposed(x, columns: k)
+    agree(expected, columns: m, tolerance: { Self.tolerance(k, 1.5 * size[$0] + 1) }) { compute in
+      var y = Matrix(before, columns: m)
+      Gemm.tn(Matrix(xt, columns: n), Matrix(w, columns: m), scale: -1.5, into: &y, on: compute)
+      return y.values
+    }
+  }
+
+  @Test func notANumberInAnOldResultDoesNotSurvive() {
+    for compute in [Machine.own[0], Machine.products[0]] {
+      var y = Matrix(rows: 6, columns: 2, values: [Float](repeating: .nan, count: 12))
+      Gemm.nt(Matrix(rows: 6, columns: 3), Matrix(rows: 2, columns: 3), into: &y, on: compute)
+      #expect(y.values == [Float](repeating: 0, count: 12), compute.label)
+    }
+  }
+
+  /// OpenBLAS may run instructions above a tier that was asked for, so a lower tier keeps to its own kernels.
+  @Test(arguments: ISA.available)
+  func onlyTheDetectedTierUsesOpenBLAS(isa: ISA) {
+    let name = Compute(isa: isa, threads: 1).productLibrary
+    if isa < .detected { #expect(name == "dibit") }
+    #expect(Compute(isa: isa, threads: 1, usesBLAS: false).productLibrary == "dibit")
+  }
+}
+
+@Suite struct LinearTests {
+  static let formats: [WeightFormat] =
+    [.f32, .f16, .bf16] + [2, 4].flatMap { bits in [32, 64, 128].map { .grid(bits: bits, group: $0) } }
+  /// Columns with and without a full last block; 300 crosses the tile of the backward pass.
+  static let columns = [1, 16, 17, 64, 100, 172, 300]
+
+  static func formats(columns: Int) -> [WeightFormat] { formats + [.grid(bits: 2, group: columns), .grid(bits: 4, group: columns)] }
+
+  static func forward(_ x: [Float], _ w: Weight, on compute: Compute) -> [Float] {
+    let input = Matrix(x, columns: w.columns)
+    var y = Matrix(rows: input.rows, columns: w.rows)
+    Linear.forward(input, weight: w, into: &y, on: compute)
+    return y.values
+  }
+
+  /// Few rows go through the matrix-vector kernel, more through tiles.
+  @Test(arguments: columns, [1, 4, 5, 33])
+  func forwardAgreesWithTheOracle(columns k: Int, rows n: Int) {
+    let m = 67
+    let x = uniforms(n * k, seed: 1)
+    for format in Self.formats(columns: k) {
+      let (w, values) = randomWeight(rows: m, columns: k, format: format, seed: 2)
+      let expected = Oracle.linear(doubles(x), doubles(values), inner: k)
+      let size = Oracle.linear(magnitudes(x), magnitudes(values), inner: k)
+      agree(expected, columns: m, tolerance: { roundingTolerance(length: k, magnitude: size[$0]) }) { Self.forward(x, w, on: $0) }
+    }
+  }
+
+  @Test(arguments: columns)
+  func aPackedWeightGivesTheSameBitsAsItsValues(columns k: Int) {
+    for format in Self.formats(columns: k) {
+      let (w, values) = randomWeight(rows: 67, columns: k, format: format, seed: 3)
+      let plain = Weight(rows: 67, columns: k, values: values)
+      for n in [2, 9] {
+        let x = uniforms(n * k, seed: 4)
+        let compute = Machine.own[0]
+        #expect(
+          bitMismatch(Self.forward(x, w, on: compute), Self.forward(x, plain, on: compute), columns: 67) == nil, "\(format), \(n) rows")
+      }
+    }
+  }
+
+  @Test(arguments: [(1, 17), (3, 100), (9, 172), (2, 300)])
+  func backwardAgreesWithTheOracle(rows n: Int, columns k: Int) {
+    let m = n == 2 ? 260 : 67
+    let dy = uniforms(n * m, seed: 5)
+    for format in Self.formats(columns: k) {
+      let (w, values) = randomWeight(rows: m, columns: k, format: format, seed: 6)
+      let expected = Oracle.linear(doubles(dy), Oracle.transposed(doubles(values), columns: k), inner: m)
+      let size = Oracle.linear(magnitudes(dy), Oracle.transposed(magnitudes(values), columns: k), inner: m)
+      agree(onTop(expected), columns: k, tolerance: { roundingTolerance(length: m, magnitude: size[$0] + 1) }) { compute in
+        var dx = Matrix(earlier(n * k), columns: k)
+        Linear.backward(Matrix(dy, columns: m), weight: w, dx: &dx, on: compute)
+        return dx.values
+      }
+    }
+  }
+
+  @Test func gradientsAgreeWithTheComplexStep() {
+    let (n, m, k) = (3, 4, 5)
+    let (x, w, dy) = (uniforms(n * k, seed: 7), uniforms(m * k, seed: 8), uniforms(n * m, seed: 9))
+    let gradients = expectedGradients(of: [doubles(x), doubles(w)], dy: doubles(dy)) { Oracle.linear($0[0], $0[1], inner: k) }
+    agree(gradients.flatMap { onTop($0) }, columns: k, within: roundingTolerance(length: 4, magnitude: 5)) { compute in
+      var dx = Matrix(earlier(n * k), columns: k)
+      var dw = Matrix(earlier(m * k), columns: k)
+      Linear.backward(Matrix(dy, columns: m), weight: Weight(rows: m, columns: k, values: w), dx: &dx, on: compute)
+      Linear.backwardWeight(Matrix(dy, columns: m), Matrix(x, columns: k), dWeight: &dw, on: compute)
+      return dx.values + dw.values
+    }
+  }
+
+  @Test func shapesThatDoNotFitTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var y = Matrix(rows: 2, columns: 3)
+      Linear.forward(
+        Matrix(rows: 2, columns: 4), weight: Weight(zerosWithRows: 3, columns: 5), into: &y, on: Compute(threads: 1, usesBLAS: false))
+    }
+    expectTrap("Linear: x [2, 4], W [3, 5], y [2, 3]", result)
+  }
+
+  /// Each F16 pattern as a weight of one column, times one.
+  @Test func everyHalfPatternIsExpandedExactly() {
+    let bytes = (0..<65_536).flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+    let w = Weight(rows: 65_536, columns: 1, format: .f16, elements: Bytes(SharedBytes(bytes)))
+    for compute in Machine.own where compute.threads == 1 {
+      var y = Matrix(rows: 65_536, columns: 1)
+      Embedding.forward([Int32](0..<65_536).span, weight: w, into: &y, on: compute)
+      let found = y.values
+      let wrong = (0..<65_536).filter { pattern in
+        let expected = halfValue(UInt16(pattern))
+        return expected.isNaN ? !found[pattern].isNaN : found[pattern].bitPattern != expected.bitPattern
+      }
+      #expect(wrong.isEmpty, compute.label)
+    }
+  }
+}
+
+@Suite struct LoRATests {
+  static func run(n: Int, m: Int, k: Int, r: Int, gradientTest: Bool) {
+    let scale: Float = 0.5
+    let (x, a, b) = (uniforms(n * k, seed: 1), uniforms(r * k, seed: 2), uniforms(m * r, seed: 3))
+    let dy = uniforms(n * m, seed: 4)
+    let update = Oracle.lora(doubles(x), a: doubles(a), b: doubles(b), scale: Double(scale), inner: k)
+    let size = Oracle.lora(magnitudes(x), a: magnitudes(a), b: magnitudes(b), scale: Double(scale), inner: k)
+    agree(onTop(update), columns: m, tolerance: { roundingTolerance(length: k + r, magnitude: size[$0] + 1) }) { compute in
+      var h = Matrix(rows: n, columns: r)
+      var y = Matrix(earlier(n * m), columns: m)
+      LoRA.forward(
+        Matrix(x, columns: k), a: Matrix(a, columns: k), b: Matrix(b, columns: r), scale: scale, saving: &h, into: &y, on: compute)
+      return y.values
+    }
+    guard gradientTest else { return }
+    let gradients = expectedGradients(of: [doubles(x), doubles(a), doubles(b)], dy: doubles(dy)) {
+      Oracle.lora($0[0], a: $0[1], b: $0[2], scale: Double(scale), inner: k)
+    }
+    let magnitude = Double(scale) * Double(max(n, m)) * Double(max(r, k))
+    agree(gradients.flatMap { onTop($0) }, within: roundingTolerance(length: m + r + k, magnitude: magnitude)) { compute in
+      var h = Matrix(rows: n, columns: r)
+      var y = Matrix(rows: n, columns: m)
+      var dh = Matrix([Float](repeating: 7, count: n * r), columns: r)  // working memory: what it held must not matter
+      var da = Matrix(earlier(r * k), columns: k)
+      var db = Matrix(earlier(m * r), columns: r)
+      var dx = Matrix(earlier(n * k), columns: k)
+      let (input, down, up) = (Input(x, k), Input(a, k), Input(b, r))
+      LoRA.forward(input.matrix, a: down.matrix, b: up.matrix, scale: scale, saving: &h, into: &y, on: compute)
+      LoRA.backward(
+        Matrix(dy, columns: m), x: input.matrix, a: down.matrix, b: up.matrix, scale: scale, saved: h, dh: &dh, da: &da, db: &db, dx: &dx,
+        on: compute)
+      return dx.values + da.values + db.values
+    }
+  }
+
+  /// A matrix that may lie in a tuple.
+  private final class Input {
+    let matrix: Matrix
+    init(_ values: [Float], _ columns: Int) { matrix = Matrix(values, columns: columns) }
+  }
+
+  @Test(arguments: [(1, 1, 1, 1), (2, 3, 5, 2), (5, 7, 3, 4), (6, 2, 17, 3)])
+  func gradientsAgreeWithTheComplexStep(n: Int, m: Int, k: Int, r: Int) { Self.run(n: n, m: m, k: k, r: r, gradientTest: true) }
+
+  @Test(arguments: [(1, 129, 67, 8), (19, 64, 130, 32), (5, 33, 17, 16)])
+  func forwardAgreesWithTheOracle(n: Int, m: Int, k: Int, r: Int) { Self.run(n: n, m: m, k: k, r: r, gradientTest: false) }
+}

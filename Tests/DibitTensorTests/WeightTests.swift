@@ -1,0 +1,119 @@
+import DibitTensor
+import Synchronization
+import Testing
+
+@Suite struct WeightTests {
+  @Test func aCopyKeepsItsElementsWhenTheOriginalIsWritten() {
+    var original = Weight(rows: 2, columns: 2, values: [1, 2, 3, 4])
+    let copy = original
+    original.withMutableValues { $0[0] = 9 }
+    #expect(Array(copying: original.values) == [9, 2, 3, 4])
+    #expect(Array(copying: copy.values) == [1, 2, 3, 4])
+  }
+
+  @Test func aWeightThatNobodySharesIsWrittenInPlace() {
+    var weight = Weight(rows: 2, columns: 2, values: [1, 2, 3, 4])
+    let before = unsafe weight.elements.pointer
+    weight.withMutableValues { $0[3] = 5 }
+    #expect(unsafe weight.elements.pointer == before)
+    #expect(Array(copying: weight.values) == [1, 2, 3, 5])
+  }
+
+  @Test func aSliceOfSharedBytesLeavesItsNeighboursAlone() {
+    let owner = SharedBytes([UInt8](repeating: 0, count: 48))
+    var weight = Weight(rows: 1, columns: 4, format: .f32, elements: Bytes(owner, range: 16..<32))
+    weight.withMutableValues { span in for index in span.indices { span[index] = 1 } }
+    #expect(Bytes(owner).array.allSatisfy { $0 == 0 })
+    #expect(Array(copying: weight.values) == [1, 1, 1, 1])
+  }
+
+  @Test func mappedStorageIsCopiedBeforeItIsWrittenAndGivenBackAfterwards() {
+    let released = Released()
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: 64)
+    do {
+      // The weight is the only owner: being mapped alone must be reason enough to copy.
+      // SAFETY: the memory is freed below, after the last owner has gone.
+      var weight = Weight(
+        rows: 1, columns: 4, format: .f32,
+        elements: Bytes(
+          unsafe SharedBytes(adopting: memory, count: 16) { base, count in
+            #expect(unsafe base == memory)
+            released.count.add(count, ordering: .relaxed)
+          }))
+      weight.withMutableValues { $0[1] = 2 }
+      #expect(Array(copying: weight.values) == [0, 2, 0, 0])
+      #expect(unsafe UnsafeRawBufferPointer(start: memory, count: 64).allSatisfy { $0 == 0 })
+    }
+    #expect(released.count.load(ordering: .relaxed) == 16)
+    unsafe memory.deallocate()
+  }
+
+  private final class Released: Sendable { let count = Atomic<Int>(0) }
+
+  @Test(arguments: [
+    (1, 2, 64, 16, 2), (64, 2, 64, 16, 2), (65, 2, 64, 32, 4), (172, 2, 64, 48, 6), (172, 4, 32, 96, 12), (172, 4, 172, 96, 2),
+    (17, 4, 32, 16, 2),
+  ])
+  func packedRowsAreBlocksOfSixteenBytes(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) {
+    let format = WeightFormat.grid(bits: bits, group: group)
+    #expect(Weight.elementByteCount(rows: 3, columns: columns, format: format) == 3 * codes)
+    #expect(Weight.scaleByteCount(rows: 3, columns: columns, format: format) == 3 * scales)
+    let weight = Weight(
+      rows: 3, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: 3 * codes)),
+      scales: Bytes(SharedBytes(zeroed: 3 * scales)))
+    #expect(weight.byteCount == 3 * (codes + scales) && weight.shape == "[3, \(columns)]")
+  }
+
+  @Test func wrongByteCountsTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Weight(rows: 2, columns: 3, format: .bf16, elements: Bytes(SharedBytes(zeroed: 24)))
+    }
+    expectTrap("Weight [2, 3] bf16: 24 bytes, expected 12", result)
+  }
+
+  @Test func aGridOfThreeBitsTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Weight(rows: 1, columns: 16, format: .grid(bits: 3, group: 16), elements: Bytes(SharedBytes(zeroed: 16)))
+    }
+    expectTrap("Weight: a grid of 3 bits; 2 or 4 are supported", result)
+  }
+
+  @Test func groupsThatSplitAVectorTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Weight(rows: 1, columns: 64, format: .grid(bits: 2, group: 24), elements: Bytes(SharedBytes(zeroed: 16)))
+    }
+    expectTrap("Weight [1, 64]: groups of 24, not of a multiple of 16 or a row", result)
+  }
+
+  @Test func packedCodesHaveNoFloats() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let weight = Weight(rows: 1, columns: 2, format: .f16, elements: Bytes(SharedBytes(zeroed: 4)))
+      print(weight.values.count)
+    }
+    expectTrap("Weight.values: the format is f16, not f32", result)
+  }
+}
+
+@Suite struct BytesTests {
+  @Test func slicesNestAndCheckTheirRange() {
+    let bytes = Bytes(SharedBytes([0, 1, 2, 3, 4, 5, 6, 7]))
+    let slice = bytes.slice(2..<7).slice(1..<4)
+    #expect(slice.array == [3, 4, 5] && slice.count == 3 && slice.offset == 3 && slice[2] == 5)
+    #expect(Array(copying: slice.bytes) == [3, 4, 5] && slice.span.byteCount == 3)
+  }
+
+  @Test func aSliceBeyondItsBytesTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Bytes(SharedBytes(zeroed: 8)).slice(4..<6).slice(0..<3)
+    }
+    expectTrap("Bytes.slice: 0..<3 outside 2 bytes", result)
+  }
+
+  @Test func anIndexBehindASliceTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      print(Bytes(SharedBytes(zeroed: 8)).slice(4..<6)[2])
+    }
+    expectTrap("Bytes: index 2 outside 0..<2", result)
+  }
+}

@@ -1,0 +1,81 @@
+public import DibitTensor
+
+/// The value of an F16 bit pattern, from the definition of binary16.
+public func halfValue(_ bits: UInt16) -> Float {
+  let fraction = Double(bits & 0x3FF)
+  let exponent = Int(bits >> 10 & 0x1F)
+  let magnitude: Double =
+    switch exponent {
+    case 0: fraction * 0x1p-24
+    case 31: fraction == 0 ? .infinity : .nan
+    default: (1024 + fraction) * Double(sign: .plus, exponent: exponent - 25, significand: 1)
+    }
+  return Float(bits & 0x8000 == 0 ? magnitude : -magnitude)
+}
+
+/// Every finite F16 number that is not negative, in order: index and bit pattern are the same.
+public let finiteHalves: [Double] = (0..<0x7C00).map { Double(halfValue(UInt16($0))) }
+
+/// The F16 bit pattern nearest to `x >= 0`, ties to even; beyond the largest finite number, that number.
+public func nearestHalf(_ x: Double) -> UInt16 {
+  var (low, high) = (0, finiteHalves.count - 1)
+  if x >= finiteHalves[high] { return UInt16(high) }
+  while high - low > 1 {
+    let middle = (low + high) / 2
+    if finiteHalves[middle] <= x { low = middle } else { high = middle }
+  }
+  let (below, above) = (x - finiteHalves[low], finiteHalves[high] - x)
+  return UInt16(below < above || (below == above && low % 2 == 0) ? low : high)
+}
+
+/// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: in a block of 16 bytes, bits
+/// `b f ..< b (f + 1)` of byte `j` are element `j + 16 f`, and an element is `(code - (2^b - 1) / 2) · scale`.
+public func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
+  let elementsPerBlock = 128 / bits
+  let bytesPerRow = (columns + elementsPerBlock - 1) / elementsPerBlock * 16
+  let groups = (columns + group - 1) / group
+  var out: [Float] = []
+  out.reserveCapacity(rows * columns)
+  for row in 0..<rows {
+    for column in 0..<columns {
+      let inBlock = column % elementsPerBlock
+      let byte = codes[row * bytesPerRow + column / elementsPerBlock * 16 + inBlock % 16]
+      let code = Int(byte >> (inBlock / 16 * bits)) & ((1 << bits) - 1)
+      let at = 2 * (row * groups + column / group)
+      let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
+      out.append((Float(code) - Float((1 << bits) - 1) / 2) * scale)
+    }
+  }
+  return out
+}
+
+/// A weight with random contents in any format, and what it means.
+public func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: UInt64) -> (weight: Weight, values: [Float]) {
+  var rng = SplitMix64(seed: seed)
+  switch format {
+  case .f32:
+    let values = uniforms(rows * columns, seed: seed)
+    return (Weight(rows: rows, columns: columns, values: values), values)
+  case .f16, .bf16:
+    var (bytes, values): ([UInt8], [Float]) = ([], [])
+    for _ in 0..<rows * columns {
+      let x = rng.uniform(bound: 1)
+      let bits = format == .bf16 ? UInt16(x.bitPattern >> 16) : nearestHalf(Double(abs(x))) | (x < 0 ? 0x8000 : 0)
+      bytes += [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)]
+      values.append(format == .bf16 ? Float(bitPattern: UInt32(bits) << 16) : halfValue(bits))
+    }
+    return (Weight(rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(bytes))), values)
+  case .grid(let bits, let group):
+    let codes = (0..<Weight.elementByteCount(rows: rows, columns: columns, format: format)).map { _ in UInt8(truncatingIfNeeded: rng.next())
+    }
+    let scales = (0..<Weight.scaleByteCount(rows: rows, columns: columns, format: format) / 2).flatMap { _ in
+      let half = nearestHalf(Double(rng.uniform() + 0.01))
+      return [UInt8(truncatingIfNeeded: half), UInt8(truncatingIfNeeded: half >> 8)]
+    }
+    return (
+      Weight(
+        rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(codes)), scales: Bytes(SharedBytes(scales))),
+      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: bits, group: group)
+    )
+  }
+}
