@@ -91,9 +91,6 @@ private let syntax: [Malformed] = [
     "metadata is an array", safetensors(#"{"__metadata__":["x"]}"#, data: 0),
     .wrongType(key: "__metadata__", expected: "an object", found: #"["x"]"#)),
   Malformed(
-    "metadata is null", safetensors(#"{"__metadata__":null}"#, data: 0),
-    .wrongType(key: "__metadata__", expected: "an object", found: "null")),
-  Malformed(
     "metadata value is a number", safetensors(#"{"__metadata__":{"k":3}}"#, data: 0),
     .wrongType(key: "__metadata__.k", expected: "a string", found: "3")),
   Malformed(
