@@ -16,6 +16,7 @@ public struct Converter: Sendable {
   /// Floats that are rounded in one piece: 16 MB.
   private static let pieceElements = 4 << 20
 
+  /// A conversion of the checkpoint directory `source` to the model directory `output`.
   public init(source: String, output: String, options: ConversionOptions, on compute: Compute) {
     self.source = source
     self.output = output

@@ -5,6 +5,7 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
   case unknownToken(Int32, vocabulary: Int)
   case notFinite(position: Int)
 
+  /// One sentence: what, what was expected and found, and what to do.
   public var description: String {
     switch self {
     case .emptyPrompt: "the prompt has no tokens"

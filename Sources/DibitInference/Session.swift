@@ -7,6 +7,7 @@ internal import Glibc
 ///
 /// Sessions over the same weights share them; each has its own cache. Everything is allocated when the session is made.
 public struct Session: ~Copyable {
+  /// The model's shape.
   public let configuration: ModelConfiguration
   /// The most tokens that fit.
   public let context: Int

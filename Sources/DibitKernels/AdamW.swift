@@ -7,12 +7,16 @@ public import DibitTensor
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2).
 public struct AdamW: Equatable, Sendable {
+  /// Decay of the mean of gradients.
   public var beta1: Float = 0.9
+  /// Decay of the mean of squared gradients.
   public var beta2: Float = 0.95
+  /// Added to the root of the second moment.
   public var epsilon: Float = 1e-8
   /// Multiplied by the learning rate and the parameter at each step.
   public var weightDecay: Float = 0.01
 
+  /// The usual values for adapters.
   public init() {}
 
   /// One step of `parameter`; all matrices have its shape. `step` counts from 1; `gradientScale` multiplies the gradient first.

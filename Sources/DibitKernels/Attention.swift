@@ -5,11 +5,16 @@ public import DibitTensor
 /// (Ainslie et al., "GQA", 2023). Probabilities are computed again in the backward pass, so no `T x T` matrix is kept.
 @safe
 public struct Attention: Equatable, Sendable {
+  /// Query heads, `H`.
   public let heads: Int
+  /// Key/value heads, `K`.
   public let keyValueHeads: Int
+  /// Elements of a head, `D`.
   public let headSize: Int
+  /// What scores are multiplied by, usually `1 / sqrt(D)`.
   public let scale: Float
 
+  /// `keyValueHeads` must divide `heads`.
   public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float) {
     require(keyValueHeads > 0 && heads % keyValueHeads == 0, "Attention: \(heads) heads, \(keyValueHeads) key/value heads")
     self.heads = heads

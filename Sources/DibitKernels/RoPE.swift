@@ -16,8 +16,11 @@ public struct RoPE: ~Copyable, Sendable {
     case half
   }
 
+  /// Elements of a head, `D`.
   public let headSize: Int
+  /// Positions that the tables cover, from 0.
   public let positions: Int
+  /// Which elements turn together.
   public let pairing: Pairing
   private let cosine: Matrix
   private let sine: Matrix

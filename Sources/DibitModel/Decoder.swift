@@ -5,11 +5,14 @@ public import DibitTensor
 /// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share.
 @safe
 public struct Decoder: ~Copyable, Sendable {
+  /// The model's shape.
   public let configuration: ModelConfiguration
+  /// Its parameters.
   public var weights: DecoderWeights
   let attention: Attention
   let rope: RoPE
 
+  /// A decoder over these weights; builds the rotary tables for the whole context.
   public init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights

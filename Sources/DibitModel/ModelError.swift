@@ -10,6 +10,7 @@ public enum ModelError: Error, Equatable, Sendable {
 }
 
 extension ModelError: CustomStringConvertible {
+  /// One sentence: which key or tensor, what was expected and found.
   public var description: String {
     switch self {
     case .missingKey(let key): "config.json: the key '\(key)' is missing"

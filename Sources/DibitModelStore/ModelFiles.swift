@@ -8,14 +8,18 @@ public struct ModelFiles: Sendable {
   private static let format = "dibit-model"
   private static let version = 1
 
+  /// The source's config.json.
   public let configuration: JSONValue
+  /// How the tensors are stored.
   public let scheme: QuantizationScheme
+  /// The bytes of tokenizer.json.
   public let tokenizer: [UInt8]
   /// SHA-256 of model.safetensors.
   public let weightsDigest: String
   /// Where the weights come from, for the manifest.
   public let source: JSONValue
 
+  /// The files beside finished weights.
   public init(configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], weightsDigest: String, source: JSONValue) {
     self.configuration = configuration
     self.scheme = scheme

@@ -7,9 +7,13 @@ public import DibitTokenizer
 ///
 /// Packed and 16-bit weights stay in the mapped file; norms are small and become F32.
 public struct StoredModel: Sendable {
+  /// The directory.
   public let path: String
+  /// The model's shape.
   public let configuration: ModelConfiguration
+  /// Its parameters, over the mapped file.
   public let weights: DecoderWeights
+  /// Its tokenizer.
   public let tokenizer: Tokenizer
   /// How the tensors are stored; nil for a checkpoint that was not converted.
   public let scheme: QuantizationScheme?

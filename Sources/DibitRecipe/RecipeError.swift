@@ -6,6 +6,7 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case missingKey(file: String, key: String)
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
 
+  /// One sentence that begins with file and line.
   public var description: String {
     switch self {
     case .syntax(let file, let line, let problem): "\(file):\(line): \(problem)"

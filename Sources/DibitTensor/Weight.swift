@@ -13,8 +13,11 @@ public enum WeightFormat: Equatable, Sendable {
 ///
 /// A value: writing through ``withMutableValues(_:)`` copies when the storage is shared or mapped from a file.
 public struct Weight: Sendable {
+  /// Output channels.
   public let rows: Int
+  /// Inputs of an output channel.
   public let columns: Int
+  /// How the elements are stored.
   public let format: WeightFormat
   /// The elements, or the packed codes.
   public private(set) var elements: Bytes

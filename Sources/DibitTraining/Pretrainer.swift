@@ -5,20 +5,26 @@ internal import DibitTensor
 
 /// How a model is trained from scratch on plain text.
 public struct PretrainingOptions: Equatable, Sendable {
+  /// Training steps.
   public var steps = 1000
   /// Sequences of a step.
   public var batchSize = 16
   /// Tokens of a sequence.
   public var sequenceLength = 256
+  /// The peak learning rate.
   public var learningRate: Float = 3e-3
   /// The share of all steps that warms up.
   public var warmUp: Float = 0.02
+  /// Moments and weight decay.
   public var optimizer = AdamW()
+  /// The largest gradient norm; a longer gradient is scaled down to it.
   public var clipNorm: Float = 1
   /// Steps between two looks at the validation text.
   public var validationInterval = 250
+  /// The seed of everything random.
   public var seed: UInt64 = 0
 
+  /// Values that suit a model of some million parameters.
   public init() {}
 }
 
