@@ -28,9 +28,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 let package = Package(
   name: "dibit",
   traits: [
-    .default(enabledTraits: ["OpenBLAS", "HDF5"]),
+    .default(enabledTraits: ["OpenBLAS"]),
     .trait(name: "OpenBLAS", description: "Matrix products through libopenblas, loaded when the program runs; off: Dibit's own kernels."),
-    .trait(name: "HDF5", description: "Reads HDF5 checkpoints through libhdf5."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -29,6 +29,8 @@ struct EvaluateCommand: ParsableCommand {
     let model = try StoredModel.openConverted(model)
     var dataset = try LabelledDataset.scan(folder: data)
     let description = try commonDescription(dataset, model)
+    // Faults of an adapter are told before any text is run.
+    for adapter in adapters { _ = try StoredAdapter.open(adapter, for: model) }
     let (split, examples) = dataset.splitForEvaluation(seed: description.seed)
     if split == .train, !adapters.isEmpty {
       Terminal.write("note: no text was held out, so these are the texts the adapter was trained on: the scores say little about others\n")

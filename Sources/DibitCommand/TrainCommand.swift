@@ -61,8 +61,9 @@ struct TrainCommand: ParsableCommand {
     let task = TokenizedTask(task(recipe, model), tokenizer: model.tokenizer)
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
 
-    let examples = try tokenize(dataset.train, task)
-    let validation = try tokenize(dataset.validation, task)
+    let reserve = (dataset.train + dataset.validation).map { task.answerCount($0.labels) }.max() ?? 0
+    let examples = try tokenize(dataset.train, task, reserve)
+    let validation = try tokenize(dataset.validation, task, reserve)
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
     Terminal.write(
@@ -132,9 +133,9 @@ struct TrainCommand: ParsableCommand {
     return task
   }
 
-  private func tokenize(_ examples: [LabelledExample], _ task: TokenizedTask) throws -> [TrainingExample] {
+  private func tokenize(_ examples: [LabelledExample], _ task: TokenizedTask, _ reserve: Int) throws -> [TrainingExample] {
     try examples.map { example in
-      let tokenized = TrainingExample(example, task: task)
+      let tokenized = TrainingExample(example, task: task, reserving: reserve)
       guard tokenized.tokens.count <= task.task.maximumTokens else {
         throw TrainingError.noRoom(path: example.path, tokens: tokenized.tokens.count, maximum: task.task.maximumTokens)
       }

@@ -60,6 +60,8 @@ struct PlannedTensor {
   let columns: Int
   let format: WeightFormat
   let sourceBytes: Int
+  /// How the tensor is stored, in words.
+  let storage: String
 
   init(_ parameter: Parameter, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     name = parameter.name.tensor
@@ -68,6 +70,11 @@ struct PlannedTensor {
     sourceBytes = info.count * info.dtype.byteCount
     let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
     format = parameter.decays ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32
+    if case .grid(let bits, _) = format {
+      storage = "\(bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
+    } else {
+      storage = Self.dtype(of: format).rawValue
+    }
   }
 
   /// A static scale, kept as F32.
@@ -77,11 +84,14 @@ struct PlannedTensor {
     (rows, columns) = (1, 1)
     sourceBytes = info.dtype.byteCount
     format = .f32
+    storage = DType.f32.rawValue
   }
 
   var isPacked: Bool { if case .grid = format { true } else { false } }
 
-  var dtype: DType {
+  var dtype: DType { Self.dtype(of: format) }
+
+  private static func dtype(of format: WeightFormat) -> DType {
     switch format {
     case .f32: .f32
     case .f16: .f16
@@ -102,10 +112,5 @@ struct PlannedTensor {
       (name: name, dtype: .u8, shape: [rows, Weight.codeBytesPerRow(columns: columns, bits: bits)]),
       (name: ModelFiles.scalesName(name), dtype: .f16, shape: [rows, Weight.groups(columns: columns, group: group)]),
     ]
-  }
-
-  var storage: String {
-    guard case .grid(let bits, let group) = format else { return dtype.rawValue }
-    return "\(bits) bits, " + (group == columns ? "one scale per row" : "groups of \(group)")
   }
 }

@@ -50,10 +50,13 @@ public struct TokenizedTask: Sendable {
       system: task.instruction, user: text, maximumTokens: max(1, task.maximumTokens - reserve), tokenizer: tokenizer)
   }
 
-  /// The most tokens that an answer with one of `labels` takes.
-  public func reserve(for labels: [String]) -> Int {
-    opening.count + closing.count + (labels.map { tokens(ofLabel: $0).count }.max() ?? 0)
+  /// The tokens of an answer with these labels.
+  public func answerCount(_ labels: [String]) -> Int {
+    opening.count + closing.count + labels.reduce(0) { $0 + tokens(ofLabel: $1).count } + max(0, labels.count - 1) * separator.count
   }
+
+  /// The most tokens that an answer with one of `labels` takes.
+  public func reserve(for labels: [String]) -> Int { labels.map { answerCount([$0]) }.max() ?? 0 }
 
   private static func encode(_ text: String, _ tokenizer: Tokenizer) -> [Int32] {
     tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false)

@@ -13,14 +13,17 @@ public struct TrainingExample: Equatable, Sendable {
   public var truncatedTokens: Int
 
   /// A prompt and the answer with `example`'s labels.
-  public init(_ example: LabelledExample, task: TokenizedTask) {
+  ///
+  /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a
+  /// cut text ends would give the label away.
+  public init(_ example: LabelledExample, task: TokenizedTask, reserving reserve: Int) {
     var answer: [(token: Int32, isContent: Bool)] = task.opening.map { ($0, false) }
     for (index, label) in example.labels.enumerated() {
       if index > 0 { answer += task.separator.map { ($0, false) } }
       answer += task.tokens(ofLabel: label).map { ($0, true) }
     }
     answer += task.closing.map { ($0, false) }
-    let prompt = task.prompt(example.text, reserving: answer.count)
+    let prompt = task.prompt(example.text, reserving: max(reserve, answer.count))
     tokens = prompt.tokens + answer.map(\.token)
     isAnswer = prompt.tokens.map { _ in false } + answer.map { _ in true }
     isContent = prompt.tokens.map { _ in false } + answer.map(\.isContent)

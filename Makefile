@@ -1,0 +1,46 @@
+# What people and CI run. Everything is built by SwiftPM; nothing is downloaded but Swift packages and the two Debian libraries below.
+SHELL := /bin/bash
+DEBIAN_PACKAGES := libhdf5-dev libopenblas-dev
+RELEASE := .build-release
+DIBIT := $(RELEASE)/release/dibit
+CHECKED := --explicit-target-dependency-import-check error
+SOURCES := Package.swift Sources Tests
+
+.PHONY: demo test bench build format lint dependencies
+
+## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
+demo: build
+	@.ci/demo $(DIBIT)
+
+## test: everything a change must pass
+test: dependencies
+	swift build --build-tests $(CHECKED)
+	swift test --skip-build
+	swift build --build-tests -c release --scratch-path $(RELEASE) $(CHECKED)
+	swift test --skip-build -c release --scratch-path $(RELEASE) --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
+
+## bench: conversion, training and decoding rates of the shipped model on this machine
+bench: build
+	@.ci/bench $(DIBIT)
+
+## build: the optimised command line tool
+build: dependencies
+	swift build -c release --product dibit --scratch-path $(RELEASE)
+
+## format: rewrite the sources in the house style
+format:
+	swift format format --in-place --recursive --parallel $(SOURCES)
+
+## lint: style, undocumented or unsafe code in the wrong room, broken links
+lint:
+	swift format lint --strict --recursive --parallel $(SOURCES)
+	@.ci/lint
+
+# Installs what the system lacks, and says so.
+dependencies:
+	@missing=$$(for p in $(DEBIAN_PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	  echo "installing Debian packages:" $$missing; \
+	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
+	fi
