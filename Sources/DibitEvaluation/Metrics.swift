@@ -30,7 +30,8 @@ public struct ClassificationMetrics: Equatable, Sendable {
       let precision = predicted > 0 ? hits / Double(predicted) : 0
       let recall = support > 0 ? hits / Double(support) : 0
       return LabelMetrics(
-        precision: precision, recall: recall, f1: precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0, support: support)
+        precision: precision, recall: recall, f1: precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0,
+        support: support)
     }
   }
 

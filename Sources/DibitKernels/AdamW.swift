@@ -46,7 +46,8 @@ public struct AdamW: Equatable, Sendable {
     _ parameter: UnsafeMutablePointer<Float>, _ gradient: borrowing Matrix, _ moment1: inout Matrix, _ moment2: inout Matrix,
     _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ decays: Bool, _ compute: Compute
   ) {
-    require(moment1.count == gradient.count && moment2.count == gradient.count, "AdamW: moments \(moment1.shape), gradient \(gradient.shape)")
+    require(
+      moment1.count == gradient.count && moment2.count == gradient.count, "AdamW: moments \(moment1.shape), gradient \(gradient.shape)")
     let options = dibit_adamw(
       rate: learningRate, beta1: beta1, beta2: beta2, epsilon: epsilon, decay: decays ? weightDecay : 0,
       correction1: Float(1 / (1 - pow(Double(beta1), Double(step)))), correction2: Float(1 / (1 - pow(Double(beta2), Double(step)))),

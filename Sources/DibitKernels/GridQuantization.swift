@@ -55,4 +55,3 @@ public enum GridQuantization {
     return (codes, scales)
   }
 }
-

@@ -38,10 +38,12 @@ public struct Decoder: ~Copyable, Sendable {
     Embedding.forward(tokens, weight: weights.embedding.weight, into: &state.stream, on: compute)
     for layer in 0..<configuration.layers {
       block(
-        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.projected, compute)
+        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.projected,
+        compute)
     }
     RMSNorm.forward(
-      state.stream, weight: weights.finalNorm.weight, epsilon: configuration.normEpsilon, saving: &state.finalInverseRMS, into: &state.hidden,
+      state.stream, weight: weights.finalNorm.weight, epsilon: configuration.normEpsilon, saving: &state.finalInverseRMS,
+      into: &state.hidden,
       on: compute)
   }
 
@@ -70,7 +72,8 @@ public struct Decoder: ~Copyable, Sendable {
       cache.values[layer].write(&a.value, segments: segments, on: compute)
     }
     attention.forward(
-      a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention, on: compute)
+      a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
+      on: compute)
     linear.forward(.output, w.output, adapter, a.attention, &a.low, &projected)
     x.add(projected, on: compute)
 

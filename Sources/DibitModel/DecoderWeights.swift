@@ -100,7 +100,8 @@ public struct DecoderWeights: Sendable {
           gate: try parameter(names.linear(.gate, l), c.feedForwardSize, c.hiddenSize),
           up: try parameter(names.linear(.up, l), c.feedForwardSize, c.hiddenSize),
           down: try parameter(names.linear(.down, l), c.hiddenSize, c.feedForwardSize),
-          keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil, valueScale: hasScales ? try provideScale(names.valueScale(l)) : nil))
+          keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil,
+          valueScale: hasScales ? try provideScale(names.valueScale(l)) : nil))
     }
     self.blocks = blocks
     finalNorm = try parameter(names.finalNorm, 1, c.hiddenSize)

@@ -39,7 +39,8 @@ public struct ModelFiles: Sendable {
     let parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
     let digest = SHA256.digest(Array(parts.joined(separator: "\n").utf8))
     let manifest: JSONValue = [
-      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest), "weights_sha256": .string(weightsDigest),
+      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest),
+      "weights_sha256": .string(weightsDigest),
       "source": source,
     ]
     do throws(CheckpointError) {

@@ -28,7 +28,8 @@ public struct StoredModel: Sendable {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }
     return StoredModel(
-      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme))
+      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme)
+    )
   }
 
   /// Opens a converted model; a plain checkpoint is ``ModelStoreError/notConverted(path:)``.
@@ -72,7 +73,8 @@ public struct StoredModel: Sendable {
     guard scheme != nil else { return nil }
     let manifest = try readJSON(StoreFile.manifest, in: path)
     guard let digest = manifest["digest"]?.string, !digest.isEmpty else {
-      throw .malformed(path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
+      throw .malformed(
+        path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
     }
     return digest
   }

@@ -15,7 +15,8 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
         + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
     case .duplicateKey(let file, let line, let key): "\(file):\(line): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
-    case .wrongValue(let file, let line, let key, let expected, let found): "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
+    case .wrongValue(let file, let line, let key, let expected, let found):
+      "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
     }
   }
 }

@@ -82,7 +82,9 @@ public struct Pretrainer: ~Copyable {
   }
 
   /// Trains `decoder`'s weights; `report` is told every step and stops the run after it by returning false.
-  public mutating func run(_ decoder: inout Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError) -> TrainingResult {
+  public mutating func run(_ decoder: inout Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
+    -> TrainingResult
+  {
     var result = TrainingResult()
     result.totalSteps = options.steps
     var rng = SplitMix64(seed: options.seed, purpose: "pretrain.order")
@@ -146,7 +148,8 @@ public struct Pretrainer: ~Copyable {
     weights.updateEach { parameter in
       let i = parameter.index
       optimizer.step(
-        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate, step: step,
+        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate,
+        step: step,
         gradientScale: gradientScale, decays: parameter.decays, on: compute)
     }
   }
