@@ -18,7 +18,9 @@ struct ConvertCommand: ParsableCommand {
   @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
   @Option(help: "Bits of a weight: 2, 4, 16 or 32. 16 and 32 keep floats.") var bits = 2
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'.", valueName: "size")) var groupSize = "64"
-  @Option(help: ArgumentHelp("Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
+  @Option(
+    help: ArgumentHelp(
+      "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
   var embeddingBits: Int?
   @Flag(help: "Replace an existing model.") var overwrite = false
   @Flag(help: "Print the report as JSON.") var json = false
@@ -58,7 +60,8 @@ struct ConvertCommand: ParsableCommand {
     print("\(report.architecture) model with \(report.elements) parameters: \(size(report.sourceBytes)) -> \(size(report.outputBytes)),")
     print(
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
-        + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" } ?? ""))
+        + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" }
+          ?? ""))
     let worst = report.worst(5)
     if !worst.isEmpty {
       print("\nThe tensors that lost most:")

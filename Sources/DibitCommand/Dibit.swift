@@ -2,6 +2,7 @@ public import ArgumentParser
 
 /// The `dibit` command.
 public struct Dibit: ParsableCommand {
+  /// Name, help and subcommands.
   public static let configuration = CommandConfiguration(
     commandName: "dibit",
     abstract: "2-bit language models and their adapters, on the CPU and offline.",
@@ -20,6 +21,7 @@ public struct Dibit: ParsableCommand {
       PerplexityCommand.self, PretrainCommand.self,
     ])
 
+  /// A command without arguments, as the argument parser asks for it.
   public init() {}
 
   /// Parses the arguments, runs the command and exits with its code.

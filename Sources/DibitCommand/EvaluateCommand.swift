@@ -54,7 +54,8 @@ struct EvaluateCommand: ParsableCommand {
       runs.append(result.run)
       truncated = result.truncated
     }
-    let report = EvaluationReport(labels: description.labels, split: split.rawValue, examples: examples.count, truncated: truncated, runs: runs)
+    let report = EvaluationReport(
+      labels: description.labels, split: split.rawValue, examples: examples.count, truncated: truncated, runs: runs)
     if json { printJSON(report.json) } else { show(report) }
   }
 
@@ -100,7 +101,8 @@ struct EvaluateCommand: ParsableCommand {
         + report.labels.indices.map { label in
           let metrics = best.metrics.perLabel[label]
           return [
-            "  " + report.labels[label], decimal(metrics.precision, 2), decimal(metrics.recall, 2), decimal(metrics.f1, 2), "\(metrics.support)",
+            "  " + report.labels[label], decimal(metrics.precision, 2), decimal(metrics.recall, 2), decimal(metrics.f1, 2),
+            "\(metrics.support)",
             confused(best.metrics.confusion[label], label, report.labels),
           ]
         })
@@ -116,7 +118,9 @@ struct EvaluateCommand: ParsableCommand {
   private func verdict(_ base: EvaluationRun, _ run: EvaluationRun) -> String {
     let (before, after) = (base.metrics.accuracy, run.metrics.accuracy)
     let right = { (run: EvaluationRun) in Int((run.metrics.accuracy * Double(run.metrics.count)).rounded()) }
-    if after > before { return "With '\(run.name)' the model tags \(right(run)) of \(run.metrics.count) texts right; without it, \(right(base))." }
+    if after > before {
+      return "With '\(run.name)' the model tags \(right(run)) of \(run.metrics.count) texts right; without it, \(right(base))."
+    }
     return "'\(run.name)' does not help: \(right(run)) of \(run.metrics.count) texts right with it, \(right(base)) without it."
   }
 }

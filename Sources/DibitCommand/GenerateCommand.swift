@@ -29,7 +29,9 @@ struct GenerateCommand: ParsableCommand {
 
   func validate() throws {
     guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
-    guard (0...100).contains(temperature) else { throw ValidationError("--temperature: expected a number from 0 to 100, found \(temperature)") }
+    guard (0...100).contains(temperature) else {
+      throw ValidationError("--temperature: expected a number from 0 to 100, found \(temperature)")
+    }
     guard topK >= 0 else { throw ValidationError("--top-k: expected 0 or more, found \(topK)") }
     guard topP > 0, topP <= 1 else { throw ValidationError("--top-p: expected a number above 0 and up to 1, found \(topP)") }
   }

@@ -48,7 +48,8 @@ struct InspectCommand: ParsableCommand {
     let (c, scheme, weights) = try StoredModel.weights(in: path)
     let bits = Double(weights.byteCount * 8) / Double(weights.elementCount)
     var facts: [(key: String, value: JSONValue)] = [
-      (key: "kind", value: scheme == nil ? "float checkpoint" : "converted model"), (key: "architecture", value: .string(c.family.rawValue)),
+      (key: "kind", value: scheme == nil ? "float checkpoint" : "converted model"),
+      (key: "architecture", value: .string(c.family.rawValue)),
       (key: "parameters", value: .integer(weights.elementCount)), (key: "bits_per_weight", value: .number(bits)),
       (key: "vocabulary", value: .integer(c.vocabularySize)), (key: "hidden", value: .integer(c.hiddenSize)),
       (key: "layers", value: .integer(c.layers)), (key: "layers_reusing_keys_and_values", value: .integer(c.reusingLayers)),
@@ -66,12 +67,22 @@ struct InspectCommand: ParsableCommand {
       var object = JSONObject(facts)
       if tensors {
         object["list"] = .array(
-          infos.map { ["name": .string($0.name), "dtype": .string($0.info.dtype.rawValue), "shape": .array($0.info.shape.map { .integer($0) })] })
+          infos.map {
+            ["name": .string($0.name), "dtype": .string($0.info.dtype.rawValue), "shape": .array($0.info.shape.map { .integer($0) })]
+          })
       }
       printJSON(.object(object))
       return
     }
-    printTable(facts.map { [$0.key, $0.value.string ?? ($0.key == "bytes" ? size($0.value.int ?? 0) : $0.value.double.flatMap { $0.rounded() == $0 ? nil : decimal($0, 3) } ?? $0.value.serialized())] })
+    printTable(
+      facts.map {
+        [
+          $0.key,
+          $0.value.string
+            ?? ($0.key == "bytes"
+              ? size($0.value.int ?? 0) : $0.value.double.flatMap { $0.rounded() == $0 ? nil : decimal($0, 3) } ?? $0.value.serialized()),
+        ]
+      })
     guard tensors else { return }
     print()
     printTable(infos.map { [$0.name, $0.info.dtype.rawValue, "\($0.info.shape)"] })

@@ -42,7 +42,8 @@ struct PerplexityCommand: ParsableCommand {
     }
     guard tokens.count > 1 else { throw Failure(.badData, "'\(data)' has \(tokens.count) tokens; at least 2 are needed") }
     var line = ProgressLine("measuring")
-    let result = Perplexity.measure(tokens, configuration: model.configuration, weights: model.weights, window: window, on: compute) { done in
+    let result = Perplexity.measure(tokens, configuration: model.configuration, weights: model.weights, window: window, on: compute) {
+      done in
       line.update(done, of: tokens.count, "\(done) tokens")
       return !Interrupt.isRequested
     }
@@ -56,7 +57,9 @@ struct PerplexityCommand: ParsableCommand {
         "bits_per_byte": .number(bitsPerByte),
       ])
     } else {
-      print("perplexity \(decimal(result.value, 3)) over \(result.tokens) tokens (\(decimal(result.loss, 4)) nats/token, \(decimal(bitsPerByte, 3)) bits/byte)")
+      print(
+        "perplexity \(decimal(result.value, 3)) over \(result.tokens) tokens (\(decimal(result.loss, 4)) nats/token, \(decimal(bitsPerByte, 3)) bits/byte)"
+      )
     }
   }
 }

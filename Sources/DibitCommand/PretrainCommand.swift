@@ -50,7 +50,8 @@ struct PretrainCommand: ParsableCommand {
       seconds = line.elapsed
       switch event {
       case .step(let step, let total, let loss, _, _, let tokens):
-        line.update(step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
+        line.update(
+          step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
       case .validation(let step, let loss, _): line.note("step \(step): held-out loss \(decimal(Double(loss), 4)) nats/token")
       }
       return !Interrupt.isRequested
@@ -64,7 +65,9 @@ struct PretrainCommand: ParsableCommand {
     try directory.commit()
     print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens in \(duration(seconds))")
     print("wrote \(output)")
-    if result.wasInterrupted { throw Failure(.interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds that state") }
+    if result.wasInterrupted {
+      throw Failure(.interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds that state")
+    }
   }
 
   private func loadRecipe() throws -> PretrainingRecipe {

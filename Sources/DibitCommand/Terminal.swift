@@ -85,7 +85,9 @@ func percent(_ share: Double) -> String { decimal(share * 100, 1) + " %" }
 
 /// "1.5 MB", in powers of ten.
 func size(_ bytes: Int) -> String {
-  for (unit, scale) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where Double(bytes) >= scale { return "\(decimal(Double(bytes) / scale, 1)) \(unit)" }
+  for (unit, scale) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where Double(bytes) >= scale {
+    return "\(decimal(Double(bytes) / scale, 1)) \(unit)"
+  }
   return "\(bytes) B"
 }
 

@@ -83,15 +83,20 @@ struct TrainCommand: ParsableCommand {
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     if json { printJSON(.object(manifest)) } else { show(result, seconds) }
-    if result.wasInterrupted { throw Failure(.interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds the adapter of that step") }
+    if result.wasInterrupted {
+      throw Failure(
+        .interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds the adapter of that step")
+    }
   }
 
   private static func show(_ event: TrainingEvent, _ line: inout ProgressLine, _ seconds: Double) {
     switch event {
     case .step(let step, let total, let loss, _, _, let tokens):
-      line.update(step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
+      line.update(
+        step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
     case .validation(let epoch, let loss, let content):
-      line.note("epoch \(epoch): validation loss \(decimal(Double(loss), 4)), on the labels alone \(decimal(Double(content), 4)) nats/token")
+      line.note(
+        "epoch \(epoch): validation loss \(decimal(Double(loss), 4)), on the labels alone \(decimal(Double(content), 4)) nats/token")
     }
   }
 
@@ -99,7 +104,8 @@ struct TrainCommand: ParsableCommand {
     if result.truncatedExamples > 0 {
       print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
     }
-    print("\(result.steps) steps, \(result.tokens) tokens in \(duration(seconds)): \(Int(Double(result.tokens) / max(seconds, 1e-9))) tokens/s")
+    print(
+      "\(result.steps) steps, \(result.tokens) tokens in \(duration(seconds)): \(Int(Double(result.tokens) / max(seconds, 1e-9))) tokens/s")
     print("wrote \(output)")
   }
 

@@ -12,6 +12,7 @@ public enum ConversionError: Error, Equatable, Sendable {
 }
 
 extension ConversionError: CustomStringConvertible {
+  /// One sentence: what, where, what was expected and found.
   public var description: String {
     switch self {
     case .source(let error): "\(error)"

@@ -2,10 +2,12 @@ public import DibitQuantization
 
 /// What a conversion should make.
 public struct ConversionOptions: Equatable, Sendable {
+  /// How the tensors are stored.
   public var scheme = QuantizationScheme()
   /// Replaces an existing output.
   public var overwrite = false
 
+  /// The defaults of `dibit convert`.
   public init() {}
 }
 
@@ -15,5 +17,6 @@ public struct ConversionProgress: Equatable, Sendable {
   public let tensor: String
   /// Source bytes read so far, and in all.
   public let bytes: Int
+  /// Source bytes in all.
   public let totalBytes: Int
 }

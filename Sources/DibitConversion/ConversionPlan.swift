@@ -102,7 +102,8 @@ struct PlannedTensor {
 
   /// Bytes of the stored tensor, scales included.
   var byteCount: Int {
-    Weight.elementByteCount(rows: rows, columns: columns, format: format) + Weight.scaleByteCount(rows: rows, columns: columns, format: format)
+    Weight.elementByteCount(rows: rows, columns: columns, format: format)
+      + Weight.scaleByteCount(rows: rows, columns: columns, format: format)
   }
 
   /// What the file declares: the tensor, and the scales of a packed one.

@@ -3,32 +3,45 @@ public import DibitKernels
 
 /// What a conversion made of each tensor.
 public struct ConversionReport: Equatable, Sendable {
+  /// What became of one tensor.
   public struct Tensor: Equatable, Sendable {
+    /// The tensor's name in the checkpoint.
     public let name: String
+    /// The dimensions of the source tensor.
     public let shape: [Int]
     /// "2 bits, groups of 64", "BF16", …
     public let storage: String
+    /// Bytes of the source tensor.
     public let sourceBytes: Int
+    /// Bytes of the stored tensor, scales included.
     public let bytes: Int
     /// What rounding lost; nil for tensors that were kept.
     public let error: GridQuantization.Error?
 
+    /// The number of weights.
     public var elements: Int { shape.reduce(1, *) }
     /// Whether every weight lay on the grid and was packed without loss.
     public var isExact: Bool { error?.noise == 0 }
   }
 
+  /// The path of the checkpoint.
   public let source: String
+  /// The path of the model directory.
   public let output: String
+  /// The family, as `model_type` names it.
   public let architecture: String
+  /// Every stored tensor, in the order of the file.
   public internal(set) var tensors: [Tensor] = []
+  /// How long the conversion took.
   public internal(set) var seconds = 0.0
   /// Bytes of the written model.safetensors.
   public internal(set) var outputBytes = 0
   /// What identifies the model.
   public internal(set) var digest = ""
 
+  /// Weights of the whole model.
   public var elements: Int { tensors.reduce(0) { $0 + $1.elements } }
+  /// Bytes of all source tensors.
   public var sourceBytes: Int { tensors.reduce(0) { $0 + $1.sourceBytes } }
   /// Bits per weight over the whole model, scales and norms included.
   public var bitsPerWeight: Double { Double(tensors.reduce(0) { $0 + $1.bytes } * 8) / Double(max(elements, 1)) }

@@ -16,6 +16,7 @@ public struct Converter: Sendable {
   /// Floats that are rounded in one piece: 16 MB.
   private static let pieceElements = 4 << 20
 
+  /// A conversion of the checkpoint directory `source` to the model directory `output`.
   public init(source: String, output: String, options: ConversionOptions, on compute: Compute) {
     self.source = source
     self.output = output
@@ -43,7 +44,9 @@ public struct Converter: Sendable {
   }
 
   private func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: options.overwrite) } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: options.overwrite) } catch {
+      throw .checkpoint(error)
+    }
   }
 
   /// Writes model.safetensors and returns its digest.
@@ -51,7 +54,8 @@ public struct Converter: Sendable {
     _ plan: ConversionPlan, to path: String, _ report: inout ConversionReport, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
     do {
-      var writer = try SafetensorsWriter(path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
+      var writer = try SafetensorsWriter(
+        path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
       var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
       for tensor in plan.tensors { report.tensors.append(try write(tensor, to: &writer, &pass, progress)) }
       return try writer.finish()
@@ -89,7 +93,9 @@ public struct Converter: Sendable {
       }
       pass.checkpoint.release(tensor.name, rows: rows)
       pass.done += rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
-      guard progress(ConversionProgress(tensor: tensor.name, bytes: pass.done, totalBytes: pass.total)) else { throw ConversionError.interrupted }
+      guard progress(ConversionProgress(tensor: tensor.name, bytes: pass.done, totalBytes: pass.total)) else {
+        throw ConversionError.interrupted
+      }
     }
     if !scales.isEmpty { try writer.append(scales.span) }
     return ConversionReport.Tensor(

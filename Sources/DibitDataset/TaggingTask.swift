@@ -12,12 +12,15 @@ public struct TaggingTask: Equatable, Sendable {
   /// The most tokens of a prompt and its answer together; longer texts lose their end.
   public var maximumTokens = 512
 
+  /// The task that `dibit train` uses when nothing else is said.
   public init() {}
 }
 
 /// A tagging task in a tokenizer's ids.
 public struct TokenizedTask: Sendable {
+  /// The task in words.
   public let task: TaggingTask
+  /// The tokenizer whose ids these are.
   public let tokenizer: Tokenizer
   private let template: ChatTemplate
   /// `{"topics":["`, which every answer begins with.
@@ -27,6 +30,7 @@ public struct TokenizedTask: Sendable {
   /// `"]}` and the end of the answer.
   public let closing: [Int32]
 
+  /// Tokenizes the parts of every answer once.
   public init(_ task: TaggingTask, tokenizer: Tokenizer) {
     self.task = task
     self.tokenizer = tokenizer

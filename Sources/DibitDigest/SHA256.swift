@@ -9,6 +9,7 @@ public struct SHA256: Sendable {
   private var byteCount: UInt64 = 0
   private var schedule = [UInt32](repeating: 0, count: 64)
 
+  /// The digest of an empty message, ready for more.
   public init() { pending.reserveCapacity(128) }
 
   /// Adds bytes to the message.

@@ -4,21 +4,28 @@ public import DibitJSON
 public struct EvaluationRun: Equatable, Sendable {
   /// "base", or the adapter's path.
   public let name: String
+  /// Accuracy and confusion over all examples.
   public let metrics: ClassificationMetrics
   /// Mean negative log-likelihood of the true label, in nats, when the answer must be a label.
   public let logLoss: Double
+  /// How long the run took.
   public let seconds: Double
 }
 
 /// What an evaluation found.
 public struct EvaluationReport: Equatable, Sendable {
+  /// The labels, in the order of every index.
   public let labels: [String]
+  /// The split that was used: "test", "validation" or "train".
   public let split: String
+  /// The number of examples.
   public let examples: Int
   /// Examples whose text was cut to fit.
   public let truncated: Int
+  /// The runs in the order they were made; the base model comes first.
   public let runs: [EvaluationRun]
 
+  /// A report of finished runs.
   public init(labels: [String], split: String, examples: Int, truncated: Int, runs: [EvaluationRun]) {
     self.labels = labels
     self.split = split

@@ -1,7 +1,10 @@
 /// Precision, recall and F1 of one label.
 public struct LabelMetrics: Equatable, Sendable {
+  /// The share of texts given the label that carry it.
   public let precision: Double
+  /// The share of texts that carry the label and were given it.
   public let recall: Double
+  /// The harmonic mean of precision and recall.
   public let f1: Double
   /// Examples that carry the label.
   public let support: Int
@@ -11,6 +14,7 @@ public struct LabelMetrics: Equatable, Sendable {
 public struct ClassificationMetrics: Equatable, Sendable {
   /// `confusion[t][p]`: examples of true label `t` that were given label `p`.
   public let confusion: [[Int]]
+  /// Metrics of each label, by its index.
   public let perLabel: [LabelMetrics]
 
   /// Counts pairs of true and predicted label, as indices below `labels`.
@@ -26,7 +30,8 @@ public struct ClassificationMetrics: Equatable, Sendable {
       let precision = predicted > 0 ? hits / Double(predicted) : 0
       let recall = support > 0 ? hits / Double(support) : 0
       return LabelMetrics(
-        precision: precision, recall: recall, f1: precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0, support: support)
+        precision: precision, recall: recall, f1: precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0,
+        support: support)
     }
   }
 

@@ -4,6 +4,7 @@ internal import DibitTokenizer
 
 /// Chooses a label for a text by running the prompt and scoring every label behind it.
 public struct Tagger: ~Copyable {
+  /// What the tagger chooses among.
   public let labels: [String]
   private let task: TokenizedTask
   private let choices: ChoiceSet
@@ -14,6 +15,7 @@ public struct Tagger: ~Copyable {
   public struct Prediction: Equatable, Sendable {
     /// Log-probabilities of the labels in nats; they sum to one as probabilities.
     public let scores: [Double]
+    /// Tokens of the text that were cut off to fit.
     public let truncatedTokens: Int
 
     /// The most likely label; the first wins a tie.
@@ -53,6 +55,7 @@ public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible
   case inference(InferenceError)
   case interrupted
 
+  /// One sentence: what, what was expected and found.
   public var description: String {
     switch self {
     case .noExamples: "there is no example to evaluate"

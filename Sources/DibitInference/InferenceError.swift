@@ -5,10 +5,12 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
   case unknownToken(Int32, vocabulary: Int)
   case notFinite(position: Int)
 
+  /// One sentence: what, what was expected and found, and what to do.
   public var description: String {
     switch self {
     case .emptyPrompt: "the prompt has no tokens"
-    case .contextFull(let tokens, let context): "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt or ask for fewer tokens"
+    case .contextFull(let tokens, let context):
+      "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt or ask for fewer tokens"
     case .unknownToken(let id, let vocabulary): "token id \(id) is outside the model's vocabulary of \(vocabulary)"
     case .notFinite(let position): "the model's output at position \(position) is not a number: its weights are damaged"
     }

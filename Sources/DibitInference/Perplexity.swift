@@ -7,6 +7,7 @@ internal import Glibc
 public struct Perplexity: Equatable, Sendable {
   /// Mean loss in nats per predicted token.
   public let loss: Double
+  /// Predicted tokens.
   public let tokens: Int
 
   /// `e^loss`.

@@ -9,8 +9,10 @@ public struct SamplingOptions: Equatable, Sendable {
   public var topK = 0
   /// Keeps the most likely tokens whose probabilities reach p together.
   public var topP: Float = 1
+  /// The seed of every draw.
   public var seed: UInt64 = 0
 
+  /// The most likely token each time.
   public init() {}
 }
 
@@ -19,6 +21,7 @@ public struct Sampler: Sendable {
   private let options: SamplingOptions
   private var rng: SplitMix64
 
+  /// A sampler that starts at its seed.
   public init(_ options: SamplingOptions) {
     self.options = options
     rng = SplitMix64(seed: options.seed, purpose: "sampler")

@@ -3,11 +3,14 @@ public import DibitTokenizer
 
 /// How a text is continued.
 public struct GenerationOptions: Equatable, Sendable {
+  /// The most tokens to make.
   public var maximumTokens = 256
+  /// How a token is chosen.
   public var sampling = SamplingOptions()
   /// Tokens that end the text and are not part of it.
   public var stopTokens: Set<Int32> = []
 
+  /// Greedy, up to 256 tokens.
   public init() {}
 }
 
@@ -20,8 +23,11 @@ public enum FinishReason: String, Sendable {
 
 /// A generated text.
 public struct Generation: Equatable, Sendable {
+  /// The continuation, without the prompt.
   public var text: String
+  /// Its tokens.
   public var tokens: [Int32]
+  /// Why it ended.
   public var finishReason: FinishReason
 }
 

@@ -7,6 +7,7 @@ internal import Glibc
 ///
 /// Sessions over the same weights share them; each has its own cache. Everything is allocated when the session is made.
 public struct Session: ~Copyable {
+  /// The model's shape.
   public let configuration: ModelConfiguration
   /// The most tokens that fit.
   public let context: Int
@@ -74,7 +75,9 @@ public struct Session: ~Copyable {
   public var lastLogits: [Float] { Array(logits.values.prefix(configuration.vocabularySize)) }
 
   /// Calls `body` with the logits behind the last token, without copying them.
-  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result { body(logits.span.extracting(0..<configuration.vocabularySize)) }
+  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result {
+    body(logits.span.extracting(0..<configuration.vocabularySize))
+  }
 
   /// The log-probability, in nats, of each choice when the answer must be one of them: at each token the probabilities of those that
   /// can still lead to a choice are scaled to sum to one.

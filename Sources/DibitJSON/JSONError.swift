@@ -7,6 +7,7 @@ public enum JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
+  /// One sentence: what is wrong, and at which byte.
   public var description: String {
     switch self {
     case .unexpected(let offset, let expected, let found): "JSON at byte \(offset): expected \(expected), found \(found)"

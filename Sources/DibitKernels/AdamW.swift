@@ -7,12 +7,16 @@ public import DibitTensor
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2).
 public struct AdamW: Equatable, Sendable {
+  /// Decay of the mean of gradients.
   public var beta1: Float = 0.9
+  /// Decay of the mean of squared gradients.
   public var beta2: Float = 0.95
+  /// Added to the root of the second moment.
   public var epsilon: Float = 1e-8
   /// Multiplied by the learning rate and the parameter at each step.
   public var weightDecay: Float = 0.01
 
+  /// The usual values for adapters.
   public init() {}
 
   /// One step of `parameter`; all matrices have its shape. `step` counts from 1; `gradientScale` multiplies the gradient first.
@@ -42,7 +46,8 @@ public struct AdamW: Equatable, Sendable {
     _ parameter: UnsafeMutablePointer<Float>, _ gradient: borrowing Matrix, _ moment1: inout Matrix, _ moment2: inout Matrix,
     _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ decays: Bool, _ compute: Compute
   ) {
-    require(moment1.count == gradient.count && moment2.count == gradient.count, "AdamW: moments \(moment1.shape), gradient \(gradient.shape)")
+    require(
+      moment1.count == gradient.count && moment2.count == gradient.count, "AdamW: moments \(moment1.shape), gradient \(gradient.shape)")
     let options = dibit_adamw(
       rate: learningRate, beta1: beta1, beta2: beta2, epsilon: epsilon, decay: decays ? weightDecay : 0,
       correction1: Float(1 / (1 - pow(Double(beta1), Double(step)))), correction2: Float(1 / (1 - pow(Double(beta2), Double(step)))),

@@ -5,11 +5,16 @@ public import DibitTensor
 /// (Ainslie et al., "GQA", 2023). Probabilities are computed again in the backward pass, so no `T x T` matrix is kept.
 @safe
 public struct Attention: Equatable, Sendable {
+  /// Query heads, `H`.
   public let heads: Int
+  /// Key/value heads, `K`.
   public let keyValueHeads: Int
+  /// Elements of a head, `D`.
   public let headSize: Int
+  /// What scores are multiplied by, usually `1 / sqrt(D)`.
   public let scale: Float
 
+  /// `keyValueHeads` must divide `heads`.
   public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float) {
     require(keyValueHeads > 0 && heads % keyValueHeads == 0, "Attention: \(heads) heads, \(keyValueHeads) key/value heads")
     self.heads = heads
@@ -23,7 +28,9 @@ public struct Attention: Equatable, Sendable {
     _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
     saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
   ) {
-    require(q.rows == segments.rows && q.columns == heads * headSize, "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
+    require(
+      q.rows == segments.rows && q.columns == heads * headSize,
+      "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
     require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
     require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
     require(values.columns == keys.columns && values.rows >= segments.cacheRows, "Attention: values [\(values.rows), \(values.columns)]")
@@ -45,11 +52,14 @@ public struct Attention: Equatable, Sendable {
   /// Accumulates `dq`, `dk` and `dv` from `dy`; segments must be whole sequences.
   public func backward(
     _ dy: borrowing Matrix, y: borrowing Matrix, q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows,
-    segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix, on compute: Compute
+    segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix,
+    on compute: Compute
   ) {
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
-    require(dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
-    require(q.rows == segments.rows && logSumExp.count == q.rows * heads, "Attention.backward: q \(q.shape), log-sum-exp \(logSumExp.shape)")
+    require(
+      dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
+    require(
+      q.rows == segments.rows && logSumExp.count == q.rows * heads, "Attention.backward: q \(q.shape), log-sum-exp \(logSumExp.shape)")
     require(
       keys.columns == keyValueHeads * headSize && values.columns == keys.columns && min(keys.rows, values.rows) >= segments.cacheRows,
       "Attention.backward: keys [\(keys.rows), \(keys.columns)], values [\(values.rows), \(values.columns)]")

@@ -29,7 +29,9 @@ public enum CrossEntropy {
     _ logits: inout Matrix, _ targets: Span<Int32>, _ weights: UnsafePointer<Float>?, _ losses: inout Matrix, _ compute: Compute
   ) {
     let columns = logits.columns
-    require(targets.count == logits.rows && losses.count == logits.rows, "CrossEntropy: \(targets.count) targets, logits \(logits.shape), losses \(losses.shape)")
+    require(
+      targets.count == logits.rows && losses.count == logits.rows,
+      "CrossEntropy: \(targets.count) targets, logits \(logits.shape), losses \(losses.shape)")
     for i in targets.indices { require(Int(targets[i]) < columns, "CrossEntropy: target \(targets[i]) outside 0..<\(columns)") }
     let (rows, ls, out) = unsafe (logits.rows, logits.mutablePointer, losses.mutablePointer)
     let gradient: Int32 = unsafe weights == nil ? 0 : 1

@@ -17,13 +17,17 @@ extension Matrix {
 
   /// Copies row `source` of `other` to row `row`.
   public mutating func copyRow(_ source: Int, of other: borrowing Matrix, to row: Int) {
-    require(columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0, "Matrix.copyRow: \(source) of \(other.shape) to \(row) of \(shape)")
+    require(
+      columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0,
+      "Matrix.copyRow: \(source) of \(other.shape) to \(row) of \(shape)")
     unsafe (mutablePointer + row * columns).update(from: other.pointer + source * columns, count: columns)
   }
 
   /// `self[row] += other[source]`.
   public mutating func addRow(_ source: Int, of other: borrowing Matrix, to row: Int, on compute: Compute) {
-    require(columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0, "Matrix.addRow: \(source) of \(other.shape) to \(row) of \(shape)")
+    require(
+      columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0,
+      "Matrix.addRow: \(source) of \(other.shape) to \(row) of \(shape)")
     unsafe compute.kernels.add(other.pointer + source * columns, mutablePointer + row * columns, columns)
   }
 }

@@ -18,7 +18,8 @@ public enum Embedding {
 
   /// `dW[ids[i]] += dy[i]`, in order of `i`.
   public static func backward(_ ids: Span<Int32>, _ dy: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
-    require(dy.rows == ids.count && dWeight.columns == dy.columns, "Embedding.backward: \(ids.count) ids, dy \(dy.shape), dW \(dWeight.shape)")
+    require(
+      dy.rows == ids.count && dWeight.columns == dy.columns, "Embedding.backward: \(ids.count) ids, dy \(dy.shape), dW \(dWeight.shape)")
     let (dys, dws) = unsafe (dy.pointer, dWeight.mutablePointer)
     for i in ids.indices {
       let id = Int(ids[i])

@@ -4,7 +4,8 @@ public import DibitTensor
 public enum Gemm {
   /// `y = alpha x wᵀ`, or `y += alpha x wᵀ` when `accumulating`; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`.
   public static func nt(
-    _ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, accumulating: Bool = false, into y: inout Matrix, on compute: Compute
+    _ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, accumulating: Bool = false, into y: inout Matrix,
+    on compute: Compute
   ) {
     require(
       x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Gemm.nt: x \(x.shape), w \(w.shape), y \(y.shape)")

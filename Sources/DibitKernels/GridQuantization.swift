@@ -9,9 +9,12 @@ public import DibitTensor
 public enum GridQuantization {
   /// What rounding lost, as sums of squares.
   public struct Error: Equatable, Sendable {
+    /// The sum of squared weights.
     public var signal: Double = 0
+    /// The sum of squared differences.
     public var noise: Double = 0
 
+    /// Nothing lost yet.
     public init() {}
 
     /// Signal-to-noise ratio in dB; infinite when every weight was on the grid.
@@ -52,4 +55,3 @@ public enum GridQuantization {
     return (codes, scales)
   }
 }
-

@@ -17,6 +17,7 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
     return try ISA(named: unsafe String(cString: name))
   }
 
+  /// Whether `left` is the lesser tier.
   public static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
 
   /// The tier called `name`.
@@ -34,6 +35,7 @@ public enum KernelError: Error, Equatable, Sendable, CustomStringConvertible {
   case unknownISA(String)
   case unavailableISA(ISA, available: [ISA])
 
+  /// One sentence: what was expected and found.
   public var description: String {
     switch self {
     case .unknownISA(let name): "DIBIT_ISA: expected one of \(Self.list(ISA.allCases)), found '\(name)'"

@@ -18,12 +18,16 @@ public struct KeyValueRows: ~Copyable, Sendable {
     var isFloat: Bool { if case .int8 = self { false } else { true } }
   }
 
+  /// The most tokens that fit.
   public let rows: Int
+  /// Elements of a token, `K D`.
   public let columns: Int
+  /// How rows are stored.
   public let storage: Storage
   private var floats: Matrix
   private var codes: Buffer<Int8>
 
+  /// Zeroed rows.
   public init(rows: Int, columns: Int, storage: Storage) {
     self.rows = rows
     self.columns = columns

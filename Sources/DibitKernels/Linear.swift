@@ -32,7 +32,9 @@ public enum Linear {
 
   /// `dx += dy W`; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
   public static func backward(_ dy: borrowing Matrix, weight w: Weight, dx: inout Matrix, on compute: Compute) {
-    require(dy.columns == w.rows && dx.rows == dy.rows && dx.columns == w.columns, "Linear.backward: dy \(dy.shape), W \(w.shape), dx \(dx.shape)")
+    require(
+      dy.columns == w.rows && dx.rows == dy.rows && dx.columns == w.columns, "Linear.backward: dy \(dy.shape), W \(w.shape), dx \(dx.shape)"
+    )
     let (n, m, k) = (dy.rows, w.rows, w.columns)
     let (dys, dxs) = unsafe (dy.pointer, dx.mutablePointer)
     let weight = unsafe w.kernelView

@@ -4,7 +4,8 @@ public import DibitTensor
 public enum LoRA {
   /// `h = x Aᵀ`, `y += s h Bᵀ`; `x: [n, k]`, `A: [r, k]`, `B: [m, r]`, `h: [n, r]`, `y: [n, m]`. `h` is saved for the backward pass.
   public static func forward(
-    _ x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saving h: inout Matrix, into y: inout Matrix, on compute: Compute
+    _ x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saving h: inout Matrix, into y: inout Matrix,
+    on compute: Compute
   ) {
     Gemm.nt(x, a, into: &h, on: compute)
     Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, on: compute)

@@ -29,7 +29,8 @@ public enum RMSNorm {
     let (dys, xs, ws, inverses, dxs) = unsafe (dy.pointer, x.pointer, w.floats, inverseRMS.pointer, dx.mutablePointer)
     compute.forEachRange(rows, step: step) { r, _ in
       unsafe compute.kernels.rms_norm_dx(
-        dys + r.lowerBound * columns, xs + r.lowerBound * columns, ws, inverses + r.lowerBound, r.count, columns, dxs + r.lowerBound * columns)
+        dys + r.lowerBound * columns, xs + r.lowerBound * columns, ws, inverses + r.lowerBound, r.count, columns,
+        dxs + r.lowerBound * columns)
     }
   }
 

@@ -16,8 +16,11 @@ public struct RoPE: ~Copyable, Sendable {
     case half
   }
 
+  /// Elements of a head, `D`.
   public let headSize: Int
+  /// Positions that the tables cover, from 0.
   public let positions: Int
+  /// Which elements turn together.
   public let pairing: Pairing
   private let cosine: Matrix
   private let sine: Matrix
@@ -52,7 +55,8 @@ public struct RoPE: ~Copyable, Sendable {
   public func backward(_ dx: inout Matrix, at positions: Span<Int32>, on compute: Compute) { rotate(&dx, positions, -1, compute) }
 
   private func rotate(_ x: inout Matrix, _ positions: Span<Int32>, _ direction: Float, _ compute: Compute) {
-    require(x.columns % headSize == 0 && positions.count == x.rows, "RoPE: x \(x.shape), head size \(headSize), \(positions.count) positions")
+    require(
+      x.columns % headSize == 0 && positions.count == x.rows, "RoPE: x \(x.shape), head size \(headSize), \(positions.count) positions")
     for i in positions.indices {
       require(positions[i] >= 0 && Int(positions[i]) < self.positions, "RoPE: position \(positions[i]) outside 0..<\(self.positions)")
     }

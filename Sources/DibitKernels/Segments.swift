@@ -23,6 +23,7 @@ public struct Segments: ~Copyable, Sendable {
   /// The most segments that fit.
   public var capacity: Int { storage.count }
 
+  /// Forgets all segments; the room stays.
   public mutating func removeAll() { (count, rows, longest, cacheRows) = (0, 0, 0, 0) }
 
   /// Adds a segment of `rows` queries. Its keys are the cache rows `prefix`, the `past` rows from `start`, and the `rows` rows after

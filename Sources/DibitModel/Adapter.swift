@@ -3,23 +3,30 @@ public import DibitTensor
 
 /// A low-rank adapter's shape and the layers it applies to.
 public struct AdapterConfiguration: Equatable, Sendable {
+  /// Rows of `A` and columns of `B`.
   public var rank = 32
   /// The update is scaled by `alpha / rank`.
   public var alpha: Float = 16
+  /// The kinds of linear layers that are adapted.
   public var targets = LinearKind.allCases
 
+  /// Rank 32, alpha 16, every linear layer.
   public init() {}
 
+  /// What the update is multiplied by.
   public var scale: Float { rank == 0 ? 0 : alpha / Float(rank) }
 }
 
 /// The matrices `A: [R, in]` and `B: [out, R]` of every adapted linear layer; also used for their gradients and moments.
 @safe
 public struct Adapter: ~Copyable, Sendable {
+  /// Rank, scale and targets.
   public let configuration: AdapterConfiguration
   /// Which module each entry adapts: `model.layers.3.self_attn.q_proj`.
   public let modules: [String]
+  /// `A` of each entry, `[R, in]`.
   public var a: UniqueArray<Matrix>
+  /// `B` of each entry, `[out, R]`.
   public var b: UniqueArray<Matrix>
   /// The entry of layer `l`, kind `k` at `l * 7 + k`; nil where nothing is adapted.
   private let entries: [Int?]

@@ -19,6 +19,7 @@ public struct BackwardState: ~Copyable, Sendable {
   var dActivated: Matrix  // [N, F]
   var dLow: Matrix  // [N, R]
 
+  /// Gradients of batches of up to `N` rows with adapters of up to rank `R`.
   public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
     let (q, k) = (c.heads * c.headSize, c.keyValueHeads * c.headSize)
     dHidden = Matrix(rows: N, columns: c.hiddenSize)

@@ -5,11 +5,14 @@ public import DibitTensor
 /// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share.
 @safe
 public struct Decoder: ~Copyable, Sendable {
+  /// The model's shape.
   public let configuration: ModelConfiguration
+  /// Its parameters.
   public var weights: DecoderWeights
   let attention: Attention
   let rope: RoPE
 
+  /// A decoder over these weights; builds the rotary tables for the whole context.
   public init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights
@@ -35,10 +38,12 @@ public struct Decoder: ~Copyable, Sendable {
     Embedding.forward(tokens, weight: weights.embedding.weight, into: &state.stream, on: compute)
     for layer in 0..<configuration.layers {
       block(
-        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.projected, compute)
+        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.projected,
+        compute)
     }
     RMSNorm.forward(
-      state.stream, weight: weights.finalNorm.weight, epsilon: configuration.normEpsilon, saving: &state.finalInverseRMS, into: &state.hidden,
+      state.stream, weight: weights.finalNorm.weight, epsilon: configuration.normEpsilon, saving: &state.finalInverseRMS,
+      into: &state.hidden,
       on: compute)
   }
 
@@ -67,7 +72,8 @@ public struct Decoder: ~Copyable, Sendable {
       cache.values[layer].write(&a.value, segments: segments, on: compute)
     }
     attention.forward(
-      a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention, on: compute)
+      a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
+      on: compute)
     linear.forward(.output, w.output, adapter, a.attention, &a.low, &projected)
     x.add(projected, on: compute)
 

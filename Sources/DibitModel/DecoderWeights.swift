@@ -2,7 +2,9 @@ public import DibitTensor
 
 /// One trainable or frozen tensor of a decoder.
 public struct Parameter: Sendable {
+  /// Where it lies in a checkpoint.
   public let name: ParameterName
+  /// Its elements.
   public var weight: Weight
   /// Its place in the list of all parameters, for gradients and optimiser state.
   public let index: Int
@@ -12,20 +14,31 @@ public struct Parameter: Sendable {
 
 /// The parameters of one block.
 public struct BlockWeights: Sendable {
+  /// Before attention, `[C]`.
   public var inputNorm: Parameter
+  /// Before the feed-forward, `[C]`.
   public var middleNorm: Parameter
+  /// For each head of the queries, `[D]`; nil where the family has none.
   public var queryNorm: Parameter?
+  /// For each head of the keys, `[D]`; nil where the family or the layer has none.
   public var keyNorm: Parameter?
+  /// `[H D, C]`.
   public var query: Parameter
   /// Keys and values are nil in a layer that reuses another's.
   public var key: Parameter?
+  /// `[K D, C]`.
   public var value: Parameter?
+  /// `[C, H D]`.
   public var output: Parameter
+  /// `[F, C]`.
   public var gate: Parameter
+  /// `[F, C]`.
   public var up: Parameter
+  /// `[C, F]`.
   public var down: Parameter
   /// The static scales of int8 keys and values; nil keeps them as floats.
   public var keyScale: Float?
+  /// As ``keyScale``, for the values.
   public var valueScale: Float?
 
   /// The linear layer of `kind`, or nil where this block has none.
@@ -44,8 +57,11 @@ public struct BlockWeights: Sendable {
 
 /// All weights of a decoder, as values: a copy shares storage until one side is written.
 public struct DecoderWeights: Sendable {
+  /// A row for each token, `[V, C]`.
   public var embedding: Parameter
+  /// The blocks, the first one first.
   public var blocks: [BlockWeights]
+  /// Before the output head, `[C]`.
   public var finalNorm: Parameter
   /// Nil when logits use the embedding.
   public var head: Parameter?
@@ -84,7 +100,8 @@ public struct DecoderWeights: Sendable {
           gate: try parameter(names.linear(.gate, l), c.feedForwardSize, c.hiddenSize),
           up: try parameter(names.linear(.up, l), c.feedForwardSize, c.hiddenSize),
           down: try parameter(names.linear(.down, l), c.hiddenSize, c.feedForwardSize),
-          keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil, valueScale: hasScales ? try provideScale(names.valueScale(l)) : nil))
+          keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil,
+          valueScale: hasScales ? try provideScale(names.valueScale(l)) : nil))
     }
     self.blocks = blocks
     finalNorm = try parameter(names.finalNorm, 1, c.hiddenSize)

@@ -7,6 +7,7 @@ public import DibitTensor
 public struct Gradients: ~Copyable, Sendable {
   /// One matrix for each parameter, by ``Parameter/index``; empty when the weights are frozen.
   public var weights: UniqueArray<Matrix>
+  /// The adapter's gradients, in its own shape.
   public var adapter: Adapter
 
   /// Gradients for an adapter of this shape; with `includesWeights`, for all weights too.
@@ -17,6 +18,7 @@ public struct Gradients: ~Copyable, Sendable {
     for parameter in decoder.parameters { weights.append(Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns)) }
   }
 
+  /// Whether all weights are trained.
   public var includesWeights: Bool { !weights.isEmpty }
 
   /// Sets every gradient to zero.

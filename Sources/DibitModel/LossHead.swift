@@ -48,7 +48,8 @@ public struct LossHead: ~Copyable, Sendable {
   /// As ``forward(_:hidden:targets:weights:on:eachRow:)``, and overwrites `dHidden: [n, C]` with the gradient of that sum; accumulates the
   /// output weight's when `gradients` includes weights.
   public mutating func forwardBackward(
-    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, dHidden: inout Matrix,
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
+    dHidden: inout Matrix,
     gradients: inout Gradients, on compute: Compute
   ) -> Double {
     var total = 0.0

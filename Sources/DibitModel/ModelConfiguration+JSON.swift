@@ -25,7 +25,8 @@ extension ModelConfiguration {
     try keys.require("rope_parameters.rope_type", "default")
     let (hidden, heads) = (try keys.count("hidden_size"), try keys.count("num_attention_heads"))
     return Self(
-      family: .llama, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden, feedForwardSize: try keys.count("intermediate_size"),
+      family: .llama, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden,
+      feedForwardSize: try keys.count("intermediate_size"),
       layers: try keys.count("num_hidden_layers"), reusingLayers: 0, heads: heads,
       keyValueHeads: try keys.count("num_key_value_heads", default: heads), headSize: try keys.count("head_dim", default: hidden / heads),
       normEpsilon: Float(try keys.number("rms_norm_eps", default: 1e-6)),
@@ -44,7 +45,8 @@ extension ModelConfiguration {
     return Self(
       family: .afm7, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden, feedForwardSize: Int(Double(hidden) * factor),
       layers: try keys.count("num_layers"), reusingLayers: try keys.count("num_kv_reuse_layers", default: 0, minimum: 0), heads: heads,
-      keyValueHeads: try keys.count("num_kv_heads"), headSize: hidden / heads, normEpsilon: Float(try keys.number("rms_norm_eps", default: 1e-5)),
+      keyValueHeads: try keys.count("num_kv_heads"), headSize: hidden / heads,
+      normEpsilon: Float(try keys.number("rms_norm_eps", default: 1e-5)),
       ropeTheta: try keys.number("rope_theta", default: 50_000), ropePairing: .interleaved, normalizesHeads: true, headNormEpsilon: 1e-5,
       tiesEmbeddings: true, quantizesKeyValues: true, contextLength: try keys.count("max_position_embeddings", default: 4096))
   }
@@ -106,7 +108,9 @@ struct ConfigurationKeys {
 
   func number(_ key: String, default fallback: Double) throws(ModelError) -> Double {
     guard let value = value(key) else { return fallback }
-    guard let number = value.double, number > 0 else { throw .invalidValue(key: key, expected: "a positive number", found: value.serialized()) }
+    guard let number = value.double, number > 0 else {
+      throw .invalidValue(key: key, expected: "a positive number", found: value.serialized())
+    }
     return number
   }
 

@@ -2,19 +2,29 @@ public import DibitKernels
 
 /// The numbers that make a family's decoder: everything in which two checkpoints may differ except their weights.
 public struct ModelConfiguration: Equatable, Sendable {
+  /// The architecture.
   public var family: ModelFamily
+  /// Tokens that the model knows, `V`.
   public var vocabularySize: Int
+  /// Channels of the residual stream, `C`.
   public var hiddenSize: Int
+  /// Channels inside the feed-forward, `F`.
   public var feedForwardSize: Int
   /// All layers, those without keys and values of their own included.
   public var layers: Int
   /// The last layers, which attend to the keys and values of the last layer before them.
   public var reusingLayers: Int
+  /// Query heads, `H`.
   public var heads: Int
+  /// Key/value heads, `K`.
   public var keyValueHeads: Int
+  /// Elements of a head, `D`.
   public var headSize: Int
+  /// The epsilon of the norms of the residual stream.
   public var normEpsilon: Float
+  /// The base of the rotary frequencies.
   public var ropeTheta: Double
+  /// Which elements of a head turn together.
   public var ropePairing: RoPE.Pairing
   /// Whether each head of q and k is normalised after RoPE.
   public var normalizesHeads: Bool

@@ -10,13 +10,15 @@ public enum ModelError: Error, Equatable, Sendable {
 }
 
 extension ModelError: CustomStringConvertible {
+  /// One sentence: which key or tensor, what was expected and found.
   public var description: String {
     switch self {
     case .missingKey(let key): "config.json: the key '\(key)' is missing"
     case .invalidValue(let key, let expected, let found): "config.json: '\(key)': expected \(expected), found \(found)"
     case .unknownArchitecture(let name, let known):
       "config.json: the architecture '\(name)' is not supported; supported are \(known.joined(separator: ", "))"
-    case .unsupported(let key, let value, let supported): "config.json: '\(key)' is \(value), which is not supported; supported is \(supported)"
+    case .unsupported(let key, let value, let supported):
+      "config.json: '\(key)' is \(value), which is not supported; supported is \(supported)"
     case .missingTensor(let name): "tensor '\(name)' is missing"
     case .shapeMismatch(let tensor, let expected, let found): "tensor '\(tensor)': shape \(expected) expected, \(found) found"
     case .adapterTargetUnknown(let name): "adapter tensor '\(name)' belongs to no linear layer of this model"

@@ -27,11 +27,15 @@ public struct ParameterName: Equatable, Sendable {
 
 /// The names of a family's parameters: what a family is beside its configuration.
 public struct ParameterNames: Sendable {
+  /// The embedding table.
   public let embedding: ParameterName
+  /// The norm before the output head.
   public let finalNorm: ParameterName
+  /// The output head, where it is not the embedding.
   public let head: ParameterName
   private let configuration: ModelConfiguration
 
+  /// The names for one configuration.
   public init(_ configuration: ModelConfiguration) {
     self.configuration = configuration
     switch configuration.family {
@@ -47,14 +51,20 @@ public struct ParameterNames: Sendable {
     return configuration.family == .afm7 && layer >= own ? "model.kv_reuse_layers.\(layer - own)" : "model.layers.\(layer)"
   }
 
+  /// The norm before attention.
   public func inputNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".input_layernorm") }
+  /// The norm before the feed-forward.
   public func middleNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".post_attention_layernorm") }
+  /// The norm of the query heads.
   public func queryNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".self_attn.q_norm") }
+  /// The norm of the key heads.
   public func keyNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".self_attn.k_norm") }
   /// The tensors with the static scales of int8 keys and values.
   public func keyScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_key_scale" }
+  /// As ``keyScale(_:)``, for the values.
   public func valueScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_value_scale" }
 
+  /// A linear layer of a block; some families keep several in one tensor.
   public func linear(_ kind: LinearKind, _ layer: Int) -> ParameterName {
     let attention = block(layer) + ".self_attn."
     switch kind {

@@ -40,7 +40,11 @@ public enum FloatCheckpoint {
   private static func grouped(_ parameters: [Parameter]) -> [[Parameter]] {
     var groups: [[Parameter]] = []
     for parameter in parameters {
-      if groups.last?.first?.name.tensor == parameter.name.tensor { groups[groups.count - 1].append(parameter) } else { groups.append([parameter]) }
+      if groups.last?.first?.name.tensor == parameter.name.tensor {
+        groups[groups.count - 1].append(parameter)
+      } else {
+        groups.append([parameter])
+      }
     }
     return groups.filter { !$0[0].decays } + groups.filter { $0[0].decays }
   }

@@ -8,14 +8,18 @@ public struct ModelFiles: Sendable {
   private static let format = "dibit-model"
   private static let version = 1
 
+  /// The source's config.json.
   public let configuration: JSONValue
+  /// How the tensors are stored.
   public let scheme: QuantizationScheme
+  /// The bytes of tokenizer.json.
   public let tokenizer: [UInt8]
   /// SHA-256 of model.safetensors.
   public let weightsDigest: String
   /// Where the weights come from, for the manifest.
   public let source: JSONValue
 
+  /// The files beside finished weights.
   public init(configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], weightsDigest: String, source: JSONValue) {
     self.configuration = configuration
     self.scheme = scheme
@@ -35,7 +39,8 @@ public struct ModelFiles: Sendable {
     let parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
     let digest = SHA256.digest(Array(parts.joined(separator: "\n").utf8))
     let manifest: JSONValue = [
-      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest), "weights_sha256": .string(weightsDigest),
+      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest),
+      "weights_sha256": .string(weightsDigest),
       "source": source,
     ]
     do throws(CheckpointError) {

@@ -21,6 +21,7 @@ public enum ModelStoreError: Error, Equatable, Sendable {
 }
 
 extension ModelStoreError: CustomStringConvertible {
+  /// One sentence: what, where, what was expected and found, and what to do.
   public var description: String {
     switch self {
     case .checkpoint(let error): "\(error)"

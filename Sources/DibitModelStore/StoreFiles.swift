@@ -3,11 +3,17 @@ public import DibitJSON
 
 /// The names of the files in a model or adapter directory.
 public enum StoreFile {
+  /// Shape of the model and quantisation block.
   public static let configuration = "config.json"
+  /// Weights of a model in one file.
   public static let weights = "model.safetensors"
+  /// The tokenizer.
   public static let tokenizer = "tokenizer.json"
+  /// What identifies a model or an adapter and where it comes from.
   public static let manifest = "manifest.json"
+  /// PEFT's description of an adapter.
   public static let adapterConfiguration = "adapter_config.json"
+  /// PEFT's weights of an adapter.
   public static let adapterWeights = "adapter_model.safetensors"
 
   /// Far above any published tokenizer.json, so that a wrong file cannot fill the memory.

@@ -34,7 +34,9 @@ public enum StoredAdapter {
   public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
     var configuration = try configuration(path)
     let checkpoint: Checkpoint
-    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch {
+      throw .checkpoint(error)
+    }
     configuration.targets = LinearKind.allCases.filter { kind in
       checkpoint.tensorNames.contains { name in kind.moduleNames.contains { name.hasSuffix(".\($0).lora_A.weight") } }
     }
@@ -48,7 +50,9 @@ public enum StoredAdapter {
         expected.formUnion([a, b])
       }
     } catch { throw .checkpoint(error) }
-    if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) { throw .model(.adapterTargetUnknown(stray), path: path) }
+    if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) {
+      throw .model(.adapterTargetUnknown(stray), path: path)
+    }
     return adapter
   }
 
@@ -93,7 +97,8 @@ extension StoredAdapter {
   private static func configuration(_ path: String) throws(ModelStoreError) -> AdapterConfiguration {
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
-      .malformed(path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
+      .malformed(
+        path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     for key in ["use_dora", "use_rslora", "lora_bias", "fan_in_fan_out"] where json[key]?.bool == true {
       throw .unsupportedAdapter(path: path, key: key, value: "true")
@@ -117,9 +122,11 @@ extension StoredAdapter {
       .string(String(names.linear(kind, 0).module.split(separator: ".").last ?? ""))
     }
     return [
-      "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank), "lora_alpha": .number(Double(c.alpha)),
+      "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank),
+      "lora_alpha": .number(Double(c.alpha)),
       "lora_dropout": 0.0, "target_modules": .array(targets), "bias": "none", "fan_in_fan_out": false, "inference_mode": true,
-      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": false, "use_dora": false, "rank_pattern": [:], "alpha_pattern": [:],
+      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": false, "use_dora": false, "rank_pattern": [:],
+      "alpha_pattern": [:],
     ]
   }
 }

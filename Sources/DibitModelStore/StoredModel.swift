@@ -7,9 +7,13 @@ public import DibitTokenizer
 ///
 /// Packed and 16-bit weights stay in the mapped file; norms are small and become F32.
 public struct StoredModel: Sendable {
+  /// The directory.
   public let path: String
+  /// The model's shape.
   public let configuration: ModelConfiguration
+  /// Its parameters, over the mapped file.
   public let weights: DecoderWeights
+  /// Its tokenizer.
   public let tokenizer: Tokenizer
   /// How the tensors are stored; nil for a checkpoint that was not converted.
   public let scheme: QuantizationScheme?
@@ -24,7 +28,8 @@ public struct StoredModel: Sendable {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }
     return StoredModel(
-      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme))
+      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme)
+    )
   }
 
   /// Opens a converted model; a plain checkpoint is ``ModelStoreError/notConverted(path:)``.
@@ -68,7 +73,8 @@ public struct StoredModel: Sendable {
     guard scheme != nil else { return nil }
     let manifest = try readJSON(StoreFile.manifest, in: path)
     guard let digest = manifest["digest"]?.string, !digest.isEmpty else {
-      throw .malformed(path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
+      throw .malformed(
+        path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
     }
     return digest
   }

@@ -38,7 +38,8 @@ struct WeightReader {
     guard checkpoint.info(tensor) != nil else { return nil }
     let values = try vector(tensor)
     guard values.count == 1, values[0].isFinite, values[0] > 0 else {
-      throw .tensor(tensor, path: path, expected: "one positive number", found: values.count == 1 ? "\(values[0])" : "\(values.count) numbers")
+      throw .tensor(
+        tensor, path: path, expected: "one positive number", found: values.count == 1 ? "\(values[0])" : "\(values.count) numbers")
     }
     return values[0]
   }
@@ -64,7 +65,8 @@ struct WeightReader {
     let scales = try tensor(scalesName)
     let groups = Weight.groups(columns: columns, group: scheme.group ?? columns)
     guard scales.dtype == .f16, scales.shape == [info.shape[0], groups] else {
-      throw .tensor(scalesName, path: path, expected: "F16 [\(info.shape[0]), \(groups)]", found: "\(scales.dtype.rawValue) \(scales.shape)")
+      throw .tensor(
+        scalesName, path: path, expected: "F16 [\(info.shape[0]), \(groups)]", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
     return Weight(
       rows: rows, columns: columns, format: format, elements: try bytes(name, rows, of: name.tensor, rowBytes: rowBytes),
@@ -73,7 +75,8 @@ struct WeightReader {
 
   /// A fused tensor may have more rows than the parameter takes from it.
   private func checkShape(_ name: ParameterName, _ expected: [Int], _ info: TensorInfo) throws(ModelStoreError) {
-    let fits = name.rows.map { info.shape.count == 2 && info.shape[1] == expected[1] && info.shape[0] >= $0.upperBound } ?? (info.shape == expected)
+    let fits =
+      name.rows.map { info.shape.count == 2 && info.shape[1] == expected[1] && info.shape[0] >= $0.upperBound } ?? (info.shape == expected)
     guard fits else {
       let rows = name.rows.map { max($0.upperBound, info.shape.first ?? 0) } ?? expected[0]
       throw .model(.shapeMismatch(tensor: name.tensor, expected: [rows, expected[1]], found: info.shape), path: path)

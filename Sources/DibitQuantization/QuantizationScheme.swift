@@ -10,6 +10,7 @@ public struct QuantizationScheme: Equatable, Sendable {
   /// Bits of the embedding and of an output head of its own: 4, 16 or 32.
   public var embeddingBits = 4
 
+  /// 2 bits in groups of 64, embedding at 4 bits.
   public init() {}
 
   /// The group sizes that kernels support, apart from a whole row.
@@ -70,6 +71,7 @@ extension QuantizationScheme {
 public enum QuantizationError: Error, Equatable, Sendable, CustomStringConvertible {
   case unsupported(key: String, expected: String, found: String)
 
+  /// One sentence: which key, what was expected and found.
   public var description: String {
     switch self {
     case .unsupported(let key, let expected, let found): "config.json: 'quantization.\(key)': expected \(expected), found \(found)"

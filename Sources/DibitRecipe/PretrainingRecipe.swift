@@ -2,25 +2,44 @@
 public struct PretrainingRecipe: Equatable, Sendable {
   /// Folders or files of plain text.
   public var data: String
+  /// Held-out text, `validation_data`; nil for none.
   public var validationData: String?
+  /// Tokens of the tokenizer that is trained first, `model.vocab_size`.
   public var vocabularySize = 4096
+  /// Channels of the residual stream, `model.hidden_dim`.
   public var hiddenSize: Int
+  /// All layers, `model.num_layers`.
   public var layers: Int
+  /// The last layers, which reuse keys and values, `model.num_kv_reuse_layers`.
   public var reusingLayers: Int
+  /// Query heads, `model.num_heads`.
   public var heads: Int
+  /// Key/value heads, `model.num_kv_heads`.
   public var keyValueHeads: Int
+  /// Feed-forward channels over ``hiddenSize``, `model.hidden_dim_scale_factor`.
   public var feedForwardFactor = 3.25
+  /// The most tokens of a sequence in use, `model.max_position_embeddings`.
   public var contextLength = 1024
+  /// The base of the rotary frequencies, `model.rope_theta`.
   public var ropeTheta = 500_000.0
+  /// The seed of everything random.
   public var seed = 0
+  /// Training steps.
   public var steps: Int
+  /// Sequences of a step, `batch_size`.
   public var batchSize = 16
+  /// Tokens of a sequence in training, `max_seq_length`.
   public var sequenceLength = 256
+  /// The peak learning rate, `learning_rate`.
   public var learningRate = 3e-3
+  /// The share of all steps that warms up, `warmup`.
   public var warmUp = 0.02
+  /// Multiplied by the learning rate and the weight at each step, `weight_decay`.
   public var weightDecay = 0.1
+  /// Steps between two looks at the held-out text, `validation_interval`.
   public var validationInterval = 250
 
+  /// Decodes a recipe; `file` is its name in errors.
   public init(yaml: String, file: String) throws(RecipeError) {
     var root = try RecipeReader(yaml: yaml, file: file)
     func need<Value>(_ value: Value?, _ key: String) throws(RecipeError) -> Value {

@@ -6,6 +6,7 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case missingKey(file: String, key: String)
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
 
+  /// One sentence that begins with file and line.
   public var description: String {
     switch self {
     case .syntax(let file, let line, let problem): "\(file):\(line): \(problem)"
@@ -14,7 +15,8 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
         + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
     case .duplicateKey(let file, let line, let key): "\(file):\(line): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
-    case .wrongValue(let file, let line, let key, let expected, let found): "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
+    case .wrongValue(let file, let line, let key, let expected, let found):
+      "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
     }
   }
 }

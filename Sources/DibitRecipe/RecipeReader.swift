@@ -51,13 +51,17 @@ struct RecipeReader {
 
   mutating func int(_ key: String, _ range: ClosedRange<Int>) throws(RecipeError) -> Int? {
     guard let member = member(key) else { return nil }
-    guard let value = member.value.int, range.contains(value) else { throw wrong(member, "a whole number from \(range.lowerBound) to \(range.upperBound)") }
+    guard let value = member.value.int, range.contains(value) else {
+      throw wrong(member, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
     return value
   }
 
   mutating func number(_ key: String, _ range: ClosedRange<Double>) throws(RecipeError) -> Double? {
     guard let member = member(key) else { return nil }
-    guard let value = member.value.float, range.contains(value) else { throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)") }
+    guard let value = member.value.float, range.contains(value) else {
+      throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)")
+    }
     return value
   }
 
@@ -86,7 +90,8 @@ struct RecipeReader {
   }
 
   private func wrong(_ member: (key: String, line: Int, value: Node), _ expected: String) -> RecipeError {
-    .wrongValue(file: file, line: member.line, key: path + member.key, expected: expected, found: member.value.string ?? "a list or section")
+    .wrongValue(
+      file: file, line: member.line, key: path + member.key, expected: expected, found: member.value.string ?? "a list or section")
   }
 
   /// Levenshtein's edit distance.

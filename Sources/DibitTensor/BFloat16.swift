@@ -1,7 +1,9 @@
 /// The upper half of a `Float`: 8 exponent and 7 fraction bits.
 public struct BFloat16: BitwiseCopyable, Equatable, Sendable {
+  /// The sixteen bits.
   public var bitPattern: UInt16
 
+  /// The value with these bits.
   public init(bitPattern: UInt16) { self.bitPattern = bitPattern }
 
   /// Rounds to nearest, ties to even; a NaN stays a NaN.

@@ -3,7 +3,9 @@
 /// A workspace allocates the largest matrix it needs once and sets ``rows`` for each batch: see ``setRows(_:)``.
 @safe
 public struct Matrix: ~Copyable, Sendable {
+  /// Rows in use.
   public private(set) var rows: Int
+  /// Elements of a row.
   public let columns: Int
   /// The most rows that fit the allocation.
   public let capacity: Int

@@ -40,7 +40,9 @@ public final class SharedBytes: @unchecked Sendable {
 @safe
 public struct Bytes: Sendable {
   var owner: SharedBytes
+  /// The first byte of the slice in its owner.
   public let offset: Int
+  /// The number of bytes.
   public let count: Int
 
   /// All bytes of `owner`.

@@ -5,6 +5,7 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   /// Everything the generator remembers; save and restore it to continue a sequence.
   public var state: UInt64
 
+  /// A generator that starts at `seed`.
   public init(seed: UInt64) { state = seed }
 
   /// An independent generator for a purpose, so that adding draws in one place does not move another's.
@@ -16,6 +17,7 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
     state = first ^ hash
   }
 
+  /// Sixty-four random bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var z = state

@@ -13,8 +13,11 @@ public enum WeightFormat: Equatable, Sendable {
 ///
 /// A value: writing through ``withMutableValues(_:)`` copies when the storage is shared or mapped from a file.
 public struct Weight: Sendable {
+  /// Output channels.
   public let rows: Int
+  /// Inputs of an output channel.
   public let columns: Int
+  /// How the elements are stored.
   public let format: WeightFormat
   /// The elements, or the packed codes.
   public private(set) var elements: Bytes
@@ -26,13 +29,15 @@ public struct Weight: Sendable {
     if case .grid(let bits, let group) = format {
       require(bits == 2 || bits == 4, "Weight: a grid of \(bits) bits; 2 or 4 are supported")
       require(
-        group > 0 && (group % 16 == 0 || group >= columns), "Weight [\(rows), \(columns)]: groups of \(group), not of a multiple of 16 or a row")
+        group > 0 && (group % 16 == 0 || group >= columns),
+        "Weight [\(rows), \(columns)]: groups of \(group), not of a multiple of 16 or a row")
     }
     let expected = Self.elementByteCount(rows: rows, columns: columns, format: format)
     let expectedScales = Self.scaleByteCount(rows: rows, columns: columns, format: format)
     let scales = scales ?? Bytes(SharedBytes(zeroed: 0))
     require(elements.count == expected, "Weight [\(rows), \(columns)] \(format): \(elements.count) bytes, expected \(expected)")
-    require(scales.count == expectedScales, "Weight [\(rows), \(columns)] \(format): \(scales.count) scale bytes, expected \(expectedScales)")
+    require(
+      scales.count == expectedScales, "Weight [\(rows), \(columns)] \(format): \(scales.count) scale bytes, expected \(expectedScales)")
     self.rows = rows
     self.columns = columns
     self.format = format

@@ -49,7 +49,9 @@ public struct AdapterTrainer: ~Copyable {
   public var parameterCount: Int { adapter.elementCount }
 
   /// Trains; `report` is told every step and stops the run after it by returning false.
-  public mutating func run(_ decoder: borrowing Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError) -> TrainingResult {
+  public mutating func run(_ decoder: borrowing Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
+    -> TrainingResult
+  {
     var result = TrainingResult()
     result.totalSteps = schedule.totalSteps
     result.truncatedExamples = examples.reduce(0) { $0 + ($1.truncatedTokens > 0 ? 1 : 0) }

@@ -5,20 +5,26 @@ internal import DibitTensor
 
 /// How a model is trained from scratch on plain text.
 public struct PretrainingOptions: Equatable, Sendable {
+  /// Training steps.
   public var steps = 1000
   /// Sequences of a step.
   public var batchSize = 16
   /// Tokens of a sequence.
   public var sequenceLength = 256
+  /// The peak learning rate.
   public var learningRate: Float = 3e-3
   /// The share of all steps that warms up.
   public var warmUp: Float = 0.02
+  /// Moments and weight decay.
   public var optimizer = AdamW()
+  /// The largest gradient norm; a longer gradient is scaled down to it.
   public var clipNorm: Float = 1
   /// Steps between two looks at the validation text.
   public var validationInterval = 250
+  /// The seed of everything random.
   public var seed: UInt64 = 0
 
+  /// Values that suit a model of some million parameters.
   public init() {}
 }
 
@@ -76,7 +82,9 @@ public struct Pretrainer: ~Copyable {
   }
 
   /// Trains `decoder`'s weights; `report` is told every step and stops the run after it by returning false.
-  public mutating func run(_ decoder: inout Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError) -> TrainingResult {
+  public mutating func run(_ decoder: inout Decoder, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
+    -> TrainingResult
+  {
     var result = TrainingResult()
     result.totalSteps = options.steps
     var rng = SplitMix64(seed: options.seed, purpose: "pretrain.order")
@@ -140,7 +148,8 @@ public struct Pretrainer: ~Copyable {
     weights.updateEach { parameter in
       let i = parameter.index
       optimizer.step(
-        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate, step: step,
+        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate,
+        step: step,
         gradientScale: gradientScale, decays: parameter.decays, on: compute)
     }
   }

@@ -23,7 +23,9 @@ struct StepEngine: ~Copyable {
   }
 
   /// Adds the gradients of the mean loss over the labelled rows; returns that loss in nats per token.
-  mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients) -> Float {
+  mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients)
+    -> Float
+  {
     run(batch, decoder, adapter)
     let weight = 1 / Float(max(batch.labelled, 1))
     let weights = [Float](repeating: weight, count: batch.tokens.count)

@@ -3,6 +3,7 @@ internal import DibitTokenizer
 
 /// Tokens with, for each, the weight of its loss: 0 where nothing is learnt.
 public struct TrainingExample: Equatable, Sendable {
+  /// The prompt and the answer.
   public var tokens: [Int32]
   /// Whether the token is part of the answer.
   public var isAnswer: [Bool]

@@ -3,11 +3,14 @@ public import DibitModel
 
 /// The learning rate over a run: linear warm-up, then a half cosine to zero.
 public struct Schedule: Equatable, Sendable {
+  /// The peak.
   public var learningRate: Float
   /// Steps of warm-up.
   public var warmUpSteps: Int
+  /// All steps of the run.
   public var totalSteps: Int
 
+  /// A schedule that reaches 0 after `totalSteps`.
   public init(learningRate: Float, warmUpSteps: Int, totalSteps: Int) {
     self.learningRate = learningRate
     self.warmUpSteps = warmUpSteps
@@ -33,19 +36,24 @@ public struct Schedule: Equatable, Sendable {
 
 /// How an adapter is trained.
 public struct TrainingOptions: Equatable, Sendable {
+  /// Rank, scale and targets of the adapter.
   public var adapter = AdapterConfiguration()
   /// Passes over the training examples.
   public var epochs = 2
   /// Examples of a step.
   public var batchSize = 8
+  /// The peak learning rate.
   public var learningRate: Float = 1e-3
   /// The share of all steps that warms up.
   public var warmUp: Float = 0.1
+  /// Moments and weight decay.
   public var optimizer = AdamW()
   /// The largest gradient norm; a longer gradient is scaled down to it.
   public var clipNorm: Float = 1
+  /// The seed of everything random.
   public var seed: UInt64 = 0
 
+  /// The defaults of `dibit train`.
   public init() {}
 }
 
@@ -59,7 +67,9 @@ public enum TrainingEvent: Equatable, Sendable {
 
 /// What became of a run.
 public struct TrainingResult: Equatable, Sendable {
+  /// Steps that were done.
   public var steps = 0
+  /// Steps that were planned.
   public var totalSteps = 0
   /// Tokens that went through the model in training steps.
   public var tokens = 0
@@ -67,12 +77,16 @@ public struct TrainingResult: Equatable, Sendable {
   public var trainingLoss: Float = 0
   /// The last validation losses; nil without validation examples.
   public var validationLoss: Float?
+  /// As ``validationLoss``, over the tokens of labels alone.
   public var validationContentLoss: Float?
   /// Examples whose text was cut, and the tokens that were lost.
   public var truncatedExamples = 0
+  /// Tokens that were cut off in all.
   public var truncatedTokens = 0
+  /// Whether the run was stopped before its last step.
   public var wasInterrupted: Bool { steps < totalSteps }
 
+  /// A run that has not begun.
   public init() {}
 }
 
@@ -83,6 +97,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case diverged(step: Int)
   case tooLittleText(tokens: Int, needed: Int)
 
+  /// One sentence: what, what was expected and found, and what to do.
   public var description: String {
     switch self {
     case .noExamples: "there is no training example"
