@@ -60,7 +60,9 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     // L4: engines, siblings that never import each other.
-    layer("DibitConversion", ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitConversion",
+      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON"]),
     layer(
       "DibitTraining",
       [
@@ -75,7 +77,8 @@ let package = Package(
     layer(
       "DibitCommand",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization",
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitRecipe", "DibitModelStore", "DibitModel",
+        "DibitQuantization",
         "DibitCheckpoint", "DibitTokenizer", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
@@ -84,7 +87,9 @@ let package = Package(
     // Tests.
     .target(
       name: "DibitTestSupport",
-      dependencies: ["DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics")],
+      dependencies: [
+        "DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics"),
+      ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
@@ -93,7 +98,12 @@ let package = Package(
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
-    tests("ParityTests", ["DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor", .product(name: "BasicContainers", package: "swift-collections")]),
+    tests(
+      "ParityTests",
+      [
+        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
     tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
   ],
   swiftLanguageModes: [.v6]

@@ -5,7 +5,8 @@ import Testing
   @Test("values survive a round trip, compact and pretty", arguments: [false, true])
   func roundTrip(pretty: Bool) throws {
     let value: JSONValue = [
-      "text": "quote \" backslash \\ newline \n tab \t bell \u{7} é 😀", "n": [1, -2, 0.5, 1e300], "deep": [["a": .null], true, false], "": [:],
+      "text": "quote \" backslash \\ newline \n tab \t bell \u{7} é 😀", "n": [1, -2, 0.5, 1e300], "deep": [["a": .null], true, false],
+      "": [:],
     ]
     #expect(try JSONValue(parsing: value.serialized(pretty: pretty)) == value)
   }
@@ -25,7 +26,8 @@ import Testing
   @Test(
     "malformed text is refused with its offset",
     arguments: [
-      ("", 0), ("{", 1), ("[1,]", 3), ("{\"a\" 1}", 5), ("tru", 0), ("01", 0), ("1.", 2), ("1e", 2), ("\"\\x\"", 2), ("\"\\ud800\"", 3), ("[1] 2", 4),
+      ("", 0), ("{", 1), ("[1,]", 3), ("{\"a\" 1}", 5), ("tru", 0), ("01", 0), ("1.", 2), ("1e", 2), ("\"\\x\"", 2), ("\"\\ud800\"", 3),
+      ("[1] 2", 4),
       ("\"a", 2), ("\"\u{1}\"", 1), ("-", 1), ("1e999", 0), ("nan", 0),
     ])
   func malformed(text: String, offset: Int) {
