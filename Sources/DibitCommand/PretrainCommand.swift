@@ -35,13 +35,12 @@ struct PretrainCommand: ParsableCommand {
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
-    let tokenizer = try trainTokenizer(recipe)
-    let text = try encode(recipe.data, tokenizer)
-    let validation = try recipe.validationData.map { try encode($0, tokenizer) } ?? []
+    let (configuration, tokenizer, weights) = try start(recipe, compute)
+    let text = try encode(recipe.data, tokenizer, recipe)
+    let validation = try recipe.validationData.map { try encode($0, tokenizer, recipe) } ?? []
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
 
-    let configuration = try modelConfiguration(recipe)
-    var decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: UInt64(recipe.seed)))
+    var decoder = Decoder(configuration, weights: weights)
     let parameters = decoder.weights.elementCount
     var trainer = try Pretrainer(decoder, text: text, validation: validation, options: options(recipe), on: compute)
     var line = ProgressLine("pretraining")
@@ -77,31 +76,47 @@ struct PretrainCommand: ParsableCommand {
     return recipe
   }
 
-  private func trainTokenizer(_ recipe: PretrainingRecipe) throws -> Tokenizer {
-    let texts = try TextFolder.open(path: recipe.data).lazy.map(\.text)
-    return try Tokenizer.training(
-      on: texts, vocabularySize: recipe.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
+  /// A new model and tokenizer, or those of the checkpoint that the recipe starts from.
+  private func start(_ recipe: PretrainingRecipe, _ compute: Compute) throws -> (ModelConfiguration, Tokenizer, DecoderWeights) {
+    switch recipe.start {
+    case .random(let shape):
+      let texts = try TextFolder.open(path: recipe.data).lazy.map(\.text)
+      let tokenizer = try Tokenizer.training(
+        on: texts, vocabularySize: shape.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
+      let configuration = try modelConfiguration(shape)
+      return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: UInt64(recipe.seed)))
+    case .checkpoint(let path):
+      let model = try StoredModel.open(path)
+      guard model.scheme == nil, model.configuration.family == .afm7 else {
+        throw Failure(.badData, "\(self.recipe): 'initial': expected a float afm7 checkpoint, found '\(path)'")
+      }
+      var weights = model.weights
+      weights.updateEach { $0.weight = $0.weight.floats(on: compute) }
+      // The scales of keys and values are set anew at the end.
+      for layer in weights.blocks.indices { (weights.blocks[layer].keyScale, weights.blocks[layer].valueScale) = (nil, nil) }
+      return (model.configuration, model.tokenizer, weights)
+    }
   }
 
-  private func encode(_ path: String, _ tokenizer: Tokenizer) throws -> [Int32] {
+  private func encode(_ path: String, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
     var tokens: [Int32] = []
     let end = tokenizer.id(of: "<|endoftext|>")
     for piece in try TextFolder.open(path: path) {
-      tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
+      tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
       if piece.endsDocument, let end { tokens.append(end) }
     }
     return tokens
   }
 
-  private func modelConfiguration(_ recipe: PretrainingRecipe) throws -> ModelConfiguration {
+  private func modelConfiguration(_ shape: PretrainingRecipe.Shape) throws -> ModelConfiguration {
     let json: JSONValue = [
-      "model_type": "afm7", "vocab_size": .integer(recipe.vocabularySize), "hidden_dim": .integer(recipe.hiddenSize),
-      "num_layers": .integer(recipe.layers), "num_kv_reuse_layers": .integer(recipe.reusingLayers), "num_heads": .integer(recipe.heads),
-      "num_kv_heads": .integer(recipe.keyValueHeads), "hidden_dim_scale_factor": .number(recipe.feedForwardFactor),
-      "rope_theta": .number(recipe.ropeTheta), "rms_norm_eps": 1e-5, "max_position_embeddings": .integer(recipe.contextLength),
+      "model_type": "afm7", "vocab_size": .integer(shape.vocabularySize), "hidden_dim": .integer(shape.hiddenSize),
+      "num_layers": .integer(shape.layers), "num_kv_reuse_layers": .integer(shape.reusingLayers), "num_heads": .integer(shape.heads),
+      "num_kv_heads": .integer(shape.keyValueHeads), "hidden_dim_scale_factor": .number(shape.feedForwardFactor),
+      "rope_theta": .number(shape.ropeTheta), "rms_norm_eps": 1e-5, "max_position_embeddings": .integer(shape.contextLength),
       "tie_word_embeddings": true,
     ]
-    do { return try ModelConfiguration(json: json) } catch { throw Failure(.badData, "\(self.recipe): \(error)") }
+    do { return try ModelConfiguration(json: json) } catch { throw Failure(.badData, "\(recipe): \(error)") }
   }
 
   private func options(_ recipe: PretrainingRecipe) -> PretrainingOptions {

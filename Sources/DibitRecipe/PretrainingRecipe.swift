@@ -1,27 +1,43 @@
-/// How to train a model from scratch, as written in a recipe. Paths are relative to the working directory.
+/// How to train all weights of a model, as written in a recipe. Paths are relative to the working directory.
 public struct PretrainingRecipe: Equatable, Sendable {
+  /// Where training begins.
+  public enum Start: Equatable, Sendable {
+    /// Random weights of a new shape, `model`.
+    case random(Shape)
+    /// A float checkpoint, `initial`; its shape and its tokenizer are kept.
+    case checkpoint(String)
+  }
+
+  /// The shape of a new model.
+  public struct Shape: Equatable, Sendable {
+    /// Tokens of the tokenizer that is trained first, `model.vocab_size`.
+    public var vocabularySize = 4096
+    /// Channels of the residual stream, `model.hidden_dim`.
+    public var hiddenSize: Int
+    /// All layers, `model.num_layers`.
+    public var layers: Int
+    /// The last layers, which reuse keys and values, `model.num_kv_reuse_layers`.
+    public var reusingLayers: Int
+    /// Query heads, `model.num_heads`.
+    public var heads: Int
+    /// Key/value heads, `model.num_kv_heads`.
+    public var keyValueHeads: Int
+    /// Feed-forward channels over ``hiddenSize``, `model.hidden_dim_scale_factor`.
+    public var feedForwardFactor = 3.25
+    /// The most tokens of a sequence in use, `model.max_position_embeddings`.
+    public var contextLength = 1024
+    /// The base of the rotary frequencies, `model.rope_theta`.
+    public var ropeTheta = 500_000.0
+  }
+
   /// Folders or files of plain text.
   public var data: String
   /// Held-out text, `validation_data`; nil for none.
   public var validationData: String?
-  /// Tokens of the tokenizer that is trained first, `model.vocab_size`.
-  public var vocabularySize = 4096
-  /// Channels of the residual stream, `model.hidden_dim`.
-  public var hiddenSize: Int
-  /// All layers, `model.num_layers`.
-  public var layers: Int
-  /// The last layers, which reuse keys and values, `model.num_kv_reuse_layers`.
-  public var reusingLayers: Int
-  /// Query heads, `model.num_heads`.
-  public var heads: Int
-  /// Key/value heads, `model.num_kv_heads`.
-  public var keyValueHeads: Int
-  /// Feed-forward channels over ``hiddenSize``, `model.hidden_dim_scale_factor`.
-  public var feedForwardFactor = 3.25
-  /// The most tokens of a sequence in use, `model.max_position_embeddings`.
-  public var contextLength = 1024
-  /// The base of the rotary frequencies, `model.rope_theta`.
-  public var ropeTheta = 500_000.0
+  /// What is trained.
+  public var start: Start
+  /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
+  public var parsesSpecialTokens = false
   /// The seed of everything random.
   public var seed = 0
   /// Training steps.
@@ -48,17 +64,15 @@ public struct PretrainingRecipe: Equatable, Sendable {
     }
     data = try need(try root.string("data"), "data")
     validationData = try root.string("validation_data")
-    guard var model = try root.section("model") else { throw .missingKey(file: file, key: "model") }
-    vocabularySize = try model.int("vocab_size", 300...(1 << 20)) ?? vocabularySize
-    hiddenSize = try need(try model.int("hidden_dim", 8...16_384), "model.hidden_dim")
-    layers = try need(try model.int("num_layers", 1...512), "model.num_layers")
-    reusingLayers = try model.int("num_kv_reuse_layers", 0...512) ?? 0
-    heads = try need(try model.int("num_heads", 1...256), "model.num_heads")
-    keyValueHeads = try need(try model.int("num_kv_heads", 1...256), "model.num_kv_heads")
-    feedForwardFactor = try model.number("hidden_dim_scale_factor", 0.125...64) ?? feedForwardFactor
-    contextLength = try model.int("max_position_embeddings", 16...(1 << 20)) ?? contextLength
-    ropeTheta = try model.number("rope_theta", 1...1e9) ?? ropeTheta
-    try model.finish()
+    let initial = try root.string("initial")
+    let section = try root.section("model")
+    switch (initial, section) {
+    case (let path?, nil): start = .checkpoint(path)
+    case (nil, let model?): start = .random(try Shape(model, file: file))
+    case (nil, nil): throw .missingKey(file: file, key: "model")
+    case (_?, _?): throw .conflictingKeys(file: file, first: "model", second: "initial")
+    }
+    parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
     seed = try root.int("seed", 0...Int.max) ?? seed
     steps = try need(try root.int("steps", 1...10_000_000), "steps")
     batchSize = try root.int("batch_size", 1...4096) ?? batchSize
@@ -68,5 +82,25 @@ public struct PretrainingRecipe: Equatable, Sendable {
     weightDecay = try root.number("weight_decay", 0...10) ?? weightDecay
     validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
     try root.finish()
+  }
+}
+
+extension PretrainingRecipe.Shape {
+  init(_ section: RecipeReader, file: String) throws(RecipeError) {
+    var model = section
+    func need<Value>(_ value: Value?, _ key: String) throws(RecipeError) -> Value {
+      guard let value else { throw .missingKey(file: file, key: "model." + key) }
+      return value
+    }
+    vocabularySize = try model.int("vocab_size", 300...(1 << 20)) ?? vocabularySize
+    hiddenSize = try need(try model.int("hidden_dim", 8...16_384), "hidden_dim")
+    layers = try need(try model.int("num_layers", 1...512), "num_layers")
+    reusingLayers = try model.int("num_kv_reuse_layers", 0...512) ?? 0
+    heads = try need(try model.int("num_heads", 1...256), "num_heads")
+    keyValueHeads = try need(try model.int("num_kv_heads", 1...256), "num_kv_heads")
+    feedForwardFactor = try model.number("hidden_dim_scale_factor", 0.125...64) ?? feedForwardFactor
+    contextLength = try model.int("max_position_embeddings", 16...(1 << 20)) ?? contextLength
+    ropeTheta = try model.number("rope_theta", 1...1e9) ?? ropeTheta
+    try model.finish()
   }
 }

@@ -4,6 +4,7 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])
   case duplicateKey(file: String, line: Int, key: String)
   case missingKey(file: String, key: String)
+  case conflictingKeys(file: String, first: String, second: String)
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
 
   /// One sentence that begins with file and line.
@@ -15,6 +16,7 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
         + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
     case .duplicateKey(let file, let line, let key): "\(file):\(line): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
+    case .conflictingKeys(let file, let first, let second): "\(file): '\(first)' and '\(second)' exclude each other: keep one"
     case .wrongValue(let file, let line, let key, let expected, let found):
       "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
     }

@@ -65,6 +65,12 @@ struct RecipeReader {
     return value
   }
 
+  mutating func bool(_ key: String) throws(RecipeError) -> Bool? {
+    guard let member = member(key) else { return nil }
+    guard let value = member.value.bool else { throw wrong(member, "true or false") }
+    return value
+  }
+
   mutating func strings(_ key: String, oneOf allowed: [String]) throws(RecipeError) -> [String]? {
     guard let member = member(key) else { return nil }
     guard let sequence = member.value.sequence, !sequence.isEmpty else { throw wrong(member, "a list") }
