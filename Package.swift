@@ -85,7 +85,10 @@ let package = Package(
     // Tests.
     .target(
       name: "DibitTestSupport",
-      dependencies: ["DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics")],
+      dependencies: [
+        "DibitTensor", "DibitCheckpoint", "DibitTokenizer", "DibitJSON", .product(name: "ComplexModule", package: "swift-numerics"),
+        .product(name: "RealModule", package: "swift-numerics"),
+      ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
@@ -96,6 +99,39 @@ let package = Package(
     tests("DibitDatasetTests", ["DibitDataset"]),
     tests("ParityTests", ["DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor", .product(name: "BasicContainers", package: "swift-collections")]),
     tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
+    tests(
+      "ModelStoreTests",
+      [
+        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitConversion", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "ConversionTests",
+      [
+        "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitKernels", "DibitTensor",
+        "DibitJSON", "DibitTestSupport",
+      ]),
+    tests(
+      "TrainingTests",
+      [
+        "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitDataset", "DibitTokenizer",
+        "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "InferenceTests",
+      [
+        "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "EvaluationTests",
+      [
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
+        "DibitTestSupport",
+      ]),
+    tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
+    tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
