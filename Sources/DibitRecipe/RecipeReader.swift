@@ -23,7 +23,9 @@ struct RecipeReader {
 
   private init(_ node: Node, path: String, file: String) throws(RecipeError) {
     guard let mapping = node.mapping else {
-      throw .wrongValue(file: file, line: node.mark?.line ?? 1, key: path, expected: "keys and values", found: node.string ?? "a list")
+      let (line, found) = (node.mark?.line ?? 1, node.string ?? "a list")
+      guard !path.isEmpty else { throw .syntax(file: file, line: line, problem: "the recipe: expected keys and values, found '\(found)'") }
+      throw .wrongValue(file: file, line: line, key: String(path.dropLast()), expected: "keys and values", found: found)
     }
     self.file = file
     self.path = path

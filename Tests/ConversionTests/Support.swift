@@ -1,5 +1,6 @@
 import DibitCheckpoint
 import DibitConversion
+import DibitInference
 import DibitKernels
 import DibitModel
 import DibitModelStore
@@ -37,28 +38,27 @@ func conversionError(
   } catch { return error }
 }
 
-/// The floats of a stored tensor, decoded here from the published byte order and without Dibit's kernels: codes low bits first,
-/// value = (code - (2^bits - 1) / 2) * scale, one F16 scale for each group of a row.
-func decode(_ weights: Checkpoint, _ name: String, columns: Int, bits: Int, group: Int?) throws -> [Float] {
-  let info = try weights.tensor(name)
-  guard info.dtype == .u8 else { return try weights.readVector(name) }
-  let (codes, scales) = (try weights.bytes(name).array, try weights.bytes(ModelFiles.scalesName(name)).array)
-  let group = group ?? columns
-  let (rowBytes, groups) = (info.shape[1], (columns + group - 1) / group)
-  var values: [Float] = []
-  for row in 0..<info.shape[0] {
-    for column in 0..<columns {
-      let at = 2 * (row * groups + column / group)
-      let scale = Float(Float16(bitPattern: UInt16(scales[at]) | UInt16(scales[at + 1]) << 8))
-      values.append((Float(code(codes, row * rowBytes, column, bits)) - Float((1 << bits) - 1) / 2) * scale)
-    }
-  }
-  return values
+/// The floats of a stored tensor, decoded in plain Swift from its published byte order.
+func decoded(_ checkpoint: Checkpoint, _ name: String, columns: Int, bits: Int, group: Int?) throws -> [Float] {
+  let info = try checkpoint.tensor(name)
+  guard info.dtype == .u8 else { return try checkpoint.readVector(name) }
+  return gridValues(
+    codes: try checkpoint.bytes(name).array, scales: try checkpoint.bytes(ModelFiles.scalesName(name)).array, rows: info.shape[0],
+    columns: columns, bits: bits, group: group ?? columns)
 }
 
-/// The code of a column. A block of 16 bytes holds 64 codes of 2 bits or 32 of 4; code `c` of a block lies in byte `c % 16`.
-func code(_ codes: [UInt8], _ row: Int, _ column: Int, _ bits: Int) -> Int {
-  let perBlock = 128 / bits
-  let (block, place) = (column / perBlock, column % perBlock)
-  return Int(codes[row + block * 16 + place % 16] >> (place / 16 * bits)) & ((1 << bits) - 1)
+/// The floats of a weight as the kernels see them: the rows of the identity times its transpose.
+func expanded(_ weight: Weight) -> [Float] {
+  let ids = (0..<Int32(weight.rows)).map { $0 }
+  var rows = Matrix(rows: weight.rows, columns: weight.columns)
+  Embedding.forward(ids.span, weight: weight, into: &rows, on: compute)
+  return rows.values
+}
+
+/// The logits behind a prompt.
+func logits(_ model: String) throws -> [Float] {
+  let stored = try StoredModel.open(model)
+  var session = Session(stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), on: compute)
+  try session.append([5, 80, 200, 17, 9, 263])
+  return session.lastLogits
 }
