@@ -102,7 +102,8 @@ let package = Package(
     tests(
       "ModelStoreTests",
       [
-        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitConversion", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConversion", "DibitKernels", "DibitTensor", "DibitJSON",
+        "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(
