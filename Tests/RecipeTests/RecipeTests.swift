@@ -153,6 +153,8 @@ private func pretrainingProblem(_ yaml: String) -> String? {
   @Test func duplicateKey() {
     let text = problem("seed: 1\nepochs: 2\nseed: 3")
     #expect(text == "r.yaml:3: the key 'seed' appears twice")
+    #expect(problem("seed: 1\nlora_parameters:\n  rank: 2\n  alpha: 3\n  rank: 2") == "r.yaml:5: the key 'rank' appears twice")
+    #expect(problem("{seed: 1, seed: 2}") == "r.yaml:1: the key 'seed' appears twice")
   }
 
   @Test(arguments: ["seed: [1", "seed: 1\n\tepochs: 2", "{a: b", "seed: \"unclosed"])
