@@ -57,7 +57,8 @@ final class DibitProcess {
 
   func finish() throws -> Outcome {
     process.waitUntilExit()
-    #expect(process.terminationReason == .exit, "dibit \(process.arguments ?? []) was killed by signal \(process.terminationStatus): \(errors)")
+    #expect(
+      process.terminationReason == .exit, "dibit \(process.arguments ?? []) was killed by signal \(process.terminationStatus): \(errors)")
     return Outcome(status: process.terminationStatus, output: try text(scratch("out")), errors: errors)
   }
 }
@@ -74,6 +75,7 @@ func expectFailure(
 ) throws {
   let outcome = try DibitProcess(arguments, environment: environment).finish()
   #expect(outcome.status == status, "\(arguments): \(outcome.errors)", sourceLocation: sourceLocation)
-  #expect((isLate ? outcome.errorLines.map { $0 + "\n" }.joined() : outcome.errors) == "error: \(message)\n", sourceLocation: sourceLocation)
+  #expect(
+    (isLate ? outcome.errorLines.map { $0 + "\n" }.joined() : outcome.errors) == "error: \(message)\n", sourceLocation: sourceLocation)
   #expect(outcome.output == "", sourceLocation: sourceLocation)
 }

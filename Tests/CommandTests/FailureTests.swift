@@ -22,10 +22,12 @@ import Testing
     try expectFailure(
       ["predict", model.model, "--adapter", none, "x"], status: 66, message: "'\(none)/manifest.json': no such file or directory")
     try expectFailure(
-      ["evaluate", model.model, "--data", model.data, "--adapter", none], status: 66, message: "'\(none)/manifest.json': no such file or directory")
+      ["evaluate", model.model, "--data", model.data, "--adapter", none], status: 66,
+      message: "'\(none)/manifest.json': no such file or directory")
     try expectFailure(["pretrain", none, "-o", scratch("p")], status: 66, message: "'\(none)': no such file or directory")
     try expectFailure(
-      ["train", model.model, "--data", model.data, "-o", scratch("a"), "--recipe", none], status: 66, message: "'\(none)': no such file or directory")
+      ["train", model.model, "--data", model.data, "-o", scratch("a"), "--recipe", none], status: 66,
+      message: "'\(none)': no such file or directory")
     #expect(scratch.names == [])
   }
 
@@ -46,7 +48,9 @@ import Testing
     let source = try TinyCheckpoint.llama().write(to: scratch)
     try expectFailure(
       ["train", source, "--data", scratch("data"), "-o", scratch("a")], status: 65,
-      message: "'\(source)' is a checkpoint, not a converted model: run 'dibit convert \(source) --output MODEL' first (--bits 32 keeps its weights)")
+      message:
+        "'\(source)' is a checkpoint, not a converted model: run 'dibit convert \(source) --output MODEL' first (--bits 32 keeps its weights)"
+    )
     let work = try Workplace()
     try scratch.write("text", to: "one/a/1.txt")
     try expectFailure(
@@ -63,7 +67,8 @@ import Testing
       ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", scratch("a"), "--max-tokens", "8"], status: 65,
-      message: "'food/0.txt': prompt and answer need 67 tokens even without the text, but the limit is 8: raise --max-tokens or shorten the label")
+      message:
+        "'food/0.txt': prompt and answer need 67 tokens even without the text, but the limit is 8: raise --max-tokens or shorten the label")
     try expectFailure(["generate", work.model, "--raw", "--prompt", ""], status: 65, message: "the prompt has no tokens")
     #expect(scratch.names == ["one", "recipe.yaml", "short.txt", "source"])
   }
@@ -99,7 +104,8 @@ import Testing
     }
     try expectFailure(
       ["predict", work.scratch("other"), "--adapter", work.adapter, work.data + "/food/0.txt"], status: 65,
-      message: "adapter '\(work.adapter)' was trained on the base model \(digests[0].prefix(12)), not on this one (\(digests[1].prefix(12))): "
+      message:
+        "adapter '\(work.adapter)' was trained on the base model \(digests[0].prefix(12)), not on this one (\(digests[1].prefix(12))): "
         + "use that model, or train again")
   }
 

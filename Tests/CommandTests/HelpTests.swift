@@ -16,7 +16,9 @@ import Testing
     let outcome = try dibit("--help")
     #expect(outcome.status == 0)
     let listed = outcome.output.split(separator: "\n").drop { $0 != "SUBCOMMANDS:" }.dropFirst()
-      .filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") && !$0.hasPrefix("  See ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
+      .filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") && !$0.hasPrefix("  See ") }.compactMap {
+        $0.split(separator: " ").first.map(String.init)
+      }
     #expect(listed == Self.commands)
     #expect(outcome.output.contains("dibit convert CHECKPOINT --output MODEL"))
   }

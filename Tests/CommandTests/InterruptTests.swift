@@ -28,7 +28,8 @@ import Testing
     // A large tensor of zeros costs no time to make and enough to convert.
     let (rows, columns) = (65_536, 1024)
     var config = try text(source + "/config.json")
-    config = config.replacing("\"vocab_size\": 320", with: "\"vocab_size\": \(rows)").replacing("\"hidden_size\": 64", with: "\"hidden_size\": \(columns)")
+    config = config.replacing("\"vocab_size\": 320", with: "\"vocab_size\": \(rows)").replacing(
+      "\"hidden_size\": 64", with: "\"hidden_size\": \(columns)")
     try scratch.remove("source/config.json")
     try scratch.write(config, to: "source/config.json")
     try writeLargeCheckpoint(rows: rows, columns: columns, to: scratch)
@@ -91,7 +92,9 @@ import Testing
   static let canMount: Bool = {
     guard geteuid() == 0 else { return false }
     let scratch = Scratch()
-    guard let disk = try? scratch.directory("disk"), run("/bin/mount", ["-t", "tmpfs", "-o", "size=32k", "none", disk]) == 0 else { return false }
+    guard let disk = try? scratch.directory("disk"), run("/bin/mount", ["-t", "tmpfs", "-o", "size=32k", "none", disk]) == 0 else {
+      return false
+    }
     return run("/bin/umount", [disk]) == 0
   }()
 }

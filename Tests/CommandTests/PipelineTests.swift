@@ -15,7 +15,8 @@ import Testing
     let report = try converted.json()
     #expect(
       report.object?.keys == [
-        "schema", "source", "output", "architecture", "digest", "parameters", "source_bytes", "output_bytes", "bits_per_weight", "snr_db", "seconds",
+        "schema", "source", "output", "architecture", "digest", "parameters", "source_bytes", "output_bytes", "bits_per_weight", "snr_db",
+        "seconds",
         "tensors",
       ])
     #expect(report["architecture"] == .string(family))
@@ -141,7 +142,8 @@ import Testing
     let work = try Workplace()
     for (name, seed, threads) in [("a", "3", "1"), ("b", "3", "2"), ("c", "4", "2")] {
       let outcome = try dibit(
-        "train", work.model, "--data", work.data, "-o", work.scratch(name), "--epochs", "1", "--rank", "4", "--seed", seed, "--threads", threads)
+        "train", work.model, "--data", work.data, "-o", work.scratch(name), "--epochs", "1", "--rank", "4", "--seed", seed, "--threads",
+        threads)
       #expect(outcome.status == 0, "\(outcome.errors)")
     }
     #expect(try files(below: work.scratch("a")) == files(below: work.scratch("b")))

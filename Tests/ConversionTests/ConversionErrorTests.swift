@@ -57,8 +57,14 @@ import Testing
   }
 
   static let unsupported: [(key: String, value: JSONValue, message: String)] = [
-    ("rope_scaling", ["rope_type": "llama3", "factor": 8.0], "'rope_scaling.rope_type' is \"llama3\", which is not supported; supported is \"default\""),
-    ("rope_scaling", ["type": "linear", "factor": 2.0], "'rope_scaling.type' is \"linear\", which is not supported; supported is \"default\""),
+    (
+      "rope_scaling", ["rope_type": "llama3", "factor": 8.0],
+      "'rope_scaling.rope_type' is \"llama3\", which is not supported; supported is \"default\""
+    ),
+    (
+      "rope_scaling", ["type": "linear", "factor": 2.0],
+      "'rope_scaling.type' is \"linear\", which is not supported; supported is \"default\""
+    ),
     ("attention_bias", true, "'attention_bias' is true, which is not supported; supported is false"),
     ("mlp_bias", true, "'mlp_bias' is true, which is not supported; supported is false"),
     ("hidden_act", "gelu", "'hidden_act' is \"gelu\", which is not supported; supported is \"silu\""),
@@ -105,7 +111,8 @@ import Testing
     try scratch.remove("source/model-00002-of-00002.safetensors")
     #expect(
       conversionError(source, scratch("model"))?.description
-        == "'\(source)/model.safetensors.index.json': the shard 'model-00002-of-00002.safetensors' is not beside the index; download it too")
+        == "'\(source)/model.safetensors.index.json': the shard 'model-00002-of-00002.safetensors' is not beside the index; download it too"
+    )
     #expect(scratch.names == ["source"])
   }
 
@@ -118,7 +125,8 @@ import Testing
     let error = conversionError(source, scratch("model"))
     #expect(
       error?.description
-        == "'\(source)/model.safetensors': the file is cut short: \(whole.count) bytes expected, \(whole.count - 100) found, 100 missing; download it again")
+        == "'\(source)/model.safetensors': the file is cut short: \(whole.count) bytes expected, \(whole.count - 100) found, 100 missing; download it again"
+    )
     #expect(error?.errorClass == .badData)
     #expect(scratch.names == ["source"])
   }

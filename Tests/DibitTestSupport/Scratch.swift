@@ -23,7 +23,9 @@ public final class Scratch: Sendable {
     let file = self(name)
     let parent = String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)])
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
-    guard FileManager.default.createFile(atPath: file, contents: Data(bytes)) else { throw ScratchError(description: "cannot write \(file)") }
+    guard FileManager.default.createFile(atPath: file, contents: Data(bytes)) else {
+      throw ScratchError(description: "cannot write \(file)")
+    }
     return file
   }
 

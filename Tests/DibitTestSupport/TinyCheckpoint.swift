@@ -156,7 +156,8 @@ private struct RandomTensors {
 
   mutating func matrix(_ module: String, _ rows: Int, _ columns: Int) {
     let deviation = 1 / Float(columns).squareRoot()
-    tensors.append(TinyTensor(module + ".weight", [rows, columns], (0..<rows * columns).map { _ in rng.normal() * deviation }, dtype: dtype))
+    tensors.append(
+      TinyTensor(module + ".weight", [rows, columns], (0..<rows * columns).map { _ in rng.normal() * deviation }, dtype: dtype))
   }
 
   mutating func norm(_ module: String, _ count: Int) {

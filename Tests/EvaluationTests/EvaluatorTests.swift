@@ -56,7 +56,9 @@ import Testing
 
   @Test func unknownLabels() throws {
     var tagger = try tagger(["food", "money"])
-    #expect(throws: EvaluationError.unknownLabels(["sport"], known: 2)) { try Evaluator.run(name: "base", tagger: &tagger, examples: examples) }
+    #expect(throws: EvaluationError.unknownLabels(["sport"], known: 2)) {
+      try Evaluator.run(name: "base", tagger: &tagger, examples: examples)
+    }
     #expect(
       EvaluationError.unknownLabels(["sport"], known: 2).description
         == "the data has labels that the adapter was not trained on: sport (it knows 2)")

@@ -178,7 +178,8 @@ private let tolerance = 1e-4
   /// 300 choices of two tokens that tell them apart.
   private static let many: [[Int32]] = (0..<300).map { (i: Int) -> [Int32] in [Int32(3 + i % 20), Int32(23 + i / 20), 2] }
   /// 90 choices that part late.
-  private static let tails: [[Int32]] = (0..<90).map { (i: Int) -> [Int32] in [Int32(3 + i % 3), Int32(6 + i / 3 % 5), Int32(20 + i), 7, 2] }
+  private static let tails: [[Int32]] = (0..<90).map { (i: Int) -> [Int32] in [Int32(3 + i % 3), Int32(6 + i / 3 % 5), Int32(20 + i), 7, 2]
+  }
   private static let prefixes: [[Int32]] = [[10, 2], [10, 11, 2], [10, 11, 12, 2], [13, 2]]
   private static let shared: [[Int32]] = [[10, 11, 12, 2], [10, 11, 13, 2], [10, 14, 2], [15, 2], [15, 16, 2]]
   private static let deep: [[Int32]] = [[1, 3, 4, 5, 6, 7, 8, 9, 10, 2], [1, 3, 4, 5, 6, 7, 8, 9, 11, 2], [1, 3, 4, 5, 6, 12, 2]]

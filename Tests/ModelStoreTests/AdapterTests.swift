@@ -203,7 +203,8 @@ private struct AdapterCase {
     #expect(try StoredModel.open(source).digest == nil)
     #expect(
       problem(source)
-        == "'\(source)' is a checkpoint, not a converted model: run 'dibit convert \(source) --output MODEL' first (--bits 32 keeps its weights)")
+        == "'\(source)' is a checkpoint, not a converted model: run 'dibit convert \(source) --output MODEL' first (--bits 32 keeps its weights)"
+    )
   }
 
   @Test func vocabularyTooSmall() throws {
