@@ -88,7 +88,8 @@ let package = Package(
     .target(
       name: "DibitTestSupport",
       dependencies: [
-        "DibitTensor", .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics"),
+        "DibitTensor", "DibitCheckpoint", "DibitTokenizer", "DibitJSON", .product(name: "ComplexModule", package: "swift-numerics"),
+        .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     tests("DibitDigestTests", ["DibitDigest"]),
@@ -105,6 +106,43 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
+    tests(
+      "ModelStoreTests",
+      [
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConversion", "DibitKernels", "DibitTensor",
+        "DibitJSON",
+        "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "ConversionTests",
+      [
+        "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitKernels",
+        "DibitTensor",
+        "DibitJSON", "DibitTestSupport",
+      ]),
+    tests(
+      "TrainingTests",
+      [
+        "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitDataset",
+        "DibitTokenizer",
+        "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "InferenceTests",
+      [
+        "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
+    tests(
+      "EvaluationTests",
+      [
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
+        "DibitTestSupport",
+      ]),
+    tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
+    tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -12,6 +12,8 @@ internal import Glibc
 public struct SafetensorsWriter: ~Copyable {
   /// The path of the file.
   public let path: String
+  /// The size of the whole file in bytes.
+  public let byteCount: Int
   private let file: FileDescriptor
   private let tensors: [(name: String, dtype: DType, shape: [Int])]
   private let sizes: [Int]
@@ -36,6 +38,7 @@ public struct SafetensorsWriter: ~Copyable {
     self.file = file
     self.tensors = tensors
     sizes = layout.sizes
+    byteCount = layout.header.count + layout.sizes.reduce(0, +)
     buffer.reserveCapacity(max(Self.bufferSize, layout.header.count))
     buffer.append(contentsOf: layout.header)
     skipWhole()

@@ -30,9 +30,20 @@ public struct Dibit: ParsableCommand {
       var command = try parseAsRoot()
       try command.run()
     } catch {
-      if let failure = Failure(error) { failure.exit() }
+      if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }
       Dibit.exit(withError: error)
     }
     Dibit.exit()
+  }
+
+  /// A wrong call in one line, as every other failure; nil for a call for help, which is none.
+  private static func usageFailure(_ error: any Error) -> Failure? {
+    guard exitCode(for: error) == .validationFailure else { return nil }
+    let message = message(for: error).split(separator: "\n").joined(separator: " ")
+    let lines = fullMessage(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
+    // "See 'dibit convert --help' for more information."
+    let help = lines.last { $0.hasPrefix("See '") }
+      .map { "; see " + $0.dropFirst(4).prefix { $0 != "." }.replacing(" for more information", with: "") }
+    return Failure(.usage, message + (help ?? ""))
   }
 }

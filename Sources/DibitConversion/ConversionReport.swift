@@ -39,8 +39,8 @@ public struct ConversionReport: Equatable, Sendable {
   /// What identifies the model.
   public internal(set) var digest = ""
 
-  /// Weights of the whole model.
-  public var elements: Int { tensors.reduce(0) { $0 + $1.elements } }
+  /// Weights of the model; a static scale of int8 keys or values, a tensor of one element, is none.
+  public var elements: Int { tensors.reduce(0) { $0 + ($1.elements > 1 ? $1.elements : 0) } }
   /// Bytes of all source tensors.
   public var sourceBytes: Int { tensors.reduce(0) { $0 + $1.sourceBytes } }
   /// Bits per weight over the whole model, scales and norms included.

@@ -39,7 +39,6 @@ public struct Converter: Sendable {
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
     let elapsed = clock.now - start
     report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
-    report.outputBytes = report.tensors.reduce(0) { $0 + $1.bytes }
     return report
   }
 
@@ -56,6 +55,7 @@ public struct Converter: Sendable {
     do {
       var writer = try SafetensorsWriter(
         path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
+      report.outputBytes = writer.byteCount
       var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
       for tensor in plan.tensors { report.tensors.append(try write(tensor, to: &writer, &pass, progress)) }
       return try writer.finish()

@@ -21,6 +21,7 @@ public struct Session: ~Copyable {
   private var segments: Segments
   private var rows: Matrix  // [r, C] hidden states whose logits are wanted
   private var logits: Matrix  // [r, V]
+  private var last: Matrix  // [1, V] the logits behind the last token; scoring leaves them alone
 
   /// Rows of one pass: longer prompts go through in chunks.
   private static let chunk = 256
@@ -44,6 +45,7 @@ public struct Session: ~Copyable {
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
     logits = Matrix(rows: Self.logitRows, columns: configuration.vocabularySize)
+    last = Matrix(rows: 1, columns: configuration.vocabularySize)
   }
 
   /// Forgets all tokens from `count` on.
@@ -64,20 +66,17 @@ public struct Session: ~Copyable {
       count += piece.count
     }
     rows.setRows(1)
-    logits.setRows(1)
     rows.copyRow(state.hidden.rows - 1, of: state.hidden, to: 0)
-    decoder.logits(rows, into: &logits, on: compute)
+    decoder.logits(rows, into: &last, on: compute)
     // One sum finds a NaN or an infinity anywhere in the row.
-    guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
+    guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
   }
 
   /// The logits behind the last token.
-  public var lastLogits: [Float] { Array(logits.values.prefix(configuration.vocabularySize)) }
+  public var lastLogits: [Float] { last.values }
 
   /// Calls `body` with the logits behind the last token, without copying them.
-  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result {
-    body(logits.span.extracting(0..<configuration.vocabularySize))
-  }
+  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result { body(last.span) }
 
   /// The log-probability, in nats, of each choice when the answer must be one of them: at each token the probabilities of those that
   /// can still lead to a choice are scaled to sum to one.
@@ -89,7 +88,7 @@ public struct Session: ~Copyable {
       throw .contextFull(tokens: count + choices.longestPath, context: min(context, count + Self.chunk))
     }
     var branchScores = [[Int32: Double]](repeating: [:], count: choices.branches.count)
-    if let root = choices.rootBranch { branchScores[root] = normalized(row: 0, choices.branches[root].children) }
+    if let root = choices.rootBranch { branchScores[root] = Self.normalized(last, row: 0, choices.branches[root].children) }
     for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &branchScores) }
     let scores = choices.scores(branchScores)
     guard scores.allSatisfy(\.isFinite) else { throw .notFinite(position: count) }
@@ -117,13 +116,16 @@ public struct Session: ~Copyable {
       logits.setRows(piece.count)
       for (index, item) in piece.enumerated() { rows.copyRow(item.row, of: state.hidden, to: index) }
       decoder.logits(rows, into: &logits, on: compute)
-      for (index, item) in piece.enumerated() { branchScores[item.branch] = normalized(row: index, choices.branches[item.branch].children) }
+      for (index, item) in piece.enumerated() {
+        branchScores[item.branch] = Self.normalized(logits, row: index, choices.branches[item.branch].children)
+      }
     }
   }
 
   /// Log-probabilities of the allowed tokens of one row of logits, scaled to sum to one.
-  private func normalized(row: Int, _ children: [Int32]) -> [Int32: Double] {
-    let values = children.map { Double(logits[row, Int($0)]) }
+  private static func normalized(_ logits: borrowing Matrix, row: Int, _ children: [Int32]) -> [Int32: Double] {
+    var values: [Double] = []
+    for child in children { values.append(Double(logits[row, Int(child)])) }
     let largest = values.max() ?? 0
     let normalizer = largest + log(values.reduce(0) { $0 + exp($1 - largest) })
     return Dictionary(uniqueKeysWithValues: zip(children, values.map { $0 - normalizer }))

@@ -12,6 +12,9 @@ struct RecipeReader {
   init(yaml text: String, file: String) throws(RecipeError) {
     let node: Node?
     do { node = try Yams.compose(yaml: text) } catch {
+      if case .duplicatedKeysInMapping(let keys, let context)? = error as? YamlError, let key = keys.first {
+        throw .duplicateKey(file: file, line: Self.repetition(of: key, after: context.mark, in: text), key: key)
+      }
       var (line, problem) = (1, "\(error)")
       if case .parser(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
       if case .scanner(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
@@ -23,7 +26,9 @@ struct RecipeReader {
 
   private init(_ node: Node, path: String, file: String) throws(RecipeError) {
     guard let mapping = node.mapping else {
-      throw .wrongValue(file: file, line: node.mark?.line ?? 1, key: path, expected: "keys and values", found: node.string ?? "a list")
+      let (line, found) = (node.mark?.line ?? 1, node.string ?? "a list")
+      guard !path.isEmpty else { throw .syntax(file: file, line: line, problem: "the recipe: expected keys and values, found '\(found)'") }
+      throw .wrongValue(file: file, line: line, key: String(path.dropLast()), expected: "keys and values", found: found)
     }
     self.file = file
     self.path = path
@@ -36,6 +41,13 @@ struct RecipeReader {
       members.append((key: name, line: line, value: value))
     }
     self.members = members
+  }
+
+  /// The line on which `key` appears again in the column of `mark`, its first place; that place's line when it is not found.
+  private static func repetition(of key: String, after mark: Mark, in text: String) -> Int {
+    let indented = String(repeating: " ", count: max(0, mark.column - 1)) + key + ":"
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.indices.dropFirst(mark.line).first { lines[$0].hasPrefix(indented) }.map { $0 + 1 } ?? mark.line
   }
 
   private mutating func member(_ key: String) -> (key: String, line: Int, value: Node)? {

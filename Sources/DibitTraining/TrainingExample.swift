@@ -1,7 +1,7 @@
 public import DibitDataset
 internal import DibitTokenizer
 
-/// Tokens with, for each, the weight of its loss: 0 where nothing is learnt.
+/// Tokens with, for each, whether it is learnt.
 public struct TrainingExample: Equatable, Sendable {
   /// The prompt and the answer.
   public var tokens: [Int32]

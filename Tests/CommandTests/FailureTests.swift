@@ -1,0 +1,119 @@
+import DibitJSON
+import DibitTestSupport
+import Foundation
+import Testing
+
+/// Failures of inputs and outputs: the code of sysexits.h, one line, nothing on standard output, nothing left behind.
+@Suite struct FailureTests {
+  @Test func missingInputs() throws {
+    let scratch = Scratch()
+    let none = scratch("none")
+    let model = try Workplace()
+    let config = "'\(none)/config.json': no such file or directory"
+    try expectFailure(["convert", none, "-o", scratch("m")], status: 66, message: "converting '\(none)': \(config)")
+    try expectFailure(["inspect", none], status: 66, message: "'\(none)': no such file or directory")
+    try expectFailure(["train", none, "--data", model.data, "-o", scratch("a")], status: 66, message: config)
+    try expectFailure(["generate", none, "--prompt", "p"], status: 66, message: config)
+    try expectFailure(["perplexity", none, "--data", none], status: 66, message: config)
+    try expectFailure(
+      ["train", model.model, "--data", none, "-o", scratch("a")], status: 66, message: "'\(none)' does not exist; check the path")
+    try expectFailure(["evaluate", model.model, "--data", none], status: 66, message: "'\(none)' does not exist; check the path")
+    try expectFailure(["perplexity", model.model, "--data", none], status: 66, message: "'\(none)' does not exist; check the path")
+    try expectFailure(
+      ["predict", model.model, "--adapter", none, "x"], status: 66, message: "'\(none)/manifest.json': no such file or directory")
+    try expectFailure(
+      ["evaluate", model.model, "--data", model.data, "--adapter", none], status: 66,
+      message: "'\(none)/manifest.json': no such file or directory")
+    try expectFailure(["pretrain", none, "-o", scratch("p")], status: 66, message: "'\(none)': no such file or directory")
+    try expectFailure(
+      ["train", model.model, "--data", model.data, "-o", scratch("a"), "--recipe", none], status: 66,
+      message: "'\(none)': no such file or directory")
+    #expect(scratch.names == [])
+  }
+
+  @Test func damagedCheckpoint() throws {
+    let scratch = Scratch()
+    var tiny = try TinyCheckpoint.llama()
+    tiny["model.layers.1.mlp.up_proj.weight"].values[64 * 3 + 5] = .nan
+    let source = try tiny.write(to: scratch)
+    try expectFailure(
+      ["convert", source, "-o", scratch("model")], status: 65,
+      message: "converting '\(source)': tensor 'model.layers.1.mlp.up_proj.weight': the element at [3, 5] is nan: "
+        + "the checkpoint is damaged, a converted model could not work", isLate: true)
+    #expect(scratch.names == ["source"])
+  }
+
+  @Test func badData() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    try expectFailure(
+      ["train", source, "--data", scratch("data"), "-o", scratch("a")], status: 65,
+      message:
+        "'\(source)' is a checkpoint, not a converted model: run 'dibit convert \(source) --output MODEL' first (--bits 32 keeps its weights)"
+    )
+    let work = try Workplace()
+    try scratch.write("text", to: "one/a/1.txt")
+    try expectFailure(
+      ["train", work.model, "--data", scratch("one"), "-o", scratch("a")], status: 65,
+      message: "all texts in '\(scratch("one"))' have the label 'a', expected at least two labels; add a folder for each other label, "
+        + "or pass the folder that holds the label folders")
+    let recipe = try scratch.write("epochs: 2\nlerning_rate: 1e-3\n", to: "recipe.yaml")
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", scratch("a"), "--recipe", recipe], status: 65,
+      message: "\(recipe):2: unknown key 'lerning_rate'; did you mean 'learning_rate'?")
+    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe): the key 'data' is missing")
+    let short = try scratch.write("", to: "short.txt")
+    try expectFailure(
+      ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", scratch("a"), "--max-tokens", "8"], status: 65,
+      message:
+        "'food/0.txt': prompt and answer need 67 tokens even without the text, but the limit is 8: raise --max-tokens or shorten the label")
+    try expectFailure(["generate", work.model, "--raw", "--prompt", ""], status: 65, message: "the prompt has no tokens")
+    #expect(scratch.names == ["one", "recipe.yaml", "short.txt", "source"])
+  }
+
+  @Test func outputsThatCannotBeCreated() throws {
+    let work = try Workplace()
+    let taken = try work.scratch.directory("taken")
+    let source = work.scratch("source")
+    let lost = work.scratch("no/such")
+    try expectFailure(
+      ["convert", source, "-o", taken], status: 73,
+      message: "converting '\(source)': '\(taken)': the output exists already; choose another name or pass --overwrite")
+    try expectFailure(
+      ["convert", source, "-o", lost], status: 73,
+      message: "converting '\(source)': '\(lost)': its directory '\(work.scratch("no"))' does not exist; create it first")
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", taken], status: 73,
+      message: "'\(taken)': the output exists already; choose another name or pass --overwrite")
+    try work.scratch.write("mine", to: "taken/letter.txt")
+    try expectFailure(
+      ["convert", source, "-o", taken, "--overwrite"], status: 73,
+      message: "converting '\(source)': '\(taken)': will not be overwritten, because it is a directory without manifest.json, "
+        + "so it may not be an output of dibit")
+    #expect(try text(taken + "/letter.txt") == "mine")
+    #expect(work.scratch.names == ["data", "model", "source", "taken"])
+  }
+
+  @Test func adapterOfAnotherBase() throws {
+    let work = try Workplace(adapter: true)
+    try #require(try dibit("convert", work.scratch("source"), "--bits", "4", "-o", work.scratch("other")).status == 0)
+    let digests = try ["model", "other"].map { name in
+      try dibit("inspect", work.scratch(name), "--json").json()["digest"]?.string ?? ""
+    }
+    try expectFailure(
+      ["predict", work.scratch("other"), "--adapter", work.adapter, work.data + "/food/0.txt"], status: 65,
+      message:
+        "adapter '\(work.adapter)' was trained on the base model \(digests[0].prefix(12)), not on this one (\(digests[1].prefix(12))): "
+        + "use that model, or train again")
+  }
+
+  @Test func labelsThatTheAdapterDoesNotKnow() throws {
+    let work = try Workplace(adapter: true)
+    try work.scratch.write("tell me", to: "data/gossip/1.txt")
+    try expectFailure(
+      ["evaluate", work.model, "--data", work.data, "--adapter", work.adapter], status: 65,
+      message: "the data has labels that the adapter was not trained on: gossip (it knows 4)")
+  }
+}

@@ -1,0 +1,75 @@
+import DibitKernels
+import DibitTestSupport
+import Testing
+
+/// Wrong calls exit 64, say what is wrong in one line that begins with "error: " and print nothing.
+@Suite struct UsageTests {
+  static let wrongCalls: [(arguments: [String], message: String)] = [
+    (["convert"], "Missing expected argument '<checkpoint>'"),
+    (["convert", "a"], "Missing expected argument '--output <output>'"),
+    (["convert", "a", "-o", "b", "--bits", "3"], "--bits: expected 2, 4, 16 or 32, found 3"),
+    (["convert", "a", "-o", "b", "--bits", "two"], "The value 'two' is invalid for '--bits <bits>'"),
+    (["convert", "a", "-o", "b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
+    (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
+    (["convert", "a", "-o", "b", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["train", "m", "--output", "o"], "Missing expected argument '--data <folder>'"),
+    (["train", "m", "--data", "d", "-o", "o", "--epochs", "0"], "--epochs: expected a number from 1 to 10000, found 0"),
+    (["train", "m", "--data", "d", "-o", "o", "--batch-size", "0"], "--batch-size: expected a number from 1 to 4096, found 0"),
+    (["train", "m", "--data", "d", "-o", "o", "--learning-rate", "11"], "--learning-rate: expected a number from 0.0 to 10.0, found 11.0"),
+    (["train", "m", "--data", "d", "-o", "o", "--rank", "5000"], "--rank: expected a number from 1 to 4096, found 5000"),
+    (["train", "m", "--data", "d", "-o", "o", "--max-tokens", "7"], "--max-tokens: expected a number from 8 to 1048576, found 7"),
+    (["generate", "m"], "Missing expected argument '--prompt <prompt>'"),
+    (["generate", "m", "--prompt", "p", "--max-tokens", "0"], "--max-tokens: expected at least 1, found 0"),
+    (["generate", "m", "--prompt", "p", "--temperature=-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
+    (["generate", "m", "--prompt", "p", "--top-k=-1"], "--top-k: expected 0 or more, found -1"),
+    (["generate", "m", "--prompt", "p", "--top-p", "0"], "--top-p: expected a number above 0 and up to 1, found 0.0"),
+    (["predict", "m", "--adapter", "a"], "Missing expected argument '<files> ...'"),
+    (["evaluate", "m"], "Missing expected argument '--data <folder>'"),
+    (["pretrain", "r", "-o", "o", "--steps", "0"], "--steps: expected at least 1, found 0"),
+    (["perplexity", "m"], "Missing expected argument '--data <data>'"),
+    (["inspect"], "Missing expected argument '<path>'"),
+    (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
+    (["conver"], "Unexpected argument 'conver'"),
+  ]
+
+  @Test(arguments: wrongCalls.indices)
+  func wrongCall(index: Int) throws {
+    let call = Self.wrongCalls[index]
+    let outcome = try DibitProcess(call.arguments).finish()
+    #expect(outcome.status == 64, "\(call.arguments): \(outcome.errors)")
+    #expect(outcome.output == "")
+    let isCommand = HelpTests.commands.contains(call.arguments[0])
+    let help = isCommand ? "dibit \(call.arguments[0]) --help" : "dibit --help"
+    #expect(outcome.errors == "error: \(call.message); see '\(help)'\n")
+  }
+
+  @Test func perplexityWindow() throws {
+    let scratch = Scratch()
+    let model = try TinyCheckpoint.llama().write(to: scratch)
+    try expectFailure(
+      ["perplexity", model, "--data", scratch("none"), "--window", "1"], status: 64, message: "--window: expected at least 2, found 1")
+  }
+
+  @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
+  func unknownInstructionSet(arguments: [String]) throws {
+    try expectFailure(
+      arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avx512, found 'bogus'", environment: ["DIBIT_ISA": "bogus"])
+  }
+
+  @Test(.enabled(if: ISA.detected < .avx512, "this CPU has every tier"))
+  func unavailableInstructionSet() throws {
+    let offered = ISA.available.map { "\($0)" }.joined(separator: ", ")
+    try expectFailure(
+      ["generate", "m", "--prompt", "p"], status: 64, message: "DIBIT_ISA: this CPU has no avx512; it offers \(offered)",
+      environment: ["DIBIT_ISA": "avx512"])
+  }
+
+  @Test("every tier of this CPU gives the same packed bytes", arguments: ISA.available)
+  func tiers(isa: ISA) throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.afm7().write(to: scratch)
+    #expect(try dibit("convert", source, "-o", scratch("best")).status == 0)
+    #expect(try dibit("convert", source, "-o", scratch("forced"), environment: ["DIBIT_ISA": "\(isa)"]).status == 0)
+    #expect(try files(below: scratch("forced")) == files(below: scratch("best")))
+  }
+}

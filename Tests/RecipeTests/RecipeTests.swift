@@ -1,0 +1,182 @@
+import DibitTestSupport
+import Testing
+
+@testable import DibitRecipe
+
+private let targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+/// The error of a training recipe, or nil when it is accepted.
+private func problem(_ yaml: String) -> String? {
+  do throws(RecipeError) {
+    _ = try TrainingRecipe(yaml: yaml, file: "r.yaml", targets: targets)
+    return nil
+  } catch { return error.description }
+}
+
+/// The error of a pretraining recipe, or nil when it is accepted.
+private func pretrainingProblem(_ yaml: String) -> String? {
+  do throws(RecipeError) {
+    _ = try PretrainingRecipe(yaml: yaml, file: "r.yaml")
+    return nil
+  } catch { return error.description }
+}
+
+@Suite struct RecipeTests {
+  static let root = String(#filePath.dropLast("Tests/RecipeTests/RecipeTests.swift".count))
+  /// Recipes that ship; a new one raises this number, a lost one fails.
+  static let shipped = 1
+
+  @Test func everyShippedRecipeDecodes() throws {
+    let found = try files(below: Self.root + "recipes").filter { $0.key.hasSuffix(".yaml") || $0.key.hasSuffix(".yml") }
+    #expect(Self.shipped > 0)
+    #expect(found.count >= Self.shipped, "\(found.keys.sorted())")
+    for (name, bytes) in found {
+      let yaml = String(decoding: bytes, as: UTF8.self)
+      // A recipe for training from scratch describes a model; one for adapters does not.
+      let isPretraining = yaml.contains("\nmodel:")
+      #expect((isPretraining ? pretrainingProblem(yaml) : problem(yaml)) == nil, "recipes/\(name)")
+    }
+  }
+
+  @Test func everyKeyOfATrainingRecipe() throws {
+    let recipe = try TrainingRecipe(
+      yaml: """
+        seed: 5
+        epochs: 3
+        batch_size: 16
+        learning_rate: 2e-3
+        warmup: 0.25
+        weight_decay: 0.01
+        grad_clip: 0.5
+        max_seq_length: 128
+        lora_parameters:
+          rank: 8
+          alpha: 20
+          keys: [q_proj, down_proj]
+        prompt:
+          instruction: Say what it is.
+          key: tags
+        """, file: "r.yaml", targets: targets)
+    #expect(recipe.seed == 5)
+    #expect(recipe.epochs == 3)
+    #expect(recipe.batchSize == 16)
+    #expect(recipe.learningRate == 2e-3)
+    #expect(recipe.warmUp == 0.25)
+    #expect(recipe.weightDecay == 0.01)
+    #expect(recipe.clipNorm == 0.5)
+    #expect(recipe.maximumTokens == 128)
+    #expect(recipe.rank == 8)
+    #expect(recipe.alpha == 20)
+    #expect(recipe.targets == ["q_proj", "down_proj"])
+    #expect(recipe.instruction == "Say what it is.")
+    #expect(recipe.key == "tags")
+  }
+
+  @Test func everyKeyIsOptional() throws {
+    let recipe = try TrainingRecipe(yaml: "seed: 1", file: "r.yaml", targets: targets)
+    #expect(recipe.epochs == nil)
+    #expect(recipe.targets == nil)
+  }
+
+  private static let whole = """
+    data: text
+    model:
+      hidden_dim: 64
+      num_layers: 2
+      num_heads: 2
+      num_kv_heads: 1
+    steps: 10
+    """
+
+  @Test func pretrainingDefaults() throws {
+    let recipe = try PretrainingRecipe(yaml: Self.whole, file: "r.yaml")
+    #expect(recipe.data == "text")
+    #expect(recipe.validationData == nil)
+    guard case .random(let shape) = recipe.start else {
+      Issue.record("\(recipe.start)")
+      return
+    }
+    #expect(shape.vocabularySize == 4096)
+    #expect(shape.hiddenSize == 64)
+    #expect(shape.reusingLayers == 0)
+    #expect(!recipe.parsesSpecialTokens)
+    #expect(recipe.steps == 10)
+    #expect(recipe.learningRate == 3e-3)
+  }
+
+  @Test(arguments: ["data", "steps"])
+  func missingKey(key: String) {
+    let yaml = Self.whole.split(separator: "\n").filter { !$0.hasPrefix(key) }.joined(separator: "\n")
+    #expect(pretrainingProblem(yaml) == "r.yaml: the key '\(key)' is missing")
+  }
+
+  @Test(arguments: ["hidden_dim", "num_layers", "num_heads", "num_kv_heads"])
+  func missingModelKey(key: String) {
+    let yaml = Self.whole.split(separator: "\n").filter { !$0.contains(key + ":") }.joined(separator: "\n")
+    #expect(pretrainingProblem(yaml) == "r.yaml: the key 'model.\(key)' is missing")
+  }
+
+  @Test func missingModel() { #expect(pretrainingProblem("data: text\nsteps: 1") == "r.yaml: the key 'model' is missing") }
+
+  @Test func pretrainingCanBeginAtACheckpoint() throws {
+    let recipe = try PretrainingRecipe(yaml: "data: text\ninitial: base\nsteps: 1\nparse_special_tokens: true", file: "r.yaml")
+    #expect(recipe.start == .checkpoint("base"))
+    #expect(recipe.parsesSpecialTokens)
+    #expect(pretrainingProblem(Self.whole + "\ninitial: base") == "r.yaml: 'model' and 'initial' exclude each other: keep one")
+  }
+
+  static let faults: [(yaml: String, message: String)] = [
+    ("seed: 1\nepoch: 2", "r.yaml:2: unknown key 'epoch'; did you mean 'epochs'?"),
+    ("lora_parameters:\n  rnk: 2", "r.yaml:2: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?"),
+    (
+      "seed: 1\n\ncolour: red",
+      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, epochs, grad_clip, learning_rate, lora_parameters, max_seq_length, "
+        + "prompt, seed, warmup, weight_decay"
+    ),
+    ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are instruction, key"),
+    ("epochs: two", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'two'"),
+    ("epochs: 1.5", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found '1.5'"),
+    ("seed: 1\nepochs: 0", "r.yaml:2: 'epochs': expected a whole number from 1 to 10000, found '0'"),
+    ("epochs: 10001", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found '10001'"),
+    ("seed: -1", "r.yaml:1: 'seed': expected a whole number from 0 to 9223372036854775807, found '-1'"),
+    ("learning_rate: fast", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found 'fast'"),
+    ("learning_rate: 11", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '11'"),
+    ("learning_rate: .nan", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '.nan'"),
+    ("warmup: 1.5", "r.yaml:1: 'warmup': expected a number from 0.0 to 1.0, found '1.5'"),
+    ("epochs: [1]", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'a list or section'"),
+    ("lora_parameters: 8", "r.yaml:1: 'lora_parameters': expected keys and values, found '8'"),
+    ("lora_parameters:\n  keys: q_proj", "r.yaml:2: 'lora_parameters.keys': expected a list, found 'q_proj'"),
+    ("lora_parameters:\n  keys: []", "r.yaml:2: 'lora_parameters.keys': expected a list, found 'a list or section'"),
+    (
+      "lora_parameters:\n  keys: [q_proj, w_proj]",
+      "r.yaml:2: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "
+        + "found 'a list or section'"
+    ),
+    ("prompt:\n  key: ''", "r.yaml:2: 'prompt.key': expected text, found ''"),
+    ("", "r.yaml:1: the recipe is empty"),
+    ("# only a comment\n", "r.yaml:1: the recipe is empty"),
+    ("- a\n- b", "r.yaml:1: the recipe: expected keys and values, found 'a list'"),
+    ("hello", "r.yaml:1: the recipe: expected keys and values, found 'hello'"),
+  ]
+
+  @Test(arguments: faults.indices)
+  func fault(index: Int) { #expect(problem(Self.faults[index].yaml) == Self.faults[index].message) }
+
+  @Test func duplicateKey() {
+    let text = problem("seed: 1\nepochs: 2\nseed: 3")
+    #expect(text == "r.yaml:3: the key 'seed' appears twice")
+    #expect(problem("seed: 1\nlora_parameters:\n  rank: 2\n  alpha: 3\n  rank: 2") == "r.yaml:5: the key 'rank' appears twice")
+    #expect(problem("{seed: 1, seed: 2}") == "r.yaml:1: the key 'seed' appears twice")
+  }
+
+  @Test(arguments: ["seed: [1", "seed: 1\n\tepochs: 2", "{a: b", "seed: \"unclosed"])
+  func notYAML(yaml: String) throws {
+    let text = try #require(problem(yaml))
+    #expect(text.contains(/^r\.yaml:[1-9][0-9]*: ./), "\(text)")
+    #expect(!text.contains("\n"))
+  }
+
+  @Test func linesOfSyntaxErrors() {
+    #expect(problem("seed: 1\nepochs: 2\n  warmup: 3")?.hasPrefix("r.yaml:3: ") == true)
+  }
+}
