@@ -16,8 +16,7 @@ demo: build
 test: dependencies
 	swift build --build-tests $(CHECKED)
 	swift test --skip-build
-	swift build --build-tests -c release --scratch-path $(RELEASE) $(CHECKED)
-	swift test --skip-build -c release --scratch-path $(RELEASE) --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
+	swift test -c release --scratch-path .build-test --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
 
 ## bench: conversion, training and decoding rates of the shipped model on this machine
 bench: build
