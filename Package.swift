@@ -69,6 +69,12 @@ let package = Package(
         "DibitModel", "DibitDataset", "DibitTokenizer", "DibitTensor", "DibitKernels",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
+    layer(
+      "DibitVerification",
+      [
+        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
     layer("DibitInference", ["DibitModel", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation and recipes.
     layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
@@ -77,7 +83,8 @@ let package = Package(
     layer(
       "DibitCommand",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitRecipe", "DibitModelStore", "DibitModel",
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitVerification", "DibitRecipe", "DibitModelStore",
+        "DibitModel",
         "DibitQuantization",
         "DibitCheckpoint", "DibitTokenizer", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -141,6 +148,9 @@ let package = Package(
         "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
         "DibitTestSupport",
       ]),
+    tests(
+      "VerificationTests",
+      ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ],

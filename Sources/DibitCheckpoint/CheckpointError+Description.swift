@@ -6,14 +6,14 @@ extension CheckpointError: CustomStringConvertible {
     case .notAFile(let path, let found): "\(quoted(path)): a regular file expected, \(found) found"
     case .notReadable(let path, let code): "\(quoted(path)): cannot be read: \(systemMessage(code))"
     case .noTensors(let directory, let found):
-      "\(quoted(directory)): no 'model.safetensors.index.json' and no *.safetensors file in this directory; it holds \(listed(found))"
+      "\(quoted(directory)): no file with tensors in this directory (safetensors, GGUF, HDF5, PyTorch or llama2.c); it holds \(listed(found))"
     case .missingShard(let index, let shard):
       "\(quoted(index)): the shard \(quoted(shard)) is not beside the index; download it too"
     case .emptyFile(let path): "\(quoted(path)): the file is empty; download it again"
     case .tooLarge(let path, let limit, let found): "\(quoted(path)): at most \(limit) bytes expected, \(found) found"
     case .malformed(let file, let fault): "\(quoted(file)): \(fault)"
     case .ambiguous(let directory, let candidates):
-      "\(quoted(directory)): one *.safetensors file expected, \(candidates.count) found (\(listed(candidates))); name one of them"
+      "\(quoted(directory)): one file with tensors expected, \(candidates.count) found (\(listed(candidates))); name one of them"
     case .malformedIndex(let file, let reason): "\(quoted(file)): \(reason)"
     case .shardName(let index, let tensor, let shard):
       "\(quoted(index)): tensor \(quoted(tensor)): a file name beside the index expected, \(quoted(shard)) found"

@@ -101,3 +101,9 @@ func removeTree(_ path: String) {
   for name in (try? directoryNames(path)) ?? [] { removeTree(join(path, name)) }
   SystemCall.removeDirectory(path)
 }
+
+/// Whether `path` names a directory, or a link to one.
+public func isDirectory(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .directory }
+
+/// Whether `path` names a regular file, or a link to one.
+public func isRegularFile(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .regular }

@@ -8,6 +8,7 @@ internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTokenizer
 internal import DibitTraining
+internal import DibitVerification
 internal import Glibc
 
 /// One line for the user and the exit code that goes with it.
@@ -38,6 +39,7 @@ struct Failure: Error {
     case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
     case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
     case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
+    case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
     case let error as TrainingError: self.init(.badData, "\(error)")
     case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
     case let error as InferenceError: self.init(.badData, "\(error)")

@@ -45,7 +45,8 @@ struct InspectCommand: ParsableCommand {
   }
 
   private func modelFacts() throws -> [(key: String, value: JSONValue)] {
-    let (c, scheme, weights) = try StoredModel.weights(in: path)
+    let source = try ModelSource.open(path)
+    let (c, scheme, weights) = (source.configuration, source.scheme, try source.weights())
     let bits = Double(weights.byteCount * 8) / Double(weights.elementCount)
     var facts: [(key: String, value: JSONValue)] = [
       (key: "kind", value: scheme == nil ? "float checkpoint" : "converted model"),

@@ -19,12 +19,12 @@ struct ConversionPlan {
 
   init(source: String, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
-    let (json, configuration) = try liftStore { () throws(ModelStoreError) in try StoredModel.configuration(in: source) }
-    guard json[QuantizationScheme.key] == nil else { throw .alreadyConverted(path: source) }
-    let (_, _, weights) = try liftStore { () throws(ModelStoreError) in try StoredModel.weights(in: source) }
+    let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
+    guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
+    let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
+    let weights = try liftStore { () throws(ModelStoreError) in try opened.weights() }
     _ = try liftStore { () throws(ModelStoreError) in try StoredModel.tokenizer(in: source) }
     tokenizer = try liftStore { () throws(ModelStoreError) in try readBytes(StoreFile.tokenizer, in: source) }
-    let checkpoint = try lift { () throws(CheckpointError) in try Checkpoint.open(source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
     for parameter in weights.parameters where seen.insert(parameter.name.tensor).inserted {
@@ -47,7 +47,7 @@ struct ConversionPlan {
     }
     self.checkpoint = checkpoint
     self.configuration = configuration
-    configurationJSON = json
+    configurationJSON = opened.json
     tensors = planned.filter { $0.format == .f32 } + planned.filter { $0.format != .f32 }
   }
 }

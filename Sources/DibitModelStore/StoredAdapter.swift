@@ -7,7 +7,6 @@ internal import DibitTensor
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
 public enum StoredAdapter {
   private static let format = "dibit-adapter"
-  private static let prefix = "base_model.model."
 
   /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
   public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
@@ -32,28 +31,12 @@ public enum StoredAdapter {
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
   public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
-    var configuration = try configuration(path)
+    let (rank, alpha) = try configuration(path)
     let checkpoint: Checkpoint
     do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch {
       throw .checkpoint(error)
     }
-    configuration.targets = LinearKind.allCases.filter { kind in
-      checkpoint.tensorNames.contains { name in kind.moduleNames.contains { name.hasSuffix(".\($0).lora_A.weight") } }
-    }
-    var adapter = Adapter(configuration, for: weights)
-    var expected = Set<String>()
-    do throws(CheckpointError) {
-      for entry in 0..<adapter.count {
-        let (a, b) = Self.names(adapter.modules[entry])
-        try read(checkpoint, a, into: &adapter.a[entry])
-        try read(checkpoint, b, into: &adapter.b[entry])
-        expected.formUnion([a, b])
-      }
-    } catch { throw .checkpoint(error) }
-    if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) {
-      throw .model(.adapterTargetUnknown(stray), path: path)
-    }
-    return adapter
+    return try AdapterSource(checkpoint, rank: rank, alpha: alpha, path: path).adapter(for: weights)
   }
 
   /// Writes the three files into `directory`; `manifest` gets the format and the base's digest in front.
@@ -62,7 +45,7 @@ public enum StoredAdapter {
   ) throws(CheckpointError) {
     var tensors: [(name: String, dtype: DType, shape: [Int])] = []
     for entry in 0..<adapter.count {
-      let (a, b) = names(adapter.modules[entry])
+      let (a, b) = AdapterSource.names(adapter.modules[entry])
       tensors.append((name: a, dtype: .f32, shape: [adapter.a[entry].rows, adapter.a[entry].columns]))
       tensors.append((name: b, dtype: .f32, shape: [adapter.b[entry].rows, adapter.b[entry].columns]))
     }
@@ -82,19 +65,11 @@ public enum StoredAdapter {
     try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
   }
 
-  private static func names(_ module: String) -> (a: String, b: String) {
-    (prefix + module + ".lora_A.weight", prefix + module + ".lora_B.weight")
-  }
-
-  private static func read(_ checkpoint: Checkpoint, _ name: String, into matrix: inout Matrix) throws(CheckpointError) {
-    _ = try checkpoint.tensor(name, shape: [matrix.rows, matrix.columns])
-    try checkpoint.readRows(name, rows: 0..<matrix.rows, into: &matrix)
-  }
 }
 
 extension StoredAdapter {
   /// Rank and scale; which layers are adapted, the tensors say, because PEFT writes names, paths or patterns.
-  private static func configuration(_ path: String) throws(ModelStoreError) -> AdapterConfiguration {
+  private static func configuration(_ path: String) throws(ModelStoreError) -> (rank: Int, alpha: Float) {
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
       .malformed(
@@ -109,10 +84,7 @@ extension StoredAdapter {
     guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
     guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
     guard let alpha = json["lora_alpha"]?.double, alpha > 0 else { throw fault("lora_alpha", "a positive number") }
-    var configuration = AdapterConfiguration()
-    configuration.rank = rank
-    configuration.alpha = Float(alpha)
-    return configuration
+    return (rank, Float(alpha))
   }
 
   private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel) -> JSONValue {

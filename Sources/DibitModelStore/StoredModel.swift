@@ -1,4 +1,4 @@
-public import DibitJSON
+internal import DibitJSON
 public import DibitModel
 public import DibitQuantization
 public import DibitTokenizer
@@ -22,13 +22,15 @@ public struct StoredModel: Sendable {
 
   /// Opens a converted model or a float checkpoint.
   public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
-    let (configuration, scheme, weights) = try weights(in: path)
+    let source = try ModelSource.open(path)
+    let (configuration, weights) = (source.configuration, try source.weights())
     let tokenizer = try tokenizer(in: path)
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }
     return StoredModel(
-      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: scheme, digest: try digest(in: path, scheme)
+      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: source.scheme,
+      digest: try digest(in: path, source.scheme)
     )
   }
 
@@ -42,31 +44,12 @@ public struct StoredModel: Sendable {
   /// The decoder that runs these weights.
   public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
 
-  /// Reads the configuration and maps the weights of a directory, which needs no tokenizer.
-  public static func weights(in path: String) throws(ModelStoreError) -> (ModelConfiguration, QuantizationScheme?, DecoderWeights) {
-    let (json, configuration) = try configuration(in: path)
-    let scheme = try scheme(json, path: path)
-    let reader = try WeightReader(path: path, scheme: scheme)
-    return (configuration, scheme, try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale))
-  }
-
-  /// Reads the config.json of a model directory.
-  public static func configuration(in path: String) throws(ModelStoreError) -> (json: JSONValue, ModelConfiguration) {
-    let json = try readJSON(StoreFile.configuration, in: path)
-    do throws(ModelError) { return (json, try ModelConfiguration(json: json)) } catch { throw .model(error, path: path) }
-  }
-
   /// Reads the tokenizer.json of a model directory.
   public static func tokenizer(in path: String) throws(ModelStoreError) -> Tokenizer {
     let bytes = try readBytes(StoreFile.tokenizer, in: path)
     do throws(TokenizerError) { return try Tokenizer(parsing: bytes) } catch {
       throw .tokenizer(error, path: path + "/" + StoreFile.tokenizer)
     }
-  }
-
-  private static func scheme(_ json: JSONValue, path: String) throws(ModelStoreError) -> QuantizationScheme? {
-    guard let block = json[QuantizationScheme.key] else { return nil }
-    do throws(QuantizationError) { return try QuantizationScheme(json: block) } catch { throw .quantization(error, path: path) }
   }
 
   private static func digest(in path: String, _ scheme: QuantizationScheme?) throws(ModelStoreError) -> String? {

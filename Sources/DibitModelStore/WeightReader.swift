@@ -9,10 +9,10 @@ struct WeightReader {
   private let checkpoint: Checkpoint
   private let scheme: QuantizationScheme?
 
-  init(path: String, scheme: QuantizationScheme?) throws(ModelStoreError) {
+  init(_ checkpoint: Checkpoint, path: String, scheme: QuantizationScheme?) {
+    self.checkpoint = checkpoint
     self.path = path
     self.scheme = scheme
-    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
   }
 
   func weight(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {

@@ -9,7 +9,7 @@ import Testing
     let scratch = Scratch()
     let none = scratch("none")
     let model = try Workplace()
-    let config = "'\(none)/config.json': no such file or directory"
+    let config = "'\(none)': no such file or directory"
     try expectFailure(["convert", none, "-o", scratch("m")], status: 66, message: "converting '\(none)': \(config)")
     try expectFailure(["inspect", none], status: 66, message: "'\(none)': no such file or directory")
     try expectFailure(["train", none, "--data", model.data, "-o", scratch("a")], status: 66, message: config)

@@ -97,12 +97,13 @@ import Testing
     try scratch.remove("source/model.safetensors")
     #expect(
       conversionError(source, scratch("model"))?.description
-        == "'\(source)': no 'model.safetensors.index.json' and no *.safetensors file in this directory; it holds 'config.json'")
-    try scratch.remove("source/config.json")
-    let config = conversionError(source, scratch("model"))
-    #expect(config?.description == "'\(source)/config.json': no such file or directory")
+        == "'\(source)': no file with tensors in this directory (safetensors, GGUF, HDF5, PyTorch or llama2.c); it holds 'config.json'")
+    _ = try TinyCheckpoint.llama().write(to: scratch, "bare")
+    try scratch.remove("bare/config.json")
+    let config = conversionError(scratch("bare"), scratch("model"))
+    #expect(config?.description == "'\(scratch("bare"))/config.json': no such file or directory")
     #expect(config?.errorClass == .missingInput)
-    #expect(scratch.names == ["source"])
+    #expect(scratch.names == ["bare", "source"])
   }
 
   @Test func missingShard() throws {

@@ -12,7 +12,7 @@ import Testing
       (.notReadable(path: "m", code: EACCES), "'m': cannot be read: Permission denied"),
       (
         .noTensors(directory: "d", found: (0..<10).map { "f\($0)" }),
-        "'d': no 'model.safetensors.index.json' and no *.safetensors file in this directory; it holds 'f0', 'f1', 'f2', 'f3', 'f4', "
+        "'d': no file with tensors in this directory (safetensors, GGUF, HDF5, PyTorch or llama2.c); it holds 'f0', 'f1', 'f2', 'f3', 'f4', "
           + "'f5', 'f6', 'f7' and 2 more"
       ),
       (

@@ -93,7 +93,8 @@ private struct AdapterCase {
 
   @Test func fixtureFromPEFT() throws {
     let folder = String(#filePath.dropLast("ModelStoreTests/AdapterTests.swift".count)) + "Fixtures/parity/llama"
-    let (configuration, _, weights) = try StoredModel.weights(in: folder)
+    let source = try ModelSource.open(folder)
+    let (configuration, weights) = (source.configuration, try source.weights())
     let adapter = try StoredAdapter.readPEFT(folder + "/peft", weights: weights)
     #expect(adapter.configuration.rank == 4)
     #expect(adapter.configuration.alpha == 8)

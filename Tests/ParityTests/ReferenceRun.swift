@@ -24,7 +24,8 @@ struct ReferenceRun: ~Copyable {
 
   init(_ family: String, compute: Compute, adapter usesAdapter: Bool = false, configuration given: AdapterConfiguration? = nil) throws {
     let path = ParityTests.folder + "/" + family
-    let (configuration, _, weights) = try StoredModel.weights(in: path)
+    let source = try ModelSource.open(path)
+    let (configuration, weights) = (source.configuration, try source.weights())
     let reference = try Checkpoint.open(path + "/reference.safetensors")
     let ids = try #require(reference.info("input_ids"))
     let tokens = try reference.readVector("input_ids").map { Int32($0) }

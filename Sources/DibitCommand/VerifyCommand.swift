@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import DibitModelStore
+internal import DibitVerification
+
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Compare a model's logits and gradients with a reference.",
+    discussion: """
+      Example: dibit verify ./checkpoint --reference reference.safetensors --gradients
+
+      The reference is a safetensors file that another implementation wrote: input_ids and logits, and where they are to be compared
+      labels, loss, grad.<parameter>, lora.<module>.A, lora.<module>.B, lora_logits, lora_loss and lora_grad.<module>.A and .B.
+      The logits' error is the worst difference over the standard deviation of the reference's logits; a gradient's is the norm of the
+      difference over the norm of the reference. SOURCE is anything that 'dibit convert' reads, or a converted model.
+      """)
+
+  @Argument(help: "A checkpoint of any kind, or a converted model.") var source: String
+  @Option(help: "The file with what the other implementation computed.") var reference: String
+  @Flag(help: "Compare gradients too.") var gradients = false
+  @Option(help: "What the reference's adapter is scaled by, over its rank.") var alpha = 8.0
+  @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var compute: ComputeOptions
+
+  func validate() throws {
+    guard alpha > 0, alpha <= 1_048_576 else { throw ValidationError("--alpha: expected a positive number, found \(alpha)") }
+  }
+
+  func run() throws {
+    let compute = try compute.makeCompute()
+    let report = try Failure.context("verifying '\(source)'") {
+      let model = try ModelSource.open(source)
+      var verifier = Verifier(model.configuration, weights: try model.weights(), on: compute)
+      verifier.comparesGradients = gradients
+      verifier.alpha = Float(alpha)
+      return try verifier.run(reference: reference)
+    }
+    if json { return printJSON(report.json) }
+    show(report.base, "the model")
+    if let adapted = report.adapted { show(adapted, "\nwith the reference's adapter") }
+  }
+
+  private func show(_ run: VerificationReport.Run, _ title: String) {
+    print("\(title): logits differ by \(error(run.logitsRelativeError)) at worst, \(error(run.logitsRMSError)) RMS, of their deviation")
+    if let loss = run.loss {
+      print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
+    }
+    guard let worst = run.worstGradient else { return }
+    print("\(run.gradients.count) gradients, the worst \(error(worst.relativeError)):")
+    printTable(run.gradients.sorted { $0.relativeError > $1.relativeError }.prefix(10).map { ["  " + $0.name, error($0.relativeError)] })
+  }
+
+  /// Two digits with an exponent: errors span many orders of magnitude.
+  private func error(_ value: Double) -> String {
+    guard value.isFinite, value > 0 else { return "\(value)" }
+    var (mantissa, exponent) = (value, 0)
+    while mantissa < 1 { (mantissa, exponent) = (mantissa * 10, exponent - 1) }
+    while mantissa >= 10 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }
+    return decimal(mantissa, 1) + "e\(exponent)"
+  }
+}

@@ -1,0 +1,49 @@
+public import DibitCheckpoint
+public import DibitJSON
+public import DibitModel
+public import DibitQuantization
+
+/// A model of any source that can be read, in Hugging Face terms: a config.json, and parameters under Hugging Face names.
+///
+/// Sources are directories (of Hugging Face, KerasHub, or made by `dibit convert`) and single files; see ``CheckpointFormat``.
+public struct ModelSource: Sendable {
+  /// The path it was opened with.
+  public let path: String
+  /// What config.json says, or would say.
+  public let json: JSONValue
+  /// The model's shape.
+  public let configuration: ModelConfiguration
+  /// The parameters; their names and layouts are Hugging Face's, whatever the format.
+  public let checkpoint: Checkpoint
+  /// How the tensors are stored; nil for a checkpoint that was not converted.
+  public let scheme: QuantizationScheme?
+
+  /// Opens a directory or a file.
+  public static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
+    let checkpoint: Checkpoint
+    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+    let json = try readJSON(StoreFile.configuration, in: directory(of: path))
+    let configuration: ModelConfiguration
+    do throws(ModelError) { configuration = try ModelConfiguration(json: json) } catch { throw .model(error, path: path) }
+    return ModelSource(
+      path: path, json: json, configuration: configuration, checkpoint: checkpoint, scheme: try scheme(json, path: path))
+  }
+
+  /// The parameters, over the mapped files where they are stored as kernels read them.
+  public func weights() throws(ModelStoreError) -> DecoderWeights {
+    let reader = WeightReader(checkpoint, path: path, scheme: scheme)
+    return try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
+  }
+
+  /// The directory itself, or the one that holds the file.
+  static func directory(of path: String) -> String {
+    if isDirectory(path) { return path }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func scheme(_ json: JSONValue, path: String) throws(ModelStoreError) -> QuantizationScheme? {
+    guard let block = json[QuantizationScheme.key] else { return nil }
+    do throws(QuantizationError) { return try QuantizationScheme(json: block) } catch { throw .quantization(error, path: path) }
+  }
+}

@@ -1,0 +1,62 @@
+internal import BasicContainers
+internal import DibitCheckpoint
+public import DibitKernels
+public import DibitModel
+internal import DibitModelStore
+internal import DibitTensor
+
+/// Runs a reference's batch through a model and compares logits, loss and gradients.
+///
+/// The reference is a tensor file with `input_ids [n, t]`, `logits [n, t, V]` and, where they are to be compared, `labels [n, t]` (aligned
+/// with the tokens, negative where masked), `loss`, `grad.<parameter>`, `lora.<module>.A|B`, `lora_logits`, `lora_loss` and
+/// `lora_grad.<module>.A|B`, with Hugging Face names.
+public struct Verifier: Sendable {
+  /// Whether gradients are compared as well.
+  public var comparesGradients = false
+  /// What the reference's adapter is scaled by, over its rank.
+  public var alpha: Float = 8
+
+  private let configuration: ModelConfiguration
+  private let weights: DecoderWeights
+  private let compute: Compute
+
+  /// A verifier of the model with these weights.
+  public init(_ configuration: ModelConfiguration, weights: DecoderWeights, on compute: Compute) {
+    self.configuration = configuration
+    self.weights = weights
+    self.compute = compute
+  }
+
+  /// Compares the model with the reference at `path`.
+  public func run(reference path: String) throws(VerificationError) -> VerificationReport {
+    let reference = try Reference(path: path, for: configuration)
+    let (weightNames, adapterNames) = (reference.names("grad."), reference.names("lora_grad."))
+    if comparesGradients {
+      guard reference.targets != nil else { throw .missing(tensor: "labels", reference: path) }
+      guard !weightNames.isEmpty || !adapterNames.isEmpty else { throw .noGradients(reference: path) }
+    }
+    var base = VerifiedRun(configuration, weights, reference, adapter: .none(for: weights), compute)
+    var report = VerificationReport(base: try base.compare("", reference))
+    if comparesGradients, !weightNames.isEmpty, let targets = reference.targets {
+      let gradients = base.backward(targets, includesWeights: true)
+      report.base.gradients = try GradientComparison(reference).ofWeights(weightNames, gradients, weights)
+    }
+    guard reference.checkpoint.info("lora_logits") != nil else { return report }
+    var adapted = VerifiedRun(configuration, weights, reference, adapter: try adapter(reference), compute)
+    var run = try adapted.compare("lora_", reference)
+    if comparesGradients, !adapterNames.isEmpty, let targets = reference.targets {
+      let gradients = adapted.backward(targets, includesWeights: false)
+      run.gradients = try GradientComparison(reference).ofAdapter(adapterNames, gradients)
+    }
+    report.adapted = run
+    return report
+  }
+
+  /// The adapter whose matrices the reference holds.
+  private func adapter(_ reference: Reference) throws(VerificationError) -> Adapter {
+    do throws(ModelStoreError) {
+      return try AdapterSource.named(reference.checkpoint, prefix: "lora.", a: ".A", b: ".B", alpha: alpha, path: reference.path)
+        .adapter(for: weights)
+    } catch { throw .store(error) }
+  }
+}
