@@ -6,7 +6,7 @@ DIBIT := $(RELEASE)/release/dibit
 CHECKED := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests
 
-.PHONY: demo test bench build format lint dependencies
+.PHONY: demo test bench build format lint fuzz dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -34,6 +34,10 @@ format:
 lint:
 	swift format lint --strict --recursive --parallel $(SOURCES)
 	@.ci/lint
+
+## fuzz: ten million inputs for every parser, under libFuzzer (RUNS=, TARGETS=)
+fuzz: dependencies
+	@.ci/fuzz
 
 # Installs what the system lacks, and says so.
 dependencies:

@@ -25,6 +25,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// libFuzzer's targets need a toolchain option of their own: `make fuzz` sets this, nothing else builds them.
+let fuzzing: [Target] =
+  Context.environment["DIBIT_FUZZ"] == nil
+  ? []
+  : [
+    .executableTarget(
+      name: "Fuzz", dependencies: ["DibitCheckpoint", "DibitJSON", "DibitModel", "DibitTensor", "DibitTokenizer"], path: "Tests/Fuzz",
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+  ]
+
 let package = Package(
   name: "dibit",
   traits: [
@@ -153,6 +163,6 @@ let package = Package(
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
-  ],
+  ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,4 @@
-internal import DibitTensor
+public import DibitTensor
 
 extension Checkpoint {
   /// The name of the file of an unsharded checkpoint.
@@ -45,11 +45,20 @@ extension Checkpoint {
 
   /// Opens a file as what its first bytes say that it is.
   private static func openFile(_ path: String) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
-    let mapped = try MappedFile(path: path)
-    return switch format(of: mapped.bytes) {
+    try open(try MappedFile(path: path))
+  }
+
+  /// Opens bytes in memory as if they were a file called `name`.
+  public static func open(bytes: Bytes, named name: String) throws(CheckpointError) -> Checkpoint {
+    let (format, container) = try open(MappedFile(memory: bytes, named: name))
+    return try Checkpoint(path: name, format: format, containers: [container])
+  }
+
+  private static func open(_ mapped: MappedFile) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
+    switch format(of: mapped.bytes) {
     // What is nothing else is reported as a broken safetensors file, or as what it is instead of one.
-    case .safetensors, nil: (.safetensors, try SafetensorsContainer(mapped))
-    default: (.safetensors, try SafetensorsContainer(mapped))
+    case .safetensors, nil: return (.safetensors, try SafetensorsContainer(mapped))
+    default: return (.safetensors, try SafetensorsContainer(mapped))
     }
   }
 

@@ -10,6 +10,14 @@ public struct MappedFile: Sendable {
   public let path: String
   /// The whole file; slices keep the mapping alive.
   public let bytes: Bytes
+  private let isMapped: Bool
+
+  /// Bytes in memory that stand for a file called `name`.
+  init(memory bytes: Bytes, named name: String) {
+    path = name
+    self.bytes = bytes
+    isMapped = false
+  }
 
   /// Maps the file at `path`.
   ///
@@ -23,6 +31,7 @@ public struct MappedFile: Sendable {
       throw .system(operation: "map", path: path, code: errno)
     }
     self.path = path
+    isMapped = true
     // SAFETY: the mapping covers `size` bytes, is never written, and is given back once, by its last owner.
     bytes = Bytes(unsafe SharedBytes(adopting: base, count: size) { base, count in unsafe munmap(base, count) })
   }
@@ -32,7 +41,7 @@ public struct MappedFile: Sendable {
   /// The bytes stay readable: a page that is used again is read again.
   public func discard(_ range: Range<Int>) {
     let range = range.clamped(to: 0..<bytes.count)
-    guard !range.isEmpty else { return }
+    guard isMapped, !range.isEmpty else { return }
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let begin = range.lowerBound / page * page
     // SAFETY: the addresses lie within the mapping, and dropping clean pages of a private read-only mapping changes no byte.

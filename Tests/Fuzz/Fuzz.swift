@@ -1,0 +1,23 @@
+import DibitCheckpoint
+import DibitJSON
+import DibitModel
+import DibitTensor
+import DibitTokenizer
+
+/// The parser that this process fuzzes, by the name in `DIBIT_FUZZ_TARGET`.
+private let target: FuzzTarget = {
+  let name = environment("DIBIT_FUZZ_TARGET") ?? ""
+  guard let target = FuzzTarget(rawValue: name) else {
+    StandardError.write(
+      "DIBIT_FUZZ_TARGET: one of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", ")) expected, '\(name)' found\n")
+    exitNow(64)
+  }
+  return target
+}()
+
+/// libFuzzer's entry point: any bytes may throw, none may trap, hang or take memory out of proportion.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOne(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  target.run(Array(UnsafeBufferPointer(start: data, count: count)))
+  return 0
+}
