@@ -18,7 +18,7 @@ public struct Dibit: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       ConvertCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self, GenerateCommand.self,
-      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self,
+      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self,
     ])
 
   /// A command without arguments, as the argument parser asks for it.

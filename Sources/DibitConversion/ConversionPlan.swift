@@ -23,7 +23,7 @@ struct ConversionPlan {
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
     let weights = try liftStore { () throws(ModelStoreError) in try opened.weights() }
-    _ = try liftStore { () throws(ModelStoreError) in try StoredModel.tokenizer(in: source) }
+    _ = try liftStore { () throws(ModelStoreError) in try TokenizerSource.open(source) }
     tokenizer = try liftStore { () throws(ModelStoreError) in try readBytes(StoreFile.tokenizer, in: source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()

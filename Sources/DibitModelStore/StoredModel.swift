@@ -24,7 +24,7 @@ public struct StoredModel: Sendable {
   public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
     let (configuration, weights) = (source.configuration, try source.weights())
-    let tokenizer = try tokenizer(in: path)
+    let tokenizer = try TokenizerSource.open(path)
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }
@@ -43,14 +43,6 @@ public struct StoredModel: Sendable {
 
   /// The decoder that runs these weights.
   public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
-
-  /// Reads the tokenizer.json of a model directory.
-  public static func tokenizer(in path: String) throws(ModelStoreError) -> Tokenizer {
-    let bytes = try readBytes(StoreFile.tokenizer, in: path)
-    do throws(TokenizerError) { return try Tokenizer(parsing: bytes) } catch {
-      throw .tokenizer(error, path: path + "/" + StoreFile.tokenizer)
-    }
-  }
 
   private static func digest(in path: String, _ scheme: QuantizationScheme?) throws(ModelStoreError) -> String? {
     guard scheme != nil else { return nil }
