@@ -17,7 +17,8 @@ public struct Dibit: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      ConvertCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self, GenerateCommand.self,
+      ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self,
+      GenerateCommand.self,
       PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self,
     ])
 

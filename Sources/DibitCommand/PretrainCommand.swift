@@ -60,7 +60,9 @@ struct PretrainCommand: ParsableCommand {
       "recipe": .string(self.recipe), "seed": .integer(recipe.seed), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
       "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
     ]
-    try FloatCheckpoint.write(configuration, weights: decoder.weights, tokenizer: tokenizer, training: training, into: directory)
+    let checkpoint = FloatCheckpoint(
+      json: configuration.json, configuration: configuration, weights: decoder.weights, dtype: .bf16, tokenizer: tokenizer)
+    _ = try checkpoint.write(JSONObject([(key: "training", value: training)]), into: directory, on: compute)
     try directory.commit()
     print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens in \(duration(seconds))")
     print("wrote \(output)")

@@ -1,43 +1,90 @@
 public import DibitCheckpoint
 public import DibitJSON
+public import DibitKernels
 public import DibitModel
-internal import DibitTensor
+public import DibitTensor
 public import DibitTokenizer
 
-/// Writes a trained float model as a checkpoint directory that `dibit convert` and other tools read.
-public enum FloatCheckpoint {
+/// Writes a model with float weights as a checkpoint directory that `dibit convert` and other tools read.
+public struct FloatCheckpoint: Sendable {
   private static let format = "dibit-checkpoint"
+  /// Floats that are expanded and written in one piece.
+  private static let pieceElements = 4 << 20
 
-  /// Writes config.json, BF16 weights, tokenizer.json and a manifest with `training` into `directory`.
+  /// The config.json.
+  public let json: JSONValue
+  /// The model's shape.
+  public let configuration: ModelConfiguration
+  /// Its parameters, in any format.
+  public let weights: DecoderWeights
+  /// What matrices are written as: F32, F16 or BF16. Norms and scales are written as F32 unless ``keepsNormsWide`` is false.
+  public let dtype: DType
+  /// Whether norms and scales stay F32 beside 16-bit matrices.
+  public let keepsNormsWide: Bool
+  /// The tokenizer.
+  public let tokenizer: Tokenizer?
+
+  /// A checkpoint to be written.
+  public init(
+    json: JSONValue, configuration: ModelConfiguration, weights: DecoderWeights, dtype: DType, keepsNormsWide: Bool = true,
+    tokenizer: Tokenizer?
+  ) {
+    self.json = json
+    self.configuration = configuration
+    self.weights = weights
+    self.dtype = dtype
+    self.keepsNormsWide = keepsNormsWide
+    self.tokenizer = tokenizer
+  }
+
+  /// Writes config.json, weights, tokenizer.json and a manifest with `facts` into `directory`.
   ///
-  /// Norms and scales stay F32. Parameters that the family stores fused are written as one tensor.
-  public static func write(
-    _ configuration: ModelConfiguration, weights: DecoderWeights, tokenizer: Tokenizer, training: JSONValue,
-    into directory: borrowing StagedDirectory
-  ) throws(CheckpointError) {
+  /// Parameters that the family stores fused are written as one tensor. `progress` is told the bytes written and in all after every piece,
+  /// and stops the work by returning false: the result is then false too, and the directory is not to be used.
+  public func write(
+    _ facts: JSONObject, into directory: borrowing StagedDirectory, on compute: Compute,
+    progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(CheckpointError) -> Bool {
     let tensors = grouped(weights.parameters)
-    let scales = namedScales(configuration, weights)
-    var declarations = scales.map { (name: $0.name, dtype: DType.f32, shape: [Int]()) }
+    let scales = namedScales()
+    let narrow = keepsNormsWide ? DType.f32 : dtype
+    var declarations = scales.map { (name: $0.name, dtype: narrow, shape: [Int]()) }
     declarations += tensors.map { parts in
       let (rows, columns) = (parts.reduce(0) { $0 + $1.weight.rows }, parts[0].weight.columns)
-      return (name: parts[0].name.tensor, dtype: parts[0].decays ? .bf16 : .f32, shape: parts[0].decays ? [rows, columns] : [columns])
+      return (name: parts[0].name.tensor, dtype: parts[0].decays ? dtype : narrow, shape: parts[0].decays ? [rows, columns] : [columns])
     }
     var writer = try SafetensorsWriter(
       path: directory.path(of: StoreFile.weights), tensors: declarations, metadata: [(key: "format", value: "pt")])
     for scale in scales {
       let value = [scale.value]
-      try writer.append(floats: value.span, as: .f32)
+      try writer.append(floats: value.span, as: narrow)
     }
-    for part in tensors.joined() { try writer.append(floats: part.weight.values, as: part.decays ? .bf16 : .f32) }
+    var written = 0
+    for part in tensors.joined() {
+      let type = part.decays ? dtype : narrow
+      let step = max(1, min(part.weight.rows, Self.pieceElements / max(part.weight.columns, 1)))
+      for first in stride(from: 0, to: part.weight.rows, by: step) {
+        let rows = (first..<min(first + step, part.weight.rows)).map { Int32($0) }
+        var piece = Matrix(rows: rows.count, columns: part.weight.columns)
+        Embedding.forward(rows.span, weight: part.weight, into: &piece, on: compute)
+        try writer.append(floats: piece.span, as: type)
+        written += piece.count * type.byteCount
+        guard progress(written, writer.byteCount) else { return false }
+      }
+    }
     let digest = try writer.finish()
-    let manifest: JSONValue = ["format": .string(format), "version": 1, "weights_sha256": .string(digest), "training": training]
-    try directory.write(configuration.json.serialized(pretty: true) + "\n", to: StoreFile.configuration)
-    try directory.write(tokenizer.serialized() + "\n", to: StoreFile.tokenizer)
-    try directory.write(manifest.serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    var manifest = JSONObject([
+      (key: "format", value: .string(Self.format)), (key: "version", value: 1), (key: "weights_sha256", value: .string(digest)),
+    ])
+    for (key, value) in facts.members { manifest[key] = value }
+    try directory.write(json.serialized(pretty: true) + "\n", to: StoreFile.configuration)
+    if let tokenizer { try directory.write(tokenizer.serialized() + "\n", to: StoreFile.tokenizer) }
+    try directory.write(JSONValue.object(manifest).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    return true
   }
 
   /// Parameters of the same tensor together, norms first so that F32 stays aligned.
-  private static func grouped(_ parameters: [Parameter]) -> [[Parameter]] {
+  private func grouped(_ parameters: [Parameter]) -> [[Parameter]] {
     var groups: [[Parameter]] = []
     for parameter in parameters {
       if groups.last?.first?.name.tensor == parameter.name.tensor {
@@ -49,7 +96,7 @@ public enum FloatCheckpoint {
     return groups.filter { !$0[0].decays } + groups.filter { $0[0].decays }
   }
 
-  private static func namedScales(_ configuration: ModelConfiguration, _ weights: DecoderWeights) -> [(name: String, value: Float)] {
+  private func namedScales() -> [(name: String, value: Float)] {
     let names = ParameterNames(configuration)
     return weights.blocks.enumerated().flatMap { layer, block in
       [(names.keyScale(layer), block.keyScale), (names.valueScale(layer), block.valueScale)].compactMap { name, value in

@@ -1,4 +1,4 @@
-internal import DibitJSON
+public import DibitJSON
 public import DibitModel
 public import DibitQuantization
 public import DibitTokenizer
@@ -9,6 +9,8 @@ public import DibitTokenizer
 public struct StoredModel: Sendable {
   /// The directory.
   public let path: String
+  /// What config.json says, or would say.
+  public let json: JSONValue
   /// The model's shape.
   public let configuration: ModelConfiguration
   /// Its parameters, over the mapped file.
@@ -29,7 +31,7 @@ public struct StoredModel: Sendable {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }
     return StoredModel(
-      path: path, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: source.scheme,
+      path: path, json: source.json, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: source.scheme,
       digest: try digest(in: path, source.scheme)
     )
   }

@@ -320,7 +320,9 @@ private struct TrainingCase {
     for block in decoder.weights.blocks.prefix(3) { #expect(block.keyScale ?? 0 > 0 && block.valueScale ?? 0 > 0) }
 
     let directory = try StagedDirectory(destination: scratch("base"))
-    try FloatCheckpoint.write(configuration, weights: decoder.weights, tokenizer: tokenizer, training: ["steps": 60], into: directory)
+    let checkpoint = FloatCheckpoint(
+      json: configuration.json, configuration: configuration, weights: decoder.weights, dtype: .bf16, tokenizer: tokenizer)
+    _ = try checkpoint.write(JSONObject([(key: "training", value: ["steps": 60])]), into: directory, on: compute)
     try directory.commit()
     let reopened = try StoredModel.open(scratch("base"))
     #expect(reopened.configuration == configuration)

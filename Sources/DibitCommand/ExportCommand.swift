@@ -1,0 +1,43 @@
+internal import ArgumentParser
+internal import DibitConversion
+internal import DibitTensor
+
+struct ExportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write a model in a form that other tools read.",
+    discussion: """
+      Example: dibit export ./model --format safetensors --output ./model-float
+
+      safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
+      holds every weight of the 2-bit grid exactly.
+      """)
+
+  @Argument(help: "A model, converted or not.") var model: String
+  @Option(help: "What to write: safetensors.") var format: String
+  @Option(name: .shortAndLong, help: "The directory to create.") var output: String
+  @Option(help: "The dtype of the floats: f32, f16 or bf16.") var dtype = "f32"
+  @Flag(help: "Replace an existing output.") var overwrite = false
+  @OptionGroup var compute: ComputeOptions
+
+  func validate() throws {
+    guard ExportFormat(rawValue: format) != nil else {
+      throw ValidationError("--format: expected \(ExportFormat.allCases.map(\.rawValue).joined(separator: " or ")), found \(format)")
+    }
+    guard ["f32", "f16", "bf16"].contains(dtype) else { throw ValidationError("--dtype: expected f32, f16 or bf16, found \(dtype)") }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
+    var line = ProgressLine("exporting")
+    try Failure.context("exporting '\(model)'") {
+      try exporter.writeSafetensors(DType(rawValue: dtype.uppercased()) ?? .f32) { progress in
+        line.update(progress.bytes, of: progress.totalBytes, size(progress.bytes))
+        return !Interrupt.isRequested
+      }
+    }
+    line.finish()
+    print("wrote \(output)")
+  }
+}

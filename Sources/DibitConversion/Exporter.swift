@@ -1,0 +1,69 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+public import DibitKernels
+internal import DibitModelStore
+internal import DibitQuantization
+public import DibitTensor
+
+/// What an export writes.
+public enum ExportFormat: String, CaseIterable, Sendable {
+  /// A checkpoint directory with float weights that other tools load.
+  case safetensors
+}
+
+/// Progress of an export, in bytes of its output.
+public struct ExportProgress: Equatable, Sendable {
+  /// Bytes written so far.
+  public let bytes: Int
+  /// Bytes in all.
+  public let totalBytes: Int
+}
+
+/// Writes a model, converted or not, in a form that other tools read.
+public struct Exporter: Sendable {
+  private let model: String
+  private let output: String
+  private let overwrite: Bool
+  private let compute: Compute
+
+  /// An export of the model at `model` to `output`.
+  public init(model: String, output: String, overwrite: Bool, on compute: Compute) {
+    self.model = model
+    self.output = output
+    self.overwrite = overwrite
+    self.compute = compute
+  }
+
+  /// Writes a directory with config.json, model.safetensors and tokenizer.json; matrices are expanded to `dtype`.
+  ///
+  /// F32 holds every weight of a 2-bit or 4-bit grid exactly; F16 and BF16 round those of ±1.5 and ±7.5 times a scale.
+  public func writeSafetensors(_ dtype: DType, progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
+    let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
+    var json = source.json.object ?? JSONObject()
+    json[QuantizationScheme.key] = nil
+    // Both spellings of the key that loaders take the dtype from.
+    for key in ["dtype", "torch_dtype"] where json[key] != nil || key == "dtype" { json[key] = .string(Self.name(of: dtype)) }
+    let checkpoint = FloatCheckpoint(
+      json: .object(json), configuration: source.configuration, weights: source.weights, dtype: dtype, keepsNormsWide: false,
+      tokenizer: source.tokenizer)
+    let facts = JSONObject([(key: "source", value: ["path": .string(model), "digest": source.digest.map { .string($0) } ?? .null])])
+    let directory = try staged()
+    let isWhole = try lift { () throws(CheckpointError) in
+      try checkpoint.write(facts, into: directory, on: compute) { progress(ExportProgress(bytes: $0, totalBytes: $1)) }
+    }
+    guard isWhole else { throw .interrupted }
+    do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
+  }
+
+  private func staged() throws(ConversionError) -> StagedDirectory {
+    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+  }
+
+  private static func name(of dtype: DType) -> String {
+    switch dtype {
+    case .f16: "float16"
+    case .bf16: "bfloat16"
+    default: "float32"
+    }
+  }
+}
