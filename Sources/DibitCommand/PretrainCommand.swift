@@ -6,6 +6,7 @@ internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitRecipe
+internal import DibitTensor
 internal import DibitTokenizer
 internal import DibitTraining
 
