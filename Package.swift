@@ -161,6 +161,7 @@ let package = Package(
     tests(
       "VerificationTests",
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
+    tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
