@@ -20,7 +20,9 @@ public enum FloatCheckpoint {
     var declarations = scales.map { (name: $0.name, dtype: DType.f32, shape: [Int]()) }
     declarations += tensors.map { parts in
       let (rows, columns) = (parts.reduce(0) { $0 + $1.weight.rows }, parts[0].weight.columns)
-      return (name: parts[0].name.tensor, dtype: parts[0].decays ? .bf16 : .f32, shape: parts[0].decays ? [rows, columns] : [columns])
+      return (
+        name: parts[0].name.tensor, dtype: parts[0].decays ? .bf16 : .f32, shape: parts[0].name.layout.shape(rows: rows, columns: columns)
+      )
     }
     var writer = try SafetensorsWriter(
       path: directory.path(of: StoreFile.weights), tensors: declarations, metadata: [(key: "format", value: "pt")])
@@ -28,7 +30,11 @@ public enum FloatCheckpoint {
       let value = [scale.value]
       try writer.append(floats: value.span, as: .f32)
     }
-    for part in tensors.joined() { try writer.append(floats: part.weight.values, as: part.decays ? .bf16 : .f32) }
+    for part in tensors.joined() {
+      let values = part.name.layout.toCheckpoint(
+        Array(copying: part.weight.values), rows: part.weight.rows, columns: part.weight.columns)
+      try writer.append(floats: values.span, as: part.decays ? .bf16 : .f32)
+    }
     let digest = try writer.finish()
     let manifest: JSONValue = ["format": .string(format), "version": 1, "weights_sha256": .string(digest), "training": training]
     try directory.write(configuration.json.serialized(pretty: true) + "\n", to: StoreFile.configuration)

@@ -37,16 +37,14 @@ public enum StoredAdapter {
     do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch {
       throw .checkpoint(error)
     }
-    configuration.targets = LinearKind.allCases.filter { kind in
-      checkpoint.tensorNames.contains { name in kind.moduleNames.contains { name.hasSuffix(".\($0).lora_A.weight") } }
-    }
+    adaptOnly(what: checkpoint, of: weights, &configuration)
     var adapter = Adapter(configuration, for: weights)
     var expected = Set<String>()
     do throws(CheckpointError) {
       for entry in 0..<adapter.count {
         let (a, b) = Self.names(adapter.modules[entry])
-        try read(checkpoint, a, into: &adapter.a[entry])
-        try read(checkpoint, b, into: &adapter.b[entry])
+        try read(checkpoint, a, .rows, into: &adapter.a[entry])
+        try read(checkpoint, b, adapter.layouts[entry], into: &adapter.b[entry])
         expected.formUnion([a, b])
       }
     } catch { throw .checkpoint(error) }
@@ -70,7 +68,7 @@ public enum StoredAdapter {
       path: directory.path(of: StoreFile.adapterWeights), tensors: tensors, metadata: [(key: "format", value: "pt")])
     for entry in 0..<adapter.count {
       try writer.append(floats: adapter.a[entry].span, as: .f32)
-      try writer.append(floats: adapter.b[entry].span, as: .f32)
+      try writer.append(floats: adapter.checkpointB(entry).span, as: .f32)
     }
     let digest = try writer.finish()
     try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
@@ -86,9 +84,32 @@ public enum StoredAdapter {
     (prefix + module + ".lora_A.weight", prefix + module + ".lora_B.weight")
   }
 
-  private static func read(_ checkpoint: Checkpoint, _ name: String, into matrix: inout Matrix) throws(CheckpointError) {
+  /// Sets the targets to the kinds of layers that a file has tensors for, and the modules where it lacks some layers of a kind.
+  private static func adaptOnly(what checkpoint: Checkpoint, of weights: DecoderWeights, _ configuration: inout AdapterConfiguration) {
+    let stored = Set(checkpoint.tensorNames)
+    var (targets, modules): (Set<LinearKind>, Set<String>) = ([], [])
+    var isPartial = false
+    for kind in LinearKind.allCases {
+      let all = weights.blocks.indices.compactMap { weights.linear(kind, $0)?.name.module }
+      let present = all.filter { stored.contains(names($0).a) || stored.contains(names($0).b) }
+      guard !present.isEmpty else { continue }
+      targets.insert(kind)
+      modules.formUnion(present)
+      if present.count < all.count { isPartial = true }
+    }
+    configuration.targets = LinearKind.allCases.filter { targets.contains($0) }
+    configuration.modules = isPartial ? modules : nil
+  }
+
+  private static func read(
+    _ checkpoint: Checkpoint, _ name: String, _ layout: ParameterLayout, into matrix: inout Matrix
+  ) throws(CheckpointError) {
     _ = try checkpoint.tensor(name, shape: [matrix.rows, matrix.columns])
     try checkpoint.readRows(name, rows: 0..<matrix.rows, into: &matrix)
+    guard layout != .rows else { return }
+    matrix = Matrix(
+      rows: matrix.rows, columns: matrix.columns,
+      values: layout.fromCheckpoint(matrix.values, rows: matrix.rows, columns: matrix.columns))
   }
 }
 
@@ -100,7 +121,8 @@ extension StoredAdapter {
       .malformed(
         path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
-    for key in ["use_dora", "use_rslora", "lora_bias", "fan_in_fan_out"] where json[key]?.bool == true {
+    // fan_in_fan_out only says how the base layer lies, which matters for merging; PEFT sets it for GPT-2.
+    for key in ["use_dora", "lora_bias"] where json[key]?.bool == true {
       throw .unsupportedAdapter(path: path, key: key, value: "true")
     }
     for key in ["rank_pattern", "alpha_pattern"] {
@@ -112,21 +134,45 @@ extension StoredAdapter {
     var configuration = AdapterConfiguration()
     configuration.rank = rank
     configuration.alpha = Float(alpha)
+    configuration.stabilizesRank = json["use_rslora"]?.bool == true
     return configuration
   }
 
   private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel) -> JSONValue {
     let c = adapter.configuration
-    let names = ParameterNames(base.configuration)
-    let targets = c.targets.map { kind -> JSONValue in
-      .string(String(names.linear(kind, 0).module.split(separator: ".").last ?? ""))
-    }
+    let isTransposed = base.weights.linear(.output, 0)?.name.layout == .transposed
     return [
       "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank),
       "lora_alpha": .number(Double(c.alpha)),
-      "lora_dropout": 0.0, "target_modules": .array(targets), "bias": "none", "fan_in_fan_out": false, "inference_mode": true,
-      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": false, "use_dora": false, "rank_pattern": [:],
+      "lora_dropout": 0.0, "target_modules": .array(targets(adapter, base.weights).map { .string($0) }), "bias": "none",
+      "fan_in_fan_out": .bool(isTransposed), "inference_mode": true,
+      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": .bool(c.stabilizesRank), "use_dora": false, "rank_pattern": [:],
       "alpha_pattern": [:],
     ]
+  }
+
+  /// What PEFT must be told to adapt exactly these modules: the end of each path, as short as no other linear layer shares it.
+  ///
+  /// PEFT adapts every module whose path ends in a target. In afm7 the parts of a fused projection have names of their own.
+  private static func targets(_ adapter: borrowing Adapter, _ weights: DecoderWeights) -> [String] {
+    let adapted = Set(adapter.modules)
+    var others: [String] = []
+    for layer in weights.blocks.indices {
+      others += LinearKind.allCases.compactMap { weights.linear($0, layer)?.name.module }.filter { !adapted.contains($0) }
+    }
+    var (targets, seen): ([String], Set<String>) = ([], [])
+    for module in adapter.modules {
+      let parts = module.split(separator: ".")
+      var target = module
+      for length in 1...parts.count {
+        let end = parts.suffix(length).joined(separator: ".")
+        guard others.contains(where: { $0 == end || $0.hasSuffix("." + end) }) else {
+          target = end
+          break
+        }
+      }
+      if seen.insert(target).inserted { targets.append(target) }
+    }
+    return targets
   }
 }
