@@ -50,9 +50,9 @@ public struct RoPE: ~Copyable, Sendable {
     self.sine = sine
   }
 
-  /// `θ^(-2i/D)` for `i` in `0..<D/2`.
+  /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`.
   public static func frequencies(headSize: Int, theta: Double) -> [Double] {
-    (0..<headSize / 2).map { pow(theta, -Double(2 * $0) / Double(headSize)) }
+    (0..<(headSize + 1) / 2).map { pow(theta, -Double(2 * $0) / Double(headSize)) }
   }
 
   /// Turns each head of `x: [n, h D]` in place; `positions` has `n` entries.

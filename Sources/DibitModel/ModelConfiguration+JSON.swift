@@ -47,16 +47,13 @@ extension ModelConfiguration {
       guard holds else { throw .invalidValue(key: key, expected: expected, found: "\(found)") }
     }
     try check(heads % keyValueHeads == 0, "num_key_value_heads", "a divisor of the \(heads) heads", keyValueHeads)
-    try check(headSize > 0 && (headSize % 2 == 0 || ropes.isEmpty), "head_dim", "an even number", headSize)
-    try check(headSize <= 1 << 16, "head_dim", "at most 65536", headSize)
+    try check((1...1 << 16).contains(headSize), "head_dim", "a number from 1 to 65536", headSize)
     try check(reusingLayers < layers, "num_kv_reuse_layers", "less than the \(layers) layers", reusingLayers)
     try check(feedForwardSize > 0, "hidden_dim_scale_factor", "a feed-forward size of at least 1", feedForwardSize)
     for rope in ropes {
+      try check(2 * rope.pairs <= headSize, "head_dim", "an even number", headSize)
       try check(
-        rope.dimensions > 0 && rope.dimensions % 2 == 0 && rope.dimensions <= headSize, "partial_rotary_factor",
-        "an even number of turning elements, at most the \(headSize) of a head", rope.dimensions)
-      try check(
-        contextLength <= (1 << 32) / rope.dimensions, "max_position_embeddings", "a context whose rotary tables fit", contextLength)
+        contextLength <= (1 << 32) / max(rope.dimensions, 1), "max_position_embeddings", "a context whose rotary tables fit", contextLength)
     }
   }
 }

@@ -46,7 +46,7 @@ extension ConfigurationKeys {
     case "longrope":
       let context = try original()
       let factor = try number(place + ".factor", default: Double(c.contextLength) / context)
-      let factors = try list(place + ".short_factor", length: rope.dimensions / 2, of: "numbers") { $0.double }
+      let factors = try list(place + ".short_factor", length: rope.pairs, of: "numbers") { $0.double }
       guard let factors, factors.allSatisfy({ $0 > 0 }) else { throw .missingKey(place + ".short_factor") }
       rope.scaling = .longRoPE(factors: factors)
       rope.attentionFactor = try number(

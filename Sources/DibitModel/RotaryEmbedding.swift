@@ -22,7 +22,7 @@ public struct RotaryEmbedding: Equatable, Sendable {
 
   /// The base of the frequencies.
   public var theta: Double
-  /// The elements of a head that turn, from its first.
+  /// The elements of a head that turn, from its first. An odd number turns one more, as in transformers.
   public var dimensions: Int
   /// Which of them turn together.
   public var pairing = RoPE.Pairing.half
@@ -30,6 +30,9 @@ public struct RotaryEmbedding: Equatable, Sendable {
   public var scaling = Scaling.none
   /// What queries and keys are multiplied by while they turn.
   public var attentionFactor = 1.0
+
+  /// The pairs that turn.
+  public var pairs: Int { (dimensions + 1) / 2 }
 
   /// One number for each pair, in radians per position.
   public var frequencies: [Double] {
