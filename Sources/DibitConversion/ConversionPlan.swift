@@ -22,23 +22,21 @@ struct ConversionPlan {
     let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
-    let weights = try liftStore { () throws(ModelStoreError) in try opened.weights() }
+    let declarations = try liftStore { () throws(ModelStoreError) in try opened.declarations() }
     _ = try liftStore { () throws(ModelStoreError) in try TokenizerSource.open(source) }
     tokenizer = try liftStore { () throws(ModelStoreError) in try readBytes(StoreFile.tokenizer, in: source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
-    for parameter in weights.parameters where seen.insert(parameter.name.tensor).inserted {
+    for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
       planned.append(PlannedTensor(parameter, info, scheme))
     }
-    let names = ParameterNames(configuration)
-    for (layer, block) in weights.blocks.enumerated() {
-      for (scale, name) in [(block.keyScale, names.keyScale(layer)), (block.valueScale, names.valueScale(layer))] where scale != nil {
-        let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
-        planned.append(PlannedTensor(scalar: name, info))
-        seen.insert(name)
-      }
+    for name in declarations.scales {
+      let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
+      planned.append(PlannedTensor(scalar: name, info))
+      seen.insert(name)
     }
+    let names = ParameterNames(configuration)
     for name in checkpoint.tensorNames where !seen.contains(name) {
       let isTiedHead = configuration.tiesEmbeddings && name == names.head.tensor
       guard isTiedHead || Self.derivedSuffixes.contains(where: { name.hasSuffix($0) }) else {
@@ -63,13 +61,13 @@ struct PlannedTensor {
   /// How the tensor is stored, in words.
   let storage: String
 
-  init(_ parameter: Parameter, _ info: TensorInfo, _ scheme: QuantizationScheme) {
+  init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     name = parameter.name.tensor
     shape = info.shape
     (rows, columns) = (info.rows, info.columns)
     sourceBytes = info.count * info.dtype.byteCount
     let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
-    format = parameter.decays ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32
+    format = parameter.isMatrix ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32
     if case .grid(let bits, _) = format {
       storage = "\(bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
     } else {

@@ -13,14 +13,21 @@ public struct Attention: Equatable, Sendable {
   public let headSize: Int
   /// What scores are multiplied by, usually `1 / sqrt(D)`.
   public let scale: Float
+  /// How many keys a query sees, itself included; nil for all before it.
+  public let window: Int?
+  /// Scores become `cap · tanh(score / cap)`; nil leaves them.
+  public let softCap: Float?
 
-  /// `keyValueHeads` must divide `heads`.
-  public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float) {
+  /// `keyValueHeads` must divide `heads`; a window holds at least one key.
+  public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float, window: Int? = nil, softCap: Float? = nil) {
+    require(window ?? 1 > 0 && softCap ?? 1 > 0, "Attention: window \(window ?? 1), soft cap \(softCap ?? 1)")
     require(keyValueHeads > 0 && heads % keyValueHeads == 0, "Attention: \(heads) heads, \(keyValueHeads) key/value heads")
     self.heads = heads
     self.keyValueHeads = keyValueHeads
     self.headSize = headSize
     self.scale = scale
+    self.window = window
+    self.softCap = softCap
   }
 
   /// `q, y: [n, H D]`; keys and values hold the rows that `segments` name. `logSumExp: [n, H]` is saved for the backward pass.
@@ -66,7 +73,7 @@ public struct Attention: Equatable, Sendable {
     require(dk.count >= segments.cacheRows * keys.columns && dv.count == dk.count, "Attention.backward: dk \(dk.shape), dv \(dv.shape)")
     let (dys, ys, qs, ls) = unsafe (dy.pointer, y.pointer, q.pointer, logSumExp.pointer)
     require(keys.storage.isFloat && values.storage.isFloat, "Attention.backward: int8 keys or values cannot be trained through")
-    let scratchCount = (4 * headSize + 2) * Self.roundedUp(segments.longest)
+    let scratchCount = (4 * headSize + 3) * Self.roundedUp(segments.longest)
     let (k, v, segment) = unsafe (keys.view, values.view, segments.pointer)
     let (dqs, dks, dvs) = unsafe (dq.mutablePointer, dk.mutablePointer, dv.mutablePointer)
     let (shape, groups) = (self.shape, keyValueHeads)
@@ -87,6 +94,8 @@ public struct Attention: Equatable, Sendable {
   private static func roundedUp(_ keys: Int) -> Int { (keys + 15) / 16 * 16 }
 
   private var shape: dibit_heads {
-    dibit_heads(heads: Int32(heads), kv_heads: Int32(keyValueHeads), head_size: Int32(headSize), scale: scale)
+    dibit_heads(
+      heads: Int32(heads), kv_heads: Int32(keyValueHeads), head_size: Int32(headSize), window: Int32(clamping: window ?? 0), scale: scale,
+      soft_cap: softCap ?? 0)
   }
 }

@@ -31,3 +31,26 @@ extension Matrix {
     unsafe compute.kernels.add(other.pointer + source * columns, mutablePointer + row * columns, columns)
   }
 }
+
+extension Matrix {
+  /// Copies the columns of `source` from `column` on, as many as fit: one part of a fused projection. Both have the same rows.
+  public mutating func copyColumns(of source: borrowing Matrix, from column: Int) {
+    require(
+      rows == source.rows && column >= 0 && column + columns <= source.columns,
+      "Matrix.copyColumns: from \(column) of \(source.shape) to \(shape)")
+    let base = unsafe mutablePointer
+    for row in 0..<rows {
+      unsafe (base + row * columns).update(from: source.pointer + row * source.columns + column, count: columns)
+    }
+  }
+
+  /// Copies all columns of `part` to the columns from `column` on: the way back of ``copyColumns(of:from:)``.
+  public mutating func setColumns(from column: Int, to part: borrowing Matrix) {
+    require(
+      rows == part.rows && column >= 0 && column + part.columns <= columns, "Matrix.setColumns: \(part.shape) at \(column) of \(shape)")
+    let base = unsafe mutablePointer
+    for row in 0..<rows {
+      unsafe (base + row * columns + column).update(from: part.pointer + row * part.columns, count: part.columns)
+    }
+  }
+}

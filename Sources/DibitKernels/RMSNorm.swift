@@ -1,35 +1,37 @@
 internal import CDibitKernels
 public import DibitTensor
 
-/// `y = x w / sqrt(mean(x²) + ε)` over the last `C` elements (Zhang and Sennrich, "Root mean square layer normalization", 2019).
+/// `y = x (w + offset) / sqrt(mean(x²) + ε)` over the last `C` elements (Zhang and Sennrich, "Root mean square layer normalization", 2019).
 ///
-/// A row of `h C` elements counts as `h` rows of `C`: so one weight of a head's size normalises every head.
+/// The offset is 0 or, in gemma, 1. A row of `h C` elements counts as `h` rows of `C`: so one weight of a head's size normalises every head.
 public enum RMSNorm {
   private static let step = 16
 
   /// `x, y: [n, h C]`, `w: [1, C]`; `inverseRMS: [n h]` is saved for the backward pass.
   public static func forward(
-    _ x: borrowing Matrix, weight w: Weight, epsilon: Float, saving inverseRMS: inout Matrix, into y: inout Matrix, on compute: Compute
+    _ x: borrowing Matrix, weight w: Weight, offset: Float = 0, epsilon: Float, saving inverseRMS: inout Matrix, into y: inout Matrix,
+    on compute: Compute
   ) {
     let (rows, columns) = shape(x, w)
     require(y.rows == x.rows && y.columns == x.columns && inverseRMS.count >= rows, "RMSNorm: x \(x.shape), y \(y.shape)")
     let (xs, ws, inverses, ys) = unsafe (x.pointer, w.floats, inverseRMS.mutablePointer, y.mutablePointer)
     compute.forEachRange(rows, step: step) { r, _ in
       unsafe compute.kernels.rms_norm(
-        xs + r.lowerBound * columns, ws, epsilon, r.count, columns, inverses + r.lowerBound, ys + r.lowerBound * columns)
+        xs + r.lowerBound * columns, ws, offset, epsilon, r.count, columns, inverses + r.lowerBound, ys + r.lowerBound * columns)
     }
   }
 
   /// Accumulates `dx: [n, h C]`.
   public static func backward(
-    _ dy: borrowing Matrix, x: borrowing Matrix, weight w: Weight, saved inverseRMS: borrowing Matrix, dx: inout Matrix, on compute: Compute
+    _ dy: borrowing Matrix, x: borrowing Matrix, weight w: Weight, offset: Float = 0, saved inverseRMS: borrowing Matrix, dx: inout Matrix,
+    on compute: Compute
   ) {
     let (rows, columns) = shape(x, w)
     require(dy.count == x.count && dx.count == x.count, "RMSNorm.backward: dy \(dy.shape), x \(x.shape), dx \(dx.shape)")
     let (dys, xs, ws, inverses, dxs) = unsafe (dy.pointer, x.pointer, w.floats, inverseRMS.pointer, dx.mutablePointer)
     compute.forEachRange(rows, step: step) { r, _ in
       unsafe compute.kernels.rms_norm_dx(
-        dys + r.lowerBound * columns, xs + r.lowerBound * columns, ws, inverses + r.lowerBound, r.count, columns,
+        dys + r.lowerBound * columns, xs + r.lowerBound * columns, ws, offset, inverses + r.lowerBound, r.count, columns,
         dxs + r.lowerBound * columns)
     }
   }

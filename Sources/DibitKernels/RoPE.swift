@@ -8,16 +8,18 @@ public import DibitTensor
 /// Rotary position embedding (Su et al., "RoFormer", 2021): pairs of a head turn by `position · frequency`.
 @safe
 public struct RoPE: ~Copyable, Sendable {
-  /// Which elements of a head of `D` form pair `i`.
+  /// Which elements of a head form pair `i` of `P`.
   public enum Pairing: String, Sendable {
     /// `(2i, 2i + 1)`, "traditional".
     case interleaved
-    /// `(i, i + D/2)`, as Hugging Face stores llama.
+    /// `(i, i + P)`, as Hugging Face stores llama.
     case half
   }
 
-  /// Elements of a head, `D`.
+  /// Elements of a head, `D`. Those behind the pairs stay as they are.
   public let headSize: Int
+  /// Pairs that turn: half of a head, or less.
+  public let pairs: Int
   /// Positions that the tables cover, from 0.
   public let positions: Int
   /// Which elements turn together.
@@ -25,9 +27,14 @@ public struct RoPE: ~Copyable, Sendable {
   private let cosine: Matrix
   private let sine: Matrix
 
-  /// Tables for `positions` positions; `frequencies` has one entry, in radians per position, for each of the `D/2` pairs.
-  public init(frequencies: [Double], positions: Int, pairing: Pairing) {
-    headSize = frequencies.count * 2
+  /// Tables for `positions` positions; `frequencies` has one entry, in radians per position, for each pair.
+  ///
+  /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what turns, as YaRN and LongRoPE do to make
+  /// attention sharper in a longer context.
+  public init(frequencies: [Double], positions: Int, pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
+    pairs = frequencies.count
+    self.headSize = headSize ?? 2 * frequencies.count
+    require(2 * pairs <= self.headSize, "RoPE: \(pairs) pairs in heads of \(self.headSize)")
     self.positions = positions
     self.pairing = pairing
     var cosine = Matrix(rows: positions, columns: frequencies.count)
@@ -35,23 +42,23 @@ public struct RoPE: ~Copyable, Sendable {
     for position in 0..<positions {
       for (pair, frequency) in frequencies.enumerated() {
         let angle = Double(position) * frequency
-        cosine[position, pair] = Float(cos(angle))
-        sine[position, pair] = Float(sin(angle))
+        cosine[position, pair] = Float(cos(angle) * factor)
+        sine[position, pair] = Float(sin(angle) * factor)
       }
     }
     self.cosine = cosine
     self.sine = sine
   }
 
-  /// `θ^(-2i/D)` for `i` in `0..<D/2`.
+  /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`.
   public static func frequencies(headSize: Int, theta: Double) -> [Double] {
-    (0..<headSize / 2).map { pow(theta, -Double(2 * $0) / Double(headSize)) }
+    (0..<(headSize + 1) / 2).map { pow(theta, -Double(2 * $0) / Double(headSize)) }
   }
 
   /// Turns each head of `x: [n, h D]` in place; `positions` has `n` entries.
   public func forward(_ x: inout Matrix, at positions: Span<Int32>, on compute: Compute) { rotate(&x, positions, 1, compute) }
 
-  /// Turns gradients back: the transposed map.
+  /// Turns gradients back: the transposed map, which multiplies by the factor as well.
   public func backward(_ dx: inout Matrix, at positions: Span<Int32>, on compute: Compute) { rotate(&dx, positions, -1, compute) }
 
   private func rotate(_ x: inout Matrix, _ positions: Span<Int32>, _ direction: Float, _ compute: Compute) {
@@ -60,14 +67,14 @@ public struct RoPE: ~Copyable, Sendable {
     for i in positions.indices {
       require(positions[i] >= 0 && Int(positions[i]) < self.positions, "RoPE: position \(positions[i]) outside 0..<\(self.positions)")
     }
-    let (columns, heads, size) = (x.columns, x.columns / headSize, headSize)
+    let (columns, heads, size, pairs) = (x.columns, x.columns / headSize, headSize, pairs)
     let interleaved: Int32 = pairing == .interleaved ? 1 : 0
     let (xs, cosines, sines) = unsafe (x.mutablePointer, cosine.pointer, sine.pointer)
     unsafe positions.withUnsafeBufferPointer { buffer in
       guard let at = buffer.baseAddress else { return }
       compute.forEachRange(x.rows, step: 16) { r, _ in
         unsafe compute.kernels.rope(
-          cosines, sines, at + r.lowerBound, interleaved, direction, r.count, heads, size, xs + r.lowerBound * columns)
+          cosines, sines, at + r.lowerBound, interleaved, direction, r.count, heads, size, pairs, xs + r.lowerBound * columns)
       }
     }
   }

@@ -2,17 +2,35 @@ internal import BasicContainers
 internal import DibitKernels
 internal import DibitTensor
 
-/// One block's linear layers with the adapter's term beside the frozen weight: `y = x Wᵀ + s (x Aᵀ) Bᵀ`.
+/// One block's linear layers with the adapter's term beside the frozen weight: `y = x Wᵀ + b + s (x Aᵀ) Bᵀ`.
 struct AdaptedLinear {
   let layer: Int
+  let block: BlockWeights
+  let parameters: [Parameter]
   let compute: Compute
+
+  init(_ weights: DecoderWeights, layer: Int, compute: Compute) {
+    self.layer = layer
+    self.compute = compute
+    block = weights.blocks[layer]
+    parameters = weights.parameters
+  }
+
+  /// Whether the block has such a layer.
+  func has(_ kind: LinearKind) -> Bool { block.linear(kind) != nil }
+
+  private func places(_ kind: LinearKind) -> ParameterPair {
+    guard let pair = block.linear(kind) else { fatalError("AdaptedLinear: layer \(layer) has no \(kind)") }
+    return pair
+  }
 
   /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`.
   func forward(
-    _ kind: LinearKind, _ parameter: Parameter, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>,
-    _ y: inout Matrix
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
   ) {
-    Linear.forward(x, weight: parameter.weight, into: &y, on: compute)
+    let pair = places(kind)
+    Linear.forward(x, weight: parameters[pair.weight].weight, into: &y, on: compute)
+    if let bias = pair.bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
     LoRA.forward(
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
@@ -20,11 +38,15 @@ struct AdaptedLinear {
 
   /// Accumulates `dx: [n, in]` and the gradients of whatever is trained; `dLow: [n, R]` is working memory.
   func backward(
-    _ kind: LinearKind, _ parameter: Parameter, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix,
-    _ low: borrowing UniqueArray<Matrix>, _ dLow: inout Matrix, _ dx: inout Matrix, _ gradients: inout Gradients
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ low: borrowing UniqueArray<Matrix>,
+    _ dLow: inout Matrix, _ dx: inout Matrix, _ gradients: inout Gradients
   ) {
-    Linear.backward(dy, weight: parameter.weight, dx: &dx, on: compute)
-    if gradients.includesWeights { Linear.backwardWeight(dy, x, dWeight: &gradients.weights[parameter.index], on: compute) }
+    let pair = places(kind)
+    Linear.backward(dy, weight: parameters[pair.weight].weight, dx: &dx, on: compute)
+    if gradients.includesWeights {
+      Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
+      if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
+    }
     guard let entry = adapter.entry(layer, kind) else { return }
     LoRA.backward(
       dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &dLow,

@@ -7,14 +7,30 @@ public struct AdapterConfiguration: Equatable, Sendable {
   public var rank = 32
   /// The update is scaled by `alpha / rank`.
   public var alpha: Float = 16
-  /// The kinds of linear layers that are adapted.
+  /// The kinds of linear layers that are adapted. A fused layer counts when it, or each of its parts, is here.
   public var targets = LinearKind.allCases
+  /// The only modules of those kinds that are adapted; nil for all.
+  public var modules: Set<String>?
+  /// Whether the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
+  public var stabilizesRank = false
 
   /// Rank 32, alpha 16, every linear layer.
   public init() {}
 
   /// What the update is multiplied by.
-  public var scale: Float { rank == 0 ? 0 : alpha / Float(rank) }
+  public var scale: Float { rank == 0 ? 0 : alpha / (stabilizesRank ? Float(rank).squareRoot() : Float(rank)) }
+
+  /// Whether the linear layer `kind` called `module` is adapted.
+  func adapts(_ kind: LinearKind, _ module: String) -> Bool {
+    guard rank > 0, modules?.contains(module) ?? true else { return false }
+    let parts: [LinearKind] =
+      switch kind {
+      case .queryKeyValue: [.query, .key, .value]
+      case .gateUp: [.gate, .up]
+      default: [kind]
+      }
+    return targets.contains(kind) || parts.allSatisfy { targets.contains($0) }
+  }
 }
 
 /// The matrices `A: [R, in]` and `B: [out, R]` of every adapted linear layer; also used for their gradients and moments.
@@ -28,29 +44,33 @@ public struct Adapter: ~Copyable, Sendable {
   public var a: UniqueArray<Matrix>
   /// `B` of each entry, `[out, R]`.
   public var b: UniqueArray<Matrix>
-  /// The entry of layer `l`, kind `k` at `l * 7 + k`; nil where nothing is adapted.
+  /// How the rows of each entry's `B` lie in a PEFT file.
+  public let layouts: [ParameterLayout]
+  /// The entry of layer `l`, kind `k` at `l * kinds + k`; nil where nothing is adapted.
   private let entries: [Int?]
 
   /// Zeroed matrices for each target layer of `weights`.
   public init(_ configuration: AdapterConfiguration, for weights: DecoderWeights) {
     self.configuration = configuration
-    var (entries, modules): ([Int?], [String]) = ([], [])
+    var (entries, modules, layouts): ([Int?], [String], [ParameterLayout]) = ([], [], [])
     a = UniqueArray()
     b = UniqueArray()
-    for block in weights.blocks {
+    for layer in weights.blocks.indices {
       for kind in LinearKind.allCases {
-        guard configuration.rank > 0, configuration.targets.contains(kind), let parameter = block.linear(kind) else {
+        guard let parameter = weights.linear(kind, layer), configuration.adapts(kind, parameter.name.module) else {
           entries.append(nil)
           continue
         }
         entries.append(modules.count)
         modules.append(parameter.name.module)
+        layouts.append(parameter.name.layout.ofAdapterB)
         a.append(Matrix(rows: configuration.rank, columns: parameter.weight.columns))
         b.append(Matrix(rows: parameter.weight.rows, columns: configuration.rank))
       }
     }
     self.entries = entries
     self.modules = modules
+    self.layouts = layouts
   }
 
   /// An adapter that changes nothing and costs nothing.
@@ -65,6 +85,11 @@ public struct Adapter: ~Copyable, Sendable {
 
   /// The entry of a layer's linear, or nil where it is not adapted.
   public func entry(_ layer: Int, _ kind: LinearKind) -> Int? { entries[layer * LinearKind.allCases.count + kind.rawValue] }
+
+  /// `B` of an entry, or in an adapter of gradients its gradient, with its rows in the order of a PEFT file.
+  public func checkpointB(_ entry: Int) -> [Float] {
+    layouts[entry].toCheckpoint(b[entry].values, rows: b[entry].rows, columns: b[entry].columns)
+  }
 
   /// The number of trained numbers.
   public var elementCount: Int {

@@ -1,56 +1,65 @@
 internal import BasicContainers
 public import DibitTensor
 
-/// Working memory of the backward pass, shared by all layers; allocated once.
+/// Working memory of the backward pass, shared by all layers; allocated once. What a family does not need is empty.
 @safe
 public struct BackwardState: ~Copyable, Sendable {
   /// The gradient of the final normed hidden states `[N, C]`: the loss writes it, the backward pass reads it.
   public var dHidden: Matrix
   var dStream: Matrix  // [N, C]
   var dNormed: Matrix  // [N, C]
+  var dProjected: Matrix  // [N, C] before the norm of what is added to the stream
   var dAttention: Matrix  // [N, H D]
   var dQuery: Matrix  // [N, H D]
-  var dRotatedQuery: Matrix  // [N, H D]
+  var dRawQuery: Matrix  // [N, H D] before the head norm
   var dKey: Matrix  // [N, K D]
-  var dRotatedKey: Matrix  // [N, K D]
+  var dRawKey: Matrix  // [N, K D]
   var dValue: Matrix  // [N, K D]
+  var dQueryKeyValue: Matrix  // [N, H D + 2 K D] of a fused projection
   var dGate: Matrix  // [N, F]
   var dUp: Matrix  // [N, F]
+  var dGateUp: Matrix  // [N, 2 F] of a fused projection
   var dActivated: Matrix  // [N, F]
   var dLow: Matrix  // [N, R]
 
   /// Gradients of batches of up to `N` rows with adapters of up to rank `R`.
   public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
-    let (q, k) = (c.heads * c.headSize, c.keyValueHeads * c.headSize)
+    let (q, k) = (c.queryColumns, c.keyColumns)
     dHidden = Matrix(rows: N, columns: c.hiddenSize)
     dStream = Matrix(rows: N, columns: c.hiddenSize)
     dNormed = Matrix(rows: N, columns: c.hiddenSize)
+    dProjected = Matrix(rows: N, columns: c.hiddenSize, if: c.normPlacement != .before)
     dAttention = Matrix(rows: N, columns: q)
     dQuery = Matrix(rows: N, columns: q)
-    dRotatedQuery = Matrix(rows: N, columns: q)
+    dRawQuery = Matrix(rows: N, columns: q, if: c.normalizesHeads)
     dKey = Matrix(rows: N, columns: k)
-    dRotatedKey = Matrix(rows: N, columns: k)
+    dRawKey = Matrix(rows: N, columns: k, if: c.normalizesHeads)
     dValue = Matrix(rows: N, columns: k)
-    dGate = Matrix(rows: N, columns: c.feedForwardSize)
+    dQueryKeyValue = Matrix(rows: N, columns: q + 2 * k, if: c.fusesQueryKeyValue)
+    dGate = Matrix(rows: N, columns: c.feedForwardSize, if: c.isGated)
     dUp = Matrix(rows: N, columns: c.feedForwardSize)
+    dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
-    dLow = Matrix(rows: R > 0 ? N : 0, columns: R)
+    dLow = Matrix(rows: N, columns: R, if: R > 0)
   }
 
   /// Uses the first `n` rows of everything.
   public mutating func setRows(_ n: Int) {
-    dHidden.setRows(n)
-    dStream.setRows(n)
-    dNormed.setRows(n)
-    dAttention.setRows(n)
-    dQuery.setRows(n)
-    dRotatedQuery.setRows(n)
-    dKey.setRows(n)
-    dRotatedKey.setRows(n)
-    dValue.setRows(n)
-    dGate.setRows(n)
-    dUp.setRows(n)
-    dActivated.setRows(n)
-    if dLow.capacity > 0 { dLow.setRows(n) }
+    dHidden.use(n)
+    dStream.use(n)
+    dNormed.use(n)
+    dProjected.use(n)
+    dAttention.use(n)
+    dQuery.use(n)
+    dRawQuery.use(n)
+    dKey.use(n)
+    dRawKey.use(n)
+    dValue.use(n)
+    dQueryKeyValue.use(n)
+    dGate.use(n)
+    dUp.use(n)
+    dGateUp.use(n)
+    dActivated.use(n)
+    dLow.use(n)
   }
 }

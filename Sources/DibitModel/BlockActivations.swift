@@ -3,18 +3,22 @@ internal import DibitTensor
 
 /// What one block computes, `N` rows at most: the forward pass writes it, the backward pass reads it.
 ///
-/// Inference keeps one and overwrites it at each layer; training keeps one for each layer.
+/// Inference keeps one and overwrites it at each layer; training keeps one for each layer. What a family does not need is empty.
 struct BlockActivations: ~Copyable, Sendable {
-  var input: Matrix  // [N, C] residual stream before the block
-  var middle: Matrix  // [N, C] after attention
-  var inputInverseRMS: Matrix  // [N, 1]
-  var middleInverseRMS: Matrix  // [N, 1]
+  var input: Matrix  // [N, C] residual stream before the block, where a norm reads it
+  var middle: Matrix  // [N, C] after attention, where a norm reads it and it is not the input
+  var inputMoments: Matrix  // [N, 1 or 2] of the norms
+  var middleMoments: Matrix
   var normed: Matrix  // [N, C] input of q, k, v
   var middleNormed: Matrix  // [N, C] input of gate, up
-  var rotatedQuery: Matrix  // [N, H D] before the head norm; empty without one
-  var rotatedKey: Matrix  // [N, K D]
-  var queryInverseRMS: Matrix  // [N, H]
-  var keyInverseRMS: Matrix  // [N, K]
+  var attended: Matrix  // [N, C] what attention adds, before its norm
+  var attendedMoments: Matrix
+  var fed: Matrix  // [N, C] what the feed-forward adds, before its norm
+  var fedMoments: Matrix
+  var rawQuery: Matrix  // [N, H D] before the head norm
+  var rawKey: Matrix  // [N, K D]
+  var queryMoments: Matrix  // [N, H or 1]
+  var keyMoments: Matrix  // [N, K or 1]
   var query: Matrix  // [N, H D]
   var key: Matrix  // [N, K D]
   var value: Matrix  // [N, K D]
@@ -26,52 +30,60 @@ struct BlockActivations: ~Copyable, Sendable {
   var low: UniqueArray<Matrix>  // [N, R] x Aᵀ of each adapted linear, by kind
 
   init(_ c: ModelConfiguration, rows N: Int, rank R: Int) {
-    let (q, k) = (c.heads * c.headSize, c.keyValueHeads * c.headSize)
-    input = Matrix(rows: N, columns: c.hiddenSize)
-    middle = Matrix(rows: N, columns: c.hiddenSize)
-    inputInverseRMS = Matrix(rows: N, columns: 1)
-    middleInverseRMS = Matrix(rows: N, columns: 1)
+    let (q, k, moments) = (c.queryColumns, c.keyColumns, c.momentColumns)
+    let (before, after) = (c.normPlacement != .after, c.normPlacement != .before)
+    input = Matrix(rows: N, columns: c.hiddenSize, if: before)
+    middle = Matrix(rows: N, columns: c.hiddenSize, if: before && !c.isParallel)
+    inputMoments = Matrix(rows: N, columns: moments, if: before)
+    middleMoments = Matrix(rows: N, columns: moments, if: before)
     normed = Matrix(rows: N, columns: c.hiddenSize)
     middleNormed = Matrix(rows: N, columns: c.hiddenSize)
-    let heads = c.normalizesHeads ? N : 0
-    rotatedQuery = Matrix(rows: heads, columns: q)
-    rotatedKey = Matrix(rows: heads, columns: k)
-    queryInverseRMS = Matrix(rows: heads, columns: c.heads)
-    keyInverseRMS = Matrix(rows: heads, columns: c.keyValueHeads)
+    attended = Matrix(rows: N, columns: c.hiddenSize, if: after)
+    attendedMoments = Matrix(rows: N, columns: moments, if: after)
+    fed = Matrix(rows: N, columns: c.hiddenSize, if: after)
+    fedMoments = Matrix(rows: N, columns: moments, if: after)
+    let whole = c.headNorm == .wholeProjection
+    rawQuery = Matrix(rows: N, columns: q, if: c.normalizesHeads)
+    rawKey = Matrix(rows: N, columns: k, if: c.normalizesHeads)
+    queryMoments = Matrix(rows: N, columns: whole ? 1 : c.heads, if: c.normalizesHeads)
+    keyMoments = Matrix(rows: N, columns: whole ? 1 : c.keyValueHeads, if: c.normalizesHeads)
     query = Matrix(rows: N, columns: q)
     key = Matrix(rows: N, columns: k)
     value = Matrix(rows: N, columns: k)
     logSumExp = Matrix(rows: N, columns: c.heads)
     attention = Matrix(rows: N, columns: q)
-    gate = Matrix(rows: N, columns: c.feedForwardSize)
+    gate = Matrix(rows: N, columns: c.feedForwardSize, if: c.isGated)
     up = Matrix(rows: N, columns: c.feedForwardSize)
     activated = Matrix(rows: N, columns: c.feedForwardSize)
+    let kinds = c.linearKinds
     low = UniqueArray()
-    for _ in LinearKind.allCases { low.append(Matrix(rows: R > 0 ? N : 0, columns: R)) }
+    for kind in LinearKind.allCases { low.append(Matrix(rows: N, columns: R, if: R > 0 && kinds.contains(kind))) }
   }
 
   /// Uses the first `n` rows of everything.
   mutating func setRows(_ n: Int) {
-    input.setRows(n)
-    middle.setRows(n)
-    inputInverseRMS.setRows(n)
-    middleInverseRMS.setRows(n)
-    normed.setRows(n)
-    middleNormed.setRows(n)
-    if rotatedQuery.capacity > 0 {
-      rotatedQuery.setRows(n)
-      rotatedKey.setRows(n)
-      queryInverseRMS.setRows(n)
-      keyInverseRMS.setRows(n)
-    }
-    query.setRows(n)
-    key.setRows(n)
-    value.setRows(n)
-    logSumExp.setRows(n)
-    attention.setRows(n)
-    gate.setRows(n)
-    up.setRows(n)
-    activated.setRows(n)
-    for i in 0..<low.count where low[i].capacity > 0 { low[i].setRows(n) }
+    input.use(n)
+    middle.use(n)
+    inputMoments.use(n)
+    middleMoments.use(n)
+    normed.use(n)
+    middleNormed.use(n)
+    attended.use(n)
+    attendedMoments.use(n)
+    fed.use(n)
+    fedMoments.use(n)
+    rawQuery.use(n)
+    rawKey.use(n)
+    queryMoments.use(n)
+    keyMoments.use(n)
+    query.use(n)
+    key.use(n)
+    value.use(n)
+    logSumExp.use(n)
+    attention.use(n)
+    gate.use(n)
+    up.use(n)
+    activated.use(n)
+    for i in 0..<low.count { low[i].use(n) }
   }
 }

@@ -13,21 +13,22 @@ extension Decoder {
     require(state.isRecording, "Decoder.backward: the state did not record the forward pass")
     require(d.dHidden.rows == state.rows, "Decoder.backward: dHidden \(d.dHidden.shape), \(state.rows) rows")
     d.dStream.fill(0)
-    RMSNorm.backward(
-      d.dHidden, x: state.stream, weight: weights.finalNorm.weight, saved: state.finalInverseRMS, dx: &d.dStream, on: compute)
-    if gradients.includesWeights {
-      RMSNorm.backwardWeight(
-        d.dHidden, x: state.stream, saved: state.finalInverseRMS, dWeight: &gradients.weights[weights.finalNorm.index], on: compute)
-    }
+    norm.backward(
+      weights.finalNorm, weights.parameters, d.dHidden, x: state.stream, saved: state.finalMoments, dx: &d.dStream, gradients: &gradients,
+      on: compute)
     d.dKey.fill(0)
     d.dValue.fill(0)
     for layer in stride(from: configuration.layers - 1, through: 0, by: -1) {
       block(layer, segments, cache, adapter, state.blocks[layer], state.positions, &d, &gradients, compute)
     }
-    if gradients.includesWeights {
+    guard gradients.includesWeights else { return }
+    if let table = weights.positionsIndex {
       Embedding.backward(
-        state.tokens.span.extracting(0..<state.rows), d.dStream, dWeight: &gradients.weights[weights.embedding.index], on: compute)
+        state.positions.span.extracting(0..<state.rows), d.dStream, dWeight: &gradients.weights[table], on: compute)
     }
+    if let scale = configuration.embeddingScale { d.dStream.multiply(by: scale, on: compute) }
+    Embedding.backward(
+      state.tokens.span.extracting(0..<state.rows), d.dStream, dWeight: &gradients.weights[weights.embeddingIndex], on: compute)
   }
 
   /// Turns `d.dStream` from the gradient of a block's output into that of its input.
@@ -39,69 +40,86 @@ extension Decoder {
     _ a: borrowing BlockActivations, _ positions: borrowing Buffer<Int32>, _ d: inout BackwardState, _ gradients: inout Gradients,
     _ compute: Compute
   ) {
-    let w = weights.blocks[layer]
     let source = configuration.keyValueLayer(of: layer)
-    let linear = AdaptedLinear(layer: layer, compute: compute)
+    let linear = AdaptedLinear(weights, layer: layer, compute: compute)
 
-    d.dActivated.fill(0)
-    linear.backward(.down, w.down, adapter, d.dStream, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
-    d.dGate.fill(0)
-    d.dUp.fill(0)
-    SwiGLU.backward(d.dActivated, gate: a.gate, up: a.up, dgate: &d.dGate, dup: &d.dUp, on: compute)
-    d.dNormed.fill(0)
-    linear.backward(.up, w.up, adapter, d.dUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
-    linear.backward(.gate, w.gate, adapter, d.dGate, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
-    norm(w.middleNorm, d.dNormed, a.middle, a.middleInverseRMS, &d.dStream, &gradients, compute)
-
-    d.dAttention.fill(0)
-    linear.backward(.output, w.output, adapter, d.dStream, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+    feedForward(linear, adapter, a, &d, &gradients)
+    if configuration.isParallel {
+      // Attention was added to the same sum: it sees the gradient before the feed-forward's share.
+      output(linear, adapter, a, &d, &gradients)
+      enter(linear.block.middleNorm, linear, a.input, a.middleMoments, &d, &gradients)
+    } else {
+      enter(linear.block.middleNorm, linear, a.middle, a.middleMoments, &d, &gradients)
+      output(linear, adapter, a, &d, &gradients)
+    }
     d.dQuery.fill(0)
-    attention.backward(
+    attention[layer].backward(
       d.dAttention, y: a.attention, q: a.query, keys: cache.keys[source], values: cache.values[source], segments: segments,
       saved: a.logSumExp, dq: &d.dQuery, dk: &d.dKey, dv: &d.dValue, on: compute)
     d.dNormed.fill(0)
-    if let key = w.key, let value = w.value {
-      cache.values[layer].backward(&d.dValue, on: compute)
-      cache.keys[layer].backward(&d.dKey, on: compute)
-      linear.backward(.value, value, adapter, d.dValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
-      heads(
-        .key, key, w.keyNorm, linear, adapter, a, a.rotatedKey, a.keyInverseRMS, positions, &d.dKey, &d.dRotatedKey, &d.dLow, &d.dNormed,
-        &gradients)
-      d.dKey.fill(0)
-      d.dValue.fill(0)
-    }
-    heads(
-      .query, w.query, w.queryNorm, linear, adapter, a, a.rotatedQuery, a.queryInverseRMS, positions, &d.dQuery, &d.dRotatedQuery, &d.dLow,
-      &d.dNormed, &gradients)
-    norm(w.inputNorm, d.dNormed, a.input, a.inputInverseRMS, &d.dStream, &gradients, compute)
+    projectBackward(linear, positions, adapter, cache, a, &d, &gradients)
+    enter(linear.block.inputNorm, linear, a.input, a.inputMoments, &d, &gradients)
   }
 
-  /// Backward of projection, rotation and head norm of the queries or the keys; `dHeads` is used up.
-  private func heads(
-    _ kind: LinearKind, _ parameter: Parameter, _ headNorm: Parameter?, _ linear: AdaptedLinear, _ adapter: borrowing Adapter,
-    _ a: borrowing BlockActivations, _ rotated: borrowing Matrix, _ inverseRMS: borrowing Matrix, _ positions: borrowing Buffer<Int32>,
-    _ dHeads: inout Matrix, _ dRotated: inout Matrix, _ dLow: inout Matrix, _ dNormed: inout Matrix, _ gradients: inout Gradients
+  /// From `d.dStream`, which stays, to `d.dNormed`, the gradient of what the feed-forward reads.
+  private func feedForward(
+    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
+    _ gradients: inout Gradients
   ) {
-    let at = positions.span.extracting(0..<dHeads.rows)
-    guard let headNorm else {
-      rope.backward(&dHeads, at: at, on: linear.compute)
-      linear.backward(kind, parameter, adapter, dHeads, a.normed, a.low, &dLow, &dNormed, &gradients)
+    d.dActivated.fill(0)
+    if let norm = linear.block.feedForwardNorm {
+      d.dProjected.fill(0)
+      self.norm.backward(
+        norm, linear.parameters, d.dStream, x: a.fed, saved: a.fedMoments, dx: &d.dProjected, gradients: &gradients, on: linear.compute)
+      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+    } else {
+      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+    }
+    d.dUp.fill(0)
+    if configuration.isGated {
+      d.dGate.fill(0)
+      configuration.activation.backward(d.dActivated, gate: a.gate, up: a.up, dgate: &d.dGate, dup: &d.dUp, on: linear.compute)
+    } else {
+      configuration.activation.backward(d.dActivated, x: a.up, dx: &d.dUp, on: linear.compute)
+    }
+    d.dNormed.fill(0)
+    if configuration.fusesGateUp {
+      d.dGateUp.setColumns(from: 0, to: d.dGate)
+      d.dGateUp.setColumns(from: configuration.feedForwardSize, to: d.dUp)
+      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
       return
     }
-    dRotated.fill(0)
-    norm(headNorm, dHeads, rotated, inverseRMS, &dRotated, &gradients, linear.compute)
-    rope.backward(&dRotated, at: at, on: linear.compute)
-    linear.backward(kind, parameter, adapter, dRotated, a.normed, a.low, &dLow, &dNormed, &gradients)
+    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
+    if configuration.isGated { linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients) }
   }
 
-  /// Backward of an RMSNorm and, when weights are trained, of its weight.
-  private func norm(
-    _ parameter: Parameter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ inverseRMS: borrowing Matrix, _ dx: inout Matrix,
-    _ gradients: inout Gradients, _ compute: Compute
+  /// From `d.dStream`, which stays, to `d.dAttention`.
+  private func output(
+    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
+    _ gradients: inout Gradients
   ) {
-    RMSNorm.backward(dy, x: x, weight: parameter.weight, saved: inverseRMS, dx: &dx, on: compute)
-    if gradients.includesWeights {
-      RMSNorm.backwardWeight(dy, x: x, saved: inverseRMS, dWeight: &gradients.weights[parameter.index], on: compute)
+    d.dAttention.fill(0)
+    guard let norm = linear.block.outputNorm else {
+      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+      return
     }
+    d.dProjected.fill(0)
+    self.norm.backward(
+      norm, linear.parameters, d.dStream, x: a.attended, saved: a.attendedMoments, dx: &d.dProjected, gradients: &gradients,
+      on: linear.compute)
+    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+  }
+
+  /// Adds `d.dNormed`, through the norm where there is one, to `d.dStream`.
+  private func enter(
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ x: borrowing Matrix, _ moments: borrowing Matrix, _ d: inout BackwardState,
+    _ gradients: inout Gradients
+  ) {
+    guard let norm else {
+      d.dStream.add(d.dNormed, on: linear.compute)
+      return
+    }
+    self.norm.backward(
+      norm, linear.parameters, d.dNormed, x: x, saved: moments, dx: &d.dStream, gradients: &gradients, on: linear.compute)
   }
 }

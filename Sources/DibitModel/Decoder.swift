@@ -2,22 +2,30 @@ internal import BasicContainers
 public import DibitKernels
 public import DibitTensor
 
-/// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share.
+/// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share, for all families.
 @safe
 public struct Decoder: ~Copyable, Sendable {
   /// The model's shape.
   public let configuration: ModelConfiguration
   /// Its parameters.
   public var weights: DecoderWeights
-  let attention: Attention
-  let rope: RoPE
+  let attention: [Attention]
+  let ropes: UniqueArray<RoPE>
+  let norm: Normalization
+  let headNorm: Normalization
 
   /// A decoder over these weights; builds the rotary tables for the whole context.
   public init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights
-    attention = configuration.attention
-    rope = configuration.makeRoPE(positions: configuration.contextLength)
+    attention = (0..<configuration.layers).map { configuration.attention(layer: $0) }
+    var ropes = UniqueArray<RoPE>()
+    for rope in configuration.ropes {
+      ropes.append(rope.makeTables(positions: configuration.contextLength, headSize: configuration.headSize))
+    }
+    self.ropes = ropes
+    norm = Normalization(kind: configuration.norm, epsilon: configuration.normEpsilon)
+    headNorm = Normalization(kind: configuration.norm, epsilon: configuration.headNormEpsilon)
   }
 
   /// Runs `tokens` through the model: writes their keys and values to `cache` and their final hidden states to `state`.
@@ -35,88 +43,95 @@ public struct Decoder: ~Copyable, Sendable {
     segments.forEach { row, count, _, position in
       for i in 0..<count { state.positions[row + i] = Int32(position + i) }
     }
-    Embedding.forward(tokens, weight: weights.embedding.weight, into: &state.stream, on: compute)
+    embed(tokens, state.positions, &state.stream, &state.work.projected, compute)
     for layer in 0..<configuration.layers {
       block(
-        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.projected,
-        compute)
+        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.work, compute
+      )
     }
-    RMSNorm.forward(
-      state.stream, weight: weights.finalNorm.weight, epsilon: configuration.normEpsilon, saving: &state.finalInverseRMS,
-      into: &state.hidden,
-      on: compute)
+    norm.forward(
+      weights.finalNorm, weights.parameters, state.stream, saving: &state.finalMoments, into: &state.hidden, on: compute)
   }
 
   /// Logits `[n, V]` of the hidden states `hidden: [n, C]`.
   public func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
     Linear.forward(hidden, weight: weights.output.weight, into: &logits, on: compute)
+    if let cap = configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
   }
 
-  /// `x += o(attention(norm(x)))`, `x += down(swiglu(gate(norm(x)), up(norm(x))))`.
+  /// The rows of the tokens, scaled, and of their positions.
+  private func embed(
+    _ tokens: Span<Int32>, _ positions: borrowing Buffer<Int32>, _ x: inout Matrix, _ scratch: inout Matrix, _ compute: Compute
+  ) {
+    Embedding.forward(tokens, weight: weights.embedding.weight, into: &x, on: compute)
+    if let scale = configuration.embeddingScale { x.multiply(by: scale, on: compute) }
+    guard let table = weights.positionsIndex else { return }
+    Embedding.forward(
+      positions.span.extracting(0..<tokens.count), weight: weights.parameters[table].weight, into: &scratch, on: compute)
+    x.add(scratch, on: compute)
+  }
+
+  /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
   private func block(
     _ layer: Int, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: inout KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ projected: inout Matrix, _ compute: Compute
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, _ compute: Compute
   ) {
-    let w = weights.blocks[layer]
-    let epsilon = configuration.normEpsilon
+    let linear = AdaptedLinear(weights, layer: layer, compute: compute)
     let source = configuration.keyValueLayer(of: layer)
-    let linear = AdaptedLinear(layer: layer, compute: compute)
 
-    a.input.copy(x)
-    RMSNorm.forward(x, weight: w.inputNorm.weight, epsilon: epsilon, saving: &a.inputInverseRMS, into: &a.normed, on: compute)
-    queries(w, linear, positions, adapter, &a, compute)
-    if let key = w.key, let value = w.value {
-      keys(w, key, linear, positions, adapter, &a, compute)
-      linear.forward(.value, value, adapter, a.normed, &a.low, &a.value)
+    if let norm = linear.block.inputNorm {
+      a.input.copy(x)
+      self.norm.forward(norm, linear.parameters, x, saving: &a.inputMoments, into: &a.normed, on: compute)
+    } else {
+      a.normed.copy(x)
+    }
+    project(linear, positions, adapter, &a, &work)
+    if layer == source {
       cache.keys[layer].write(&a.key, segments: segments, on: compute)
       cache.values[layer].write(&a.value, segments: segments, on: compute)
     }
-    attention.forward(
+    attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)
-    linear.forward(.output, w.output, adapter, a.attention, &a.low, &projected)
-    x.add(projected, on: compute)
+    linear.forward(.output, adapter, a.attention, &a.low, &work.projected)
+    if let norm = linear.block.outputNorm {
+      a.attended.copy(work.projected)
+      self.norm.forward(norm, linear.parameters, a.attended, saving: &a.attendedMoments, into: &work.projected, on: compute)
+    }
+    if !configuration.isParallel { x.add(work.projected, on: compute) }
 
-    a.middle.copy(x)
-    RMSNorm.forward(x, weight: w.middleNorm.weight, epsilon: epsilon, saving: &a.middleInverseRMS, into: &a.middleNormed, on: compute)
-    linear.forward(.gate, w.gate, adapter, a.middleNormed, &a.low, &a.gate)
-    linear.forward(.up, w.up, adapter, a.middleNormed, &a.low, &a.up)
-    SwiGLU.forward(gate: a.gate, up: a.up, into: &a.activated, on: compute)
-    linear.forward(.down, w.down, adapter, a.activated, &a.low, &projected)
-    x.add(projected, on: compute)
+    if let norm = linear.block.middleNorm {
+      if !configuration.isParallel { a.middle.copy(x) }
+      self.norm.forward(norm, linear.parameters, x, saving: &a.middleMoments, into: &a.middleNormed, on: compute)
+    } else {
+      a.middleNormed.copy(x)
+    }
+    if configuration.isParallel { x.add(work.projected, on: compute) }
+    activate(linear, adapter, &a, &work)
+    linear.forward(.down, adapter, a.activated, &a.low, &work.projected)
+    if let norm = linear.block.feedForwardNorm {
+      a.fed.copy(work.projected)
+      self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: compute)
+    }
+    x.add(work.projected, on: compute)
   }
 
-  /// Projects, turns and, where the family does so, normalises the query heads.
-  private func queries(
-    _ w: BlockWeights, _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter,
-    _ a: inout BlockActivations, _ compute: Compute
+  /// `activation(gate(x)) up(x)`, or `activation(up(x))`.
+  private func activate(
+    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
   ) {
-    let at = positions.span.extracting(0..<a.query.rows)
-    guard let norm = w.queryNorm else {
-      linear.forward(.query, w.query, adapter, a.normed, &a.low, &a.query)
-      rope.forward(&a.query, at: at, on: compute)
-      return
+    if configuration.fusesGateUp {
+      linear.forward(.gateUp, adapter, a.middleNormed, &a.low, &work.gateUp)
+      a.gate.copyColumns(of: work.gateUp, from: 0)
+      a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
+    } else {
+      if configuration.isGated { linear.forward(.gate, adapter, a.middleNormed, &a.low, &a.gate) }
+      linear.forward(.up, adapter, a.middleNormed, &a.low, &a.up)
     }
-    linear.forward(.query, w.query, adapter, a.normed, &a.low, &a.rotatedQuery)
-    rope.forward(&a.rotatedQuery, at: at, on: compute)
-    RMSNorm.forward(
-      a.rotatedQuery, weight: norm.weight, epsilon: configuration.headNormEpsilon, saving: &a.queryInverseRMS, into: &a.query, on: compute)
-  }
-
-  /// As ``queries``, for the key heads.
-  private func keys(
-    _ w: BlockWeights, _ key: Parameter, _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter,
-    _ a: inout BlockActivations, _ compute: Compute
-  ) {
-    let at = positions.span.extracting(0..<a.key.rows)
-    guard let norm = w.keyNorm else {
-      linear.forward(.key, key, adapter, a.normed, &a.low, &a.key)
-      rope.forward(&a.key, at: at, on: compute)
-      return
+    if configuration.isGated {
+      configuration.activation.forward(gate: a.gate, up: a.up, into: &a.activated, on: linear.compute)
+    } else {
+      configuration.activation.forward(a.up, into: &a.activated, on: linear.compute)
     }
-    linear.forward(.key, key, adapter, a.normed, &a.low, &a.rotatedKey)
-    rope.forward(&a.rotatedKey, at: at, on: compute)
-    RMSNorm.forward(
-      a.rotatedKey, weight: norm.weight, epsilon: configuration.headNormEpsilon, saving: &a.keyInverseRMS, into: &a.key, on: compute)
   }
 }

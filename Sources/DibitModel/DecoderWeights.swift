@@ -4,69 +4,69 @@ public import DibitTensor
 public struct Parameter: Sendable {
   /// Where it lies in a checkpoint.
   public let name: ParameterName
-  /// Its elements.
+  /// Its elements: a row for each output, whatever ``ParameterName/layout`` says of the checkpoint.
   public var weight: Weight
   /// Its place in the list of all parameters, for gradients and optimiser state.
   public let index: Int
-  /// Whether weight decay applies: matrices yes, norms no.
+  /// Whether weight decay applies: matrices yes, norms and biases no.
   public var decays: Bool { weight.rows > 1 }
 }
 
-/// The parameters of one block.
+/// A weight and the bias beside it, as places in ``DecoderWeights/parameters``.
+public struct ParameterPair: Equatable, Sendable {
+  /// The weight's place.
+  public let weight: Int
+  /// The bias's place; nil where there is none.
+  public let bias: Int?
+}
+
+/// The parameters of one block. What a family or a layer does not have is nil.
 public struct BlockWeights: Sendable {
   /// Before attention, `[C]`.
-  public var inputNorm: Parameter
+  public let inputNorm: ParameterPair?
+  /// For the queries, `[D]` or `[H D]`.
+  public let queryNorm: ParameterPair?
+  /// For the keys, `[D]` or `[K D]`.
+  public let keyNorm: ParameterPair?
+  /// On what attention adds, `[C]`.
+  public let outputNorm: ParameterPair?
   /// Before the feed-forward, `[C]`.
-  public var middleNorm: Parameter
-  /// For each head of the queries, `[D]`; nil where the family has none.
-  public var queryNorm: Parameter?
-  /// For each head of the keys, `[D]`; nil where the family or the layer has none.
-  public var keyNorm: Parameter?
-  /// `[H D, C]`.
-  public var query: Parameter
-  /// Keys and values are nil in a layer that reuses another's.
-  public var key: Parameter?
-  /// `[K D, C]`.
-  public var value: Parameter?
-  /// `[C, H D]`.
-  public var output: Parameter
-  /// `[F, C]`.
-  public var gate: Parameter
-  /// `[F, C]`.
-  public var up: Parameter
-  /// `[C, F]`.
-  public var down: Parameter
+  public let middleNorm: ParameterPair?
+  /// On what the feed-forward adds, `[C]`.
+  public let feedForwardNorm: ParameterPair?
+  /// By ``LinearKind``.
+  private let linears: [ParameterPair?]
   /// The static scales of int8 keys and values; nil keeps them as floats.
   public var keyScale: Float?
   /// As ``keyScale``, for the values.
   public var valueScale: Float?
 
-  /// The linear layer of `kind`, or nil where this block has none.
-  public func linear(_ kind: LinearKind) -> Parameter? {
-    switch kind {
-    case .query: query
-    case .key: key
-    case .value: value
-    case .output: output
-    case .gate: gate
-    case .up: up
-    case .down: down
-    }
+  init(
+    inputNorm: ParameterPair?, outputNorm: ParameterPair?, middleNorm: ParameterPair?, feedForwardNorm: ParameterPair?,
+    queryNorm: ParameterPair?, keyNorm: ParameterPair?, linears: [ParameterPair?], keyScale: Float?, valueScale: Float?
+  ) {
+    (self.inputNorm, self.outputNorm, self.middleNorm, self.feedForwardNorm) = (inputNorm, outputNorm, middleNorm, feedForwardNorm)
+    (self.queryNorm, self.keyNorm, self.linears, self.keyScale, self.valueScale) = (queryNorm, keyNorm, linears, keyScale, valueScale)
   }
+
+  /// The linear layer of `kind`, or nil where this block has none.
+  public func linear(_ kind: LinearKind) -> ParameterPair? { linears[kind.rawValue] }
 }
 
 /// All weights of a decoder, as values: a copy shares storage until one side is written.
 public struct DecoderWeights: Sendable {
-  /// A row for each token, `[V, C]`.
-  public var embedding: Parameter
+  /// Every parameter, in the order of ``Parameter/index``.
+  public private(set) var parameters: [Parameter]
   /// The blocks, the first one first.
   public var blocks: [BlockWeights]
-  /// Before the output head, `[C]`.
-  public var finalNorm: Parameter
-  /// Nil when logits use the embedding.
-  public var head: Parameter?
-  /// The number of parameters.
-  public let count: Int
+  /// The place of the embedding table.
+  let embeddingIndex: Int
+  /// The place of the table of learned positions.
+  let positionsIndex: Int?
+  /// Before the output head.
+  let finalNorm: ParameterPair
+  /// The place of what turns hidden states into logits: the embedding table where the head is tied to it.
+  let outputIndex: Int
 
   /// Collects every parameter of `configuration` from `provide`, which is told its name and shape.
   ///
@@ -77,79 +77,63 @@ public struct DecoderWeights: Sendable {
   ) throws(E) {
     let c = configuration
     let names = ParameterNames(c)
-    var index = 0
-    func parameter(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(E) -> Parameter {
-      defer { index += 1 }
-      return Parameter(name: name, weight: try provide(name, rows, columns), index: index)
+    var parameters: [Parameter] = []
+    func add(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(E) -> Int {
+      parameters.append(Parameter(name: name, weight: try provide(name, rows, columns), index: parameters.count))
+      return parameters.count - 1
     }
-    let (q, k) = (c.heads * c.headSize, c.keyValueHeads * c.headSize)
-    embedding = try parameter(names.embedding, c.vocabularySize, c.hiddenSize)
+    func norm(_ name: ParameterName, _ columns: Int, if exists: Bool = true) throws(E) -> ParameterPair? {
+      guard exists else { return nil }
+      let weight = try add(name, 1, columns)
+      return ParameterPair(weight: weight, bias: c.norm == .layer ? try add(names.bias(of: name), 1, columns) : nil)
+    }
+    embeddingIndex = try add(names.embedding, c.vocabularySize, c.hiddenSize)
+    positionsIndex = c.learnsPositions ? try add(names.positions, c.contextLength, c.hiddenSize) : nil
     var blocks: [BlockWeights] = []
     for l in 0..<c.layers {
       let ownsKeys = l < c.keyValueLayers
       let hasScales = ownsKeys && c.quantizesKeyValues
+      let whole = c.headNorm == .wholeProjection
+      let inputNorm = try norm(names.inputNorm(l), c.hiddenSize, if: c.normPlacement != .after)
+      let outputNorm = try norm(names.outputNorm(l), c.hiddenSize, if: c.normPlacement != .before)
+      let middleNorm = try norm(names.middleNorm(l), c.hiddenSize, if: c.normPlacement != .after)
+      let feedForwardNorm = try norm(names.feedForwardNorm(l), c.hiddenSize, if: c.normPlacement != .before)
+      let queryNorm = try norm(names.queryNorm(l), whole ? c.queryColumns : c.headSize, if: c.normalizesHeads)
+      let keyNorm = try norm(names.keyNorm(l), whole ? c.keyColumns : c.headSize, if: c.normalizesHeads && ownsKeys)
+      var linears = [ParameterPair?](repeating: nil, count: LinearKind.allCases.count)
+      for kind in c.linearKinds where ownsKeys || (kind != .key && kind != .value) {
+        let (name, shape) = (names.linear(kind, l), c.shape(of: kind))
+        let weight = try add(name, shape.rows, shape.columns)
+        linears[kind.rawValue] = ParameterPair(
+          weight: weight, bias: c.hasBias(kind) ? try add(names.bias(of: name), 1, shape.rows) : nil)
+      }
       blocks.append(
         BlockWeights(
-          inputNorm: try parameter(names.inputNorm(l), 1, c.hiddenSize), middleNorm: try parameter(names.middleNorm(l), 1, c.hiddenSize),
-          queryNorm: c.normalizesHeads ? try parameter(names.queryNorm(l), 1, c.headSize) : nil,
-          keyNorm: c.normalizesHeads && ownsKeys ? try parameter(names.keyNorm(l), 1, c.headSize) : nil,
-          query: try parameter(names.linear(.query, l), q, c.hiddenSize),
-          key: ownsKeys ? try parameter(names.linear(.key, l), k, c.hiddenSize) : nil,
-          value: ownsKeys ? try parameter(names.linear(.value, l), k, c.hiddenSize) : nil,
-          output: try parameter(names.linear(.output, l), c.hiddenSize, q),
-          gate: try parameter(names.linear(.gate, l), c.feedForwardSize, c.hiddenSize),
-          up: try parameter(names.linear(.up, l), c.feedForwardSize, c.hiddenSize),
-          down: try parameter(names.linear(.down, l), c.hiddenSize, c.feedForwardSize),
-          keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil,
+          inputNorm: inputNorm, outputNorm: outputNorm, middleNorm: middleNorm, feedForwardNorm: feedForwardNorm, queryNorm: queryNorm,
+          keyNorm: keyNorm, linears: linears, keyScale: hasScales ? try provideScale(names.keyScale(l)) : nil,
           valueScale: hasScales ? try provideScale(names.valueScale(l)) : nil))
     }
     self.blocks = blocks
-    finalNorm = try parameter(names.finalNorm, 1, c.hiddenSize)
-    head = c.tiesEmbeddings ? nil : try parameter(names.head, c.vocabularySize, c.hiddenSize)
-    count = index
+    let final = try add(names.finalNorm, 1, c.hiddenSize)
+    finalNorm = ParameterPair(weight: final, bias: c.norm == .layer ? try add(names.bias(of: names.finalNorm), 1, c.hiddenSize) : nil)
+    outputIndex = c.tiesEmbeddings ? embeddingIndex : try add(names.head, c.vocabularySize, c.hiddenSize)
+    self.parameters = parameters
   }
 
-  /// What turns hidden states into logits.
-  public var output: Parameter { head ?? embedding }
+  /// The number of parameters.
+  public var count: Int { parameters.count }
 
-  /// Every parameter, in the order of ``Parameter/index``.
-  public var parameters: [Parameter] {
-    var list = [embedding]
-    for b in blocks {
-      let optional = [b.queryNorm, b.keyNorm, b.query, b.key, b.value, b.output, b.gate, b.up, b.down]
-      list += [b.inputNorm, b.middleNorm] + optional.compactMap { $0 }
-    }
-    list.append(finalNorm)
-    if let head { list.append(head) }
-    return list
-  }
+  /// A row for each token, `[V, C]`.
+  public var embedding: Parameter { parameters[embeddingIndex] }
+
+  /// What turns hidden states into logits: the head, or the embedding.
+  public var output: Parameter { parameters[outputIndex] }
+
+  /// The linear layer of `kind` of a block, or nil where it has none.
+  public func linear(_ kind: LinearKind, _ layer: Int) -> Parameter? { blocks[layer].linear(kind).map { parameters[$0.weight] } }
 
   /// Calls `body` with every parameter for writing, in the order of ``Parameter/index``.
-  public mutating func updateEach(_ body: (inout Parameter) -> Void) {
-    body(&embedding)
-    for l in blocks.indices {
-      body(&blocks[l].inputNorm)
-      body(&blocks[l].middleNorm)
-      Self.update(&blocks[l].queryNorm, body)
-      Self.update(&blocks[l].keyNorm, body)
-      body(&blocks[l].query)
-      Self.update(&blocks[l].key, body)
-      Self.update(&blocks[l].value, body)
-      body(&blocks[l].output)
-      body(&blocks[l].gate)
-      body(&blocks[l].up)
-      body(&blocks[l].down)
-    }
-    body(&finalNorm)
-    Self.update(&head, body)
-  }
-
-  private static func update(_ parameter: inout Parameter?, _ body: (inout Parameter) -> Void) {
-    // Taken out and put back, so that the storage stays uniquely referenced and is written in place.
-    guard var present = parameter.take() else { return }
-    body(&present)
-    parameter = present
-  }
+  public mutating func updateEach(_ body: (inout Parameter) -> Void) { for i in parameters.indices { body(&parameters[i]) } }
 
   /// Bytes of all weights.
   public var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }

@@ -17,7 +17,7 @@ public struct KeyValueCache: ~Copyable, Sendable {
     self.capacity = capacity
     keys = UniqueArray()
     values = UniqueArray()
-    let columns = configuration.keyValueHeads * configuration.headSize
+    let columns = configuration.keyColumns
     func storage(_ scale: Float?) -> KeyValueRows.Storage {
       guard let scale else { return .floats }
       return forTraining ? .roundedFloats(scale: scale) : .int8(scale: scale)

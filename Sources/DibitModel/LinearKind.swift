@@ -1,8 +1,12 @@
 /// The linear layers of a decoder block, in the order in which the forward pass uses them.
 public enum LinearKind: Int, CaseIterable, Sendable {
   case query, key, value, output, gate, up, down
+  /// Queries, keys and values from one layer, where a family has it.
+  case queryKeyValue
+  /// Gate and up from one layer, where a family has it.
+  case gateUp
 
-  /// The name that recipes and PEFT use for it.
+  /// The name that recipes use for it, and PEFT in most families.
   public var targetName: String {
     switch self {
     case .query: "q_proj"
@@ -12,6 +16,8 @@ public enum LinearKind: Int, CaseIterable, Sendable {
     case .gate: "gate_proj"
     case .up: "up_proj"
     case .down: "down_proj"
+    case .queryKeyValue: "qkv_proj"
+    case .gateUp: "gate_up_proj"
     }
   }
 

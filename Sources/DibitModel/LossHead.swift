@@ -9,6 +9,7 @@ public struct LossHead: ~Copyable, Sendable {
   private var rows: Matrix  // [chunk, C] hidden states of labelled positions
   private var dRows: Matrix  // [chunk, C]
   private var logits: Matrix  // [chunk, V]
+  private var capped: Matrix  // [chunk, V] a copy of soft-capped logits; empty without a cap
   private var weights: Matrix  // [chunk, 1]
   private var losses: Matrix  // [chunk, 1]
   private var targets: Buffer<Int32>
@@ -20,6 +21,7 @@ public struct LossHead: ~Copyable, Sendable {
     rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     dRows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
+    capped = Matrix(rows: chunk, columns: configuration.vocabularySize, if: configuration.logitSoftCap != nil)
     weights = Matrix(rows: chunk, columns: 1)
     losses = Matrix(rows: chunk, columns: 1)
     targets = Buffer(count: chunk)
@@ -56,7 +58,10 @@ public struct LossHead: ~Copyable, Sendable {
     dHidden.fill(0)
     forEachChunk(hidden, all, allWeights) { head, count in
       decoder.logits(head.rows, into: &head.logits, on: compute)
+      let cap = decoder.configuration.logitSoftCap
+      if cap != nil { head.capped.copy(head.logits) }
       Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
+      if let cap { SoftCap.backward(&head.logits, y: head.capped, cap: cap, on: compute) }
       for i in 0..<count { total += Double(head.losses[i, 0] * head.weights[i, 0]) }
       let output = decoder.weights.output
       head.dRows.fill(0)
@@ -100,6 +105,7 @@ public struct LossHead: ~Copyable, Sendable {
       rows.setRows(count)
       dRows.setRows(count)
       logits.setRows(count)
+      capped.use(count)
       weights.setRows(count)
       losses.setRows(count)
       body(&self, count)

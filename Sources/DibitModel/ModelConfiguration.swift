@@ -2,6 +2,55 @@ public import DibitKernels
 
 /// The numbers that make a family's decoder: everything in which two checkpoints may differ except their weights.
 public struct ModelConfiguration: Equatable, Sendable {
+  /// How rows are normalised.
+  public enum Norm: Equatable, Sendable {
+    /// RMSNorm.
+    case rms
+    /// RMSNorm that multiplies by one more than its weight, as gemma stores it.
+    case rmsPlusOne
+    /// LayerNorm, with a bias.
+    case layer
+  }
+
+  /// Where a block normalises.
+  public enum NormPlacement: Equatable, Sendable {
+    /// What goes into attention and feed-forward.
+    case before
+    /// What comes out of them, before it is added to the residual stream.
+    case after
+    /// Both.
+    case around
+  }
+
+  /// What is normalised in queries and keys; always with an RMSNorm of the kind of ``norm``.
+  public enum HeadNorm: Equatable, Sendable {
+    case none
+    /// Each head, before RoPE.
+    case beforeRoPE
+    /// Each head, after RoPE.
+    case afterRoPE
+    /// All heads together, before RoPE.
+    case wholeProjection
+  }
+
+  /// Which linear layers add a bias.
+  public struct Biases: Equatable, Sendable {
+    /// The projections to queries, keys and values.
+    public var queryKeyValue = false
+    /// The projection behind attention.
+    public var output = false
+    /// All layers of the feed-forward.
+    public var feedForward = false
+  }
+
+  /// In what layers differ from each other.
+  public struct Layer: Equatable, Sendable {
+    /// How many keys a query sees, itself included; nil for all before it.
+    public var window: Int?
+    /// The table in ``ModelConfiguration/ropes`` that turns queries and keys; nil where they do not turn.
+    public var rope: Int?
+  }
+
   /// The architecture.
   public var family: ModelFamily
   /// Tokens that the model knows, `V`.
@@ -13,27 +62,53 @@ public struct ModelConfiguration: Equatable, Sendable {
   /// All layers, those without keys and values of their own included.
   public var layers: Int
   /// The last layers, which attend to the keys and values of the last layer before them.
-  public var reusingLayers: Int
+  public var reusingLayers = 0
   /// Query heads, `H`.
   public var heads: Int
   /// Key/value heads, `K`.
   public var keyValueHeads: Int
   /// Elements of a head, `D`.
   public var headSize: Int
-  /// The epsilon of the norms of the residual stream.
-  public var normEpsilon: Float
-  /// The base of the rotary frequencies.
-  public var ropeTheta: Double
-  /// Which elements of a head turn together.
-  public var ropePairing: RoPE.Pairing
-  /// Whether each head of q and k is normalised after RoPE.
-  public var normalizesHeads: Bool
+  /// The norms of the residual stream.
+  public var norm = Norm.rms
   /// The epsilon of those norms.
-  public var headNormEpsilon: Float
+  public var normEpsilon: Float
+  /// Where a block has them.
+  public var normPlacement = NormPlacement.before
+  /// Whether attention and feed-forward read the same residual stream, and are added to it together.
+  public var isParallel = false
+  /// What is normalised in queries and keys.
+  public var headNorm = HeadNorm.none
+  /// The epsilon of those norms.
+  public var headNormEpsilon: Float = 0
+  /// Which linear layers add a bias.
+  public var biases = Biases()
+  /// Whether queries, keys and values come from one linear layer.
+  public var fusesQueryKeyValue = false
+  /// Whether gate and up come from one linear layer.
+  public var fusesGateUp = false
+  /// What the feed-forward does to its gate, or to its only projection.
+  public var activation = Activation.silu
+  /// Whether the feed-forward has a gate.
+  public var isGated = true
+  /// What attention scores are multiplied by.
+  public var attentionScale: Float
+  /// Attention scores become `cap · tanh(score / cap)`.
+  public var attentionSoftCap: Float?
+  /// Logits become `cap · tanh(logit / cap)`.
+  public var logitSoftCap: Float?
+  /// What embeddings are multiplied by.
+  public var embeddingScale: Float?
+  /// Whether a table of learned vectors is added to the embeddings, one for each position of the context.
+  public var learnsPositions = false
+  /// The rotary embeddings that layers choose from.
+  public var ropes: [RotaryEmbedding] = []
+  /// Windows and rotary embeddings, for each layer.
+  public var layerSettings: [Layer] = []
   /// Whether logits use the embedding table.
   public var tiesEmbeddings: Bool
   /// Whether layers carry static scales for int8 keys and values.
-  public var quantizesKeyValues: Bool
+  public var quantizesKeyValues = false
   /// The most tokens of a sequence.
   public var contextLength: Int
 
@@ -43,13 +118,55 @@ public struct ModelConfiguration: Equatable, Sendable {
   /// The layer whose keys and values layer `layer` attends to.
   public func keyValueLayer(of layer: Int) -> Int { min(layer, keyValueLayers - 1) }
 
-  /// How queries, keys and values are shaped.
-  public var attention: Attention {
-    Attention(heads: heads, keyValueHeads: keyValueHeads, headSize: headSize, scale: 1 / Float(headSize).squareRoot())
+  /// Columns of the queries of all heads, `H D`.
+  public var queryColumns: Int { heads * headSize }
+
+  /// Columns of the keys, and of the values, of all heads, `K D`.
+  public var keyColumns: Int { keyValueHeads * headSize }
+
+  /// Whether queries and keys are normalised.
+  public var normalizesHeads: Bool { headNorm != .none }
+
+  /// The base of the first rotary embedding's frequencies; 0 where there is none.
+  public var ropeTheta: Double { ropes.first?.theta ?? 0 }
+
+  /// How queries, keys and values of a layer are shaped and what they see.
+  public func attention(layer: Int) -> Attention {
+    Attention(
+      heads: heads, keyValueHeads: keyValueHeads, headSize: headSize, scale: attentionScale, window: layerSettings[layer].window,
+      softCap: attentionSoftCap)
+  }
+}
+
+extension ModelConfiguration {
+  /// The linear layers of a block, in the order in which its parameters are listed.
+  public var linearKinds: [LinearKind] {
+    let attention: [LinearKind] = fusesQueryKeyValue ? [.queryKeyValue, .output] : [.query, .key, .value, .output]
+    return attention + (fusesGateUp ? [.gateUp] : isGated ? [.gate, .up] : [.up]) + [.down]
   }
 
-  /// The rotary tables for sequences of up to `positions` tokens.
-  public func makeRoPE(positions: Int) -> RoPE {
-    RoPE(frequencies: RoPE.frequencies(headSize: headSize, theta: ropeTheta), positions: positions, pairing: ropePairing)
+  /// Outputs and inputs of a linear layer.
+  public func shape(of kind: LinearKind) -> (rows: Int, columns: Int) {
+    switch kind {
+    case .query: (queryColumns, hiddenSize)
+    case .key, .value: (keyColumns, hiddenSize)
+    case .queryKeyValue: (queryColumns + 2 * keyColumns, hiddenSize)
+    case .output: (hiddenSize, queryColumns)
+    case .gate, .up: (feedForwardSize, hiddenSize)
+    case .gateUp: (2 * feedForwardSize, hiddenSize)
+    case .down: (hiddenSize, feedForwardSize)
+    }
   }
+
+  /// Whether a linear layer adds a bias.
+  public func hasBias(_ kind: LinearKind) -> Bool {
+    switch kind {
+    case .query, .key, .value, .queryKeyValue: biases.queryKeyValue
+    case .output: biases.output
+    case .gate, .up, .gateUp, .down: biases.feedForward
+    }
+  }
+
+  /// Numbers that a norm saves for each row: the inverse RMS, or mean and inverse deviation.
+  var momentColumns: Int { norm == .layer ? 2 : 1 }
 }

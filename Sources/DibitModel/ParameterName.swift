@@ -1,80 +1,90 @@
+/// How the numbers of a parameter lie in a checkpoint's tensor. Dibit's own models always hold rows.
+public enum ParameterLayout: Equatable, Sendable {
+  /// A row for each output: `[rows, columns]`.
+  case rows
+  /// A row for each input, as GPT-2 stores its layers: `[columns, rows]`.
+  case transposed
+  /// Rows head by head, each head's parts in turn, as GPT-NeoX stores queries, keys and values: `[heads, parts, D]` instead of
+  /// `[parts, heads, D]`.
+  case interleavedHeads(heads: Int, parts: Int)
+
+  /// The shape of the tensor of a parameter `[rows, columns]`; a parameter of one row is a vector.
+  public func shape(rows: Int, columns: Int) -> [Int] {
+    if rows == 1 { return [columns] }
+    return self == .transposed ? [columns, rows] : [rows, columns]
+  }
+
+  /// The output channel of the parameter that lies at place `row` of the tensor.
+  public func output(at row: Int, of rows: Int) -> Int {
+    guard case .interleavedHeads(let heads, let parts) = self else { return row }
+    let size = rows / (heads * parts)
+    return (row / size % parts * heads + row / size / parts) * size + row % size
+  }
+
+  /// A parameter's numbers, or its gradient's, in the order of the tensor.
+  public func toCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
+    switch self {
+    case .rows: return values
+    case .transposed:
+      if rows == 1 { return values }
+      return (0..<columns).flatMap { column in (0..<rows).map { values[$0 * columns + column] } }
+    case .interleavedHeads:
+      // The rows of a matrix, or the elements of a vector.
+      let (outputs, size) = rows == 1 ? (columns, 1) : (rows, columns)
+      return (0..<outputs).flatMap { row in
+        let from = output(at: row, of: outputs) * size
+        return values[from..<from + size]
+      }
+    }
+  }
+
+  /// The way back of ``toCheckpoint(_:rows:columns:)``.
+  public func fromCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
+    switch self {
+    case .rows: return values
+    case .transposed: return rows == 1 ? values : Self.transposed.toCheckpoint(values, rows: columns, columns: rows)
+    case .interleavedHeads:
+      let (outputs, size) = rows == 1 ? (columns, 1) : (rows, columns)
+      var result = [Float](repeating: 0, count: values.count)
+      for row in 0..<outputs {
+        let to = output(at: row, of: outputs) * size
+        for i in 0..<size { result[to + i] = values[row * size + i] }
+      }
+      return result
+    }
+  }
+
+  /// How the rows of an adapter's `B` lie: as the outputs of the layer that it belongs to, but never transposed.
+  public var ofAdapterB: ParameterLayout { self == .transposed ? .rows : self }
+}
+
 /// Where a parameter lies in a checkpoint: a tensor, or some rows of one that a family stores fused.
 public struct ParameterName: Equatable, Sendable {
   /// The tensor's name in the checkpoint.
   public var tensor: String
+  /// Other names that checkpoints of the family use for it.
+  public var alternatives: [String] = []
   /// The rows that belong to the parameter; nil for all.
   public var rows: Range<Int>?
   /// The module's path, for adapters: `model.layers.3.self_attn.q_proj`.
   public var module: String
+  /// How the tensor's numbers are ordered.
+  public var layout = ParameterLayout.rows
+  /// Whether it is a table with a row for each token or position.
+  public var isTable = false
 
-  /// A whole tensor called `module.weight`.
-  init(_ module: String) {
-    tensor = module + ".weight"
+  /// The tensor called `module.weight`, or `module.bias`.
+  init(_ module: String, _ kind: String = "weight") {
+    tensor = module + "." + kind
     self.module = module
   }
-
-  /// Whether this is a table with a row for each token: the embedding, or an output head of its own.
-  public static func isEmbedding(_ name: ParameterName) -> Bool { tables.contains(name.module) }
-
-  private static let tables: Set<String> = ["model.embed_tokens", "model.embedding", "lm_head"]
 
   init(_ module: String, in tensor: String, rows: Range<Int>) {
     self.tensor = tensor
     self.rows = rows
     self.module = module
   }
-}
 
-/// The names of a family's parameters: what a family is beside its configuration.
-public struct ParameterNames: Sendable {
-  /// The embedding table.
-  public let embedding: ParameterName
-  /// The norm before the output head.
-  public let finalNorm: ParameterName
-  /// The output head, where it is not the embedding.
-  public let head: ParameterName
-  private let configuration: ModelConfiguration
-
-  /// The names for one configuration.
-  public init(_ configuration: ModelConfiguration) {
-    self.configuration = configuration
-    switch configuration.family {
-    case .llama: (embedding, finalNorm) = (ParameterName("model.embed_tokens"), ParameterName("model.norm"))
-    case .afm7: (embedding, finalNorm) = (ParameterName("model.embedding"), ParameterName("model.output_norm"))
-    }
-    head = ParameterName("lm_head")
-  }
-
-  /// `model.layers.3`; the layers that reuse keys and values have a list of their own in afm7.
-  private func block(_ layer: Int) -> String {
-    let own = configuration.keyValueLayers
-    return configuration.family == .afm7 && layer >= own ? "model.kv_reuse_layers.\(layer - own)" : "model.layers.\(layer)"
-  }
-
-  /// The norm before attention.
-  public func inputNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".input_layernorm") }
-  /// The norm before the feed-forward.
-  public func middleNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".post_attention_layernorm") }
-  /// The norm of the query heads.
-  public func queryNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".self_attn.q_norm") }
-  /// The norm of the key heads.
-  public func keyNorm(_ layer: Int) -> ParameterName { ParameterName(block(layer) + ".self_attn.k_norm") }
-  /// The tensors with the static scales of int8 keys and values.
-  public func keyScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_key_scale" }
-  /// As ``keyScale(_:)``, for the values.
-  public func valueScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_value_scale" }
-
-  /// A linear layer of a block; some families keep several in one tensor.
-  public func linear(_ kind: LinearKind, _ layer: Int) -> ParameterName {
-    let attention = block(layer) + ".self_attn."
-    switch kind {
-    case .gate, .up, .down: return ParameterName(block(layer) + ".mlp." + kind.targetName)
-    case .output: return ParameterName(attention + (configuration.family == .afm7 ? "out_proj" : kind.targetName))
-    case .query, .key, .value:
-      guard configuration.family == .afm7, layer < configuration.keyValueLayers else { return ParameterName(attention + kind.targetName) }
-      let (q, k) = (configuration.heads * configuration.headSize, configuration.keyValueHeads * configuration.headSize)
-      let rows = kind == .query ? 0..<q : kind == .key ? q..<q + k : q + k..<q + 2 * k
-      return ParameterName(attention + kind.targetName, in: attention + "qkv_proj.weight", rows: rows)
-    }
-  }
+  /// Whether this is a table with a row for each token or position: the embedding, or an output head of its own.
+  public static func isEmbedding(_ name: ParameterName) -> Bool { name.isTable }
 }

@@ -10,13 +10,10 @@ public struct AdapterSource: Sendable {
   let configuration: AdapterConfiguration
   let checkpoint: Checkpoint
 
-  init(_ checkpoint: Checkpoint, rank: Int, alpha: Float, path: String) {
+  init(_ checkpoint: Checkpoint, _ configuration: AdapterConfiguration, path: String) {
     self.checkpoint = checkpoint
-    self.path = path
-    var configuration = AdapterConfiguration()
-    configuration.rank = rank
-    configuration.alpha = alpha
     self.configuration = configuration
+    self.path = path
   }
 
   /// The adapter among the tensors of a checkpoint whose names are `prefix`, a module and one of two endings; the rank is that of its
@@ -25,17 +22,18 @@ public struct AdapterSource: Sendable {
     throws(ModelStoreError) -> AdapterSource
   {
     var views: [TensorView] = []
-    var rank = 1
+    var configuration = AdapterConfiguration()
+    (configuration.rank, configuration.alpha) = (1, alpha)
     for name in checkpoint.tensorNames where name.hasPrefix(prefix) {
       let isA = name.hasSuffix(a)
       guard isA || name.hasSuffix(b) else { continue }
       let module = name.dropFirst(prefix.count).dropLast(isA ? a.count : b.count)
       let names = Self.names(String(module))
       views.append(TensorView(isA ? names.a : names.b, from: name))
-      if isA, let info = checkpoint.info(name) { rank = max(info.rows, 1) }
+      if isA, let info = checkpoint.info(name) { configuration.rank = max(info.rows, 1) }
     }
     do throws(CheckpointError) {
-      return AdapterSource(try checkpoint.viewed(views), rank: rank, alpha: alpha, path: path)
+      return AdapterSource(try checkpoint.viewed(views), configuration, path: path)
     } catch { throw .checkpoint(error) }
   }
 
@@ -50,16 +48,14 @@ public struct AdapterSource: Sendable {
   /// The adapter, for a model that has all of its modules.
   public func adapter(for weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
     var configuration = configuration
-    configuration.targets = LinearKind.allCases.filter { kind in
-      checkpoint.tensorNames.contains { name in kind.moduleNames.contains { name.hasSuffix(".\($0).lora_A.weight") } }
-    }
+    adaptOnlyWhatIsStored(of: weights, &configuration)
     var adapter = Adapter(configuration, for: weights)
     var expected = Set<String>()
     do throws(CheckpointError) {
       for entry in 0..<adapter.count {
         let (a, b) = Self.names(adapter.modules[entry])
-        try read(a, into: &adapter.a[entry])
-        try read(b, into: &adapter.b[entry])
+        try read(a, .rows, into: &adapter.a[entry])
+        try read(b, adapter.layouts[entry], into: &adapter.b[entry])
         expected.formUnion([a, b])
       }
     } catch { throw .checkpoint(error) }
@@ -69,8 +65,28 @@ public struct AdapterSource: Sendable {
     return adapter
   }
 
-  private func read(_ name: String, into matrix: inout Matrix) throws(CheckpointError) {
+  /// Sets the targets to the kinds of layers that have tensors, and the modules where some layers of a kind have none.
+  private func adaptOnlyWhatIsStored(of weights: DecoderWeights, _ configuration: inout AdapterConfiguration) {
+    let stored = Set(checkpoint.tensorNames)
+    var (targets, modules): (Set<LinearKind>, Set<String>) = ([], [])
+    var isPartial = false
+    for kind in LinearKind.allCases {
+      let all = weights.blocks.indices.compactMap { weights.linear(kind, $0)?.name.module }
+      let present = all.filter { stored.contains(Self.names($0).a) || stored.contains(Self.names($0).b) }
+      guard !present.isEmpty else { continue }
+      targets.insert(kind)
+      modules.formUnion(present)
+      if present.count < all.count { isPartial = true }
+    }
+    configuration.targets = LinearKind.allCases.filter { targets.contains($0) }
+    configuration.modules = isPartial ? modules : nil
+  }
+
+  private func read(_ name: String, _ layout: ParameterLayout, into matrix: inout Matrix) throws(CheckpointError) {
     _ = try checkpoint.tensor(name, shape: [matrix.rows, matrix.columns])
     try checkpoint.readRows(name, rows: 0..<matrix.rows, into: &matrix)
+    guard layout != .rows else { return }
+    matrix = Matrix(
+      rows: matrix.rows, columns: matrix.columns, values: layout.fromCheckpoint(matrix.values, rows: matrix.rows, columns: matrix.columns))
   }
 }

@@ -51,7 +51,9 @@ public struct FloatCheckpoint: Sendable {
     var declarations = scales.map { (name: $0.name, dtype: narrow, shape: [Int]()) }
     declarations += tensors.map { parts in
       let (rows, columns) = (parts.reduce(0) { $0 + $1.weight.rows }, parts[0].weight.columns)
-      return (name: parts[0].name.tensor, dtype: parts[0].decays ? dtype : narrow, shape: parts[0].decays ? [rows, columns] : [columns])
+      return (
+        name: parts[0].name.tensor, dtype: parts[0].decays ? dtype : narrow, shape: parts[0].name.layout.shape(rows: rows, columns: columns)
+      )
     }
     var writer = try SafetensorsWriter(
       path: directory.path(of: StoreFile.weights), tensors: declarations, metadata: [(key: "format", value: "pt")])
@@ -62,12 +64,19 @@ public struct FloatCheckpoint: Sendable {
     var written = 0
     for part in tensors.joined() {
       let type = part.decays ? dtype : narrow
-      let step = max(1, min(part.weight.rows, Self.pieceElements / max(part.weight.columns, 1)))
+      // Another order needs the whole parameter.
+      let pieceRows = part.name.layout == .rows ? max(1, Self.pieceElements / max(part.weight.columns, 1)) : part.weight.rows
+      let step = min(part.weight.rows, pieceRows)
       for first in stride(from: 0, to: part.weight.rows, by: step) {
         let rows = (first..<min(first + step, part.weight.rows)).map { Int32($0) }
         var piece = Matrix(rows: rows.count, columns: part.weight.columns)
         Embedding.forward(rows.span, weight: part.weight, into: &piece, on: compute)
-        try writer.append(floats: piece.span, as: type)
+        if part.name.layout == .rows {
+          try writer.append(floats: piece.span, as: type)
+        } else {
+          let values = part.name.layout.toCheckpoint(piece.values, rows: piece.rows, columns: piece.columns)
+          try writer.append(floats: values.span, as: type)
+        }
         written += piece.count * type.byteCount
         guard progress(written, writer.byteCount) else { return false }
       }

@@ -37,7 +37,9 @@ public enum MLXAdapter {
         let names = AdapterSource.names(module)
         views.append(TensorView(isA ? names.a : names.b, from: name, split: shape, order: [1, 0], shape: shape.reversed()))
       }
-      return AdapterSource(try stored.viewed(views), rank: rank, alpha: Float(scale * Double(rank)), path: path)
+      var configuration = AdapterConfiguration()
+      (configuration.rank, configuration.alpha) = (rank, Float(scale * Double(rank)))
+      return AdapterSource(try stored.viewed(views), configuration, path: path)
     } catch { throw .checkpoint(error) }
   }
 
@@ -59,8 +61,8 @@ public enum MLXAdapter {
     throws(CheckpointError)
   {
     let fusedModules = Set(
-      weights.blocks.flatMap { block in
-        [block.linear(.query), block.linear(.key), block.linear(.value)].compactMap { $0?.name.rows == nil ? nil : $0?.name.module }
+      weights.blocks.indices.flatMap { layer in
+        [LinearKind.query, .key, .value].compactMap { weights.linear($0, layer)?.name }.filter { $0.rows != nil }.map(\.module)
       })
     let names = (0..<adapter.count).map { Self.names(adapter.modules[$0], isFused: fusedModules.contains(adapter.modules[$0])) }
     var declarations: [(name: String, dtype: DType, shape: [Int])] = []
@@ -79,7 +81,7 @@ public enum MLXAdapter {
     let configuration: JSONValue = [
       "fine_tune_type": "lora", "num_layers": .integer(weights.blocks.count),
       "lora_parameters": [
-        "rank": .integer(c.rank), "scale": .number(Double(c.alpha) / Double(max(c.rank, 1))), "dropout": 0.0,
+        "rank": .integer(c.rank), "scale": .number(Double(c.stabilizesRank ? c.scale : c.alpha / Float(max(c.rank, 1)))), "dropout": 0.0,
         "keys": .array(keys.map { .string($0) }),
       ],
     ]

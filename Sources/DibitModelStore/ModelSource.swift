@@ -25,8 +25,18 @@ public struct ModelSource: Sendable {
     let json = try readJSON(StoreFile.configuration, in: directory(of: path))
     let configuration: ModelConfiguration
     do throws(ModelError) { configuration = try ModelConfiguration(json: json) } catch { throw .model(error, path: path) }
-    return ModelSource(
-      path: path, json: json, configuration: configuration, checkpoint: checkpoint, scheme: try scheme(json, path: path))
+    let scheme = try scheme(json, path: path)
+    // Dibit's own models hold rows, whatever the family's checkpoints do.
+    let ordered = scheme == nil ? try ordered(checkpoint, configuration, path: path) : checkpoint
+    return ModelSource(path: path, json: json, configuration: configuration, checkpoint: ordered, scheme: scheme)
+  }
+
+  /// What the configuration asks for, after checking that an unconverted source has every parameter with a float dtype and its shape.
+  public func declarations() throws(ModelStoreError) -> (parameters: [ParameterDeclaration], scales: [String]) {
+    let declarations = DecoderWeights.declarations(of: configuration)
+    let reader = WeightReader(checkpoint, path: path, scheme: scheme)
+    for parameter in declarations.parameters { try reader.check(parameter.name, parameter.rows, parameter.columns) }
+    return (declarations.parameters, declarations.scales.filter { checkpoint.info($0) != nil })
   }
 
   /// The parameters, over the mapped files where they are stored as kernels read them.

@@ -31,12 +31,12 @@ public enum StoredAdapter {
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
   public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
-    let (rank, alpha) = try configuration(path)
+    let configuration = try configuration(path)
     let checkpoint: Checkpoint
     do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch {
       throw .checkpoint(error)
     }
-    return try AdapterSource(checkpoint, rank: rank, alpha: alpha, path: path).adapter(for: weights)
+    return try AdapterSource(checkpoint, configuration, path: path).adapter(for: weights)
   }
 
   /// Writes the three files into `directory`; `manifest` gets the format and the base's digest in front.
@@ -53,7 +53,7 @@ public enum StoredAdapter {
       path: directory.path(of: StoreFile.adapterWeights), tensors: tensors, metadata: [(key: "format", value: "pt")])
     for entry in 0..<adapter.count {
       try writer.append(floats: adapter.a[entry].span, as: .f32)
-      try writer.append(floats: adapter.b[entry].span, as: .f32)
+      try writer.append(floats: adapter.checkpointB(entry).span, as: .f32)
     }
     let digest = try writer.finish()
     try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
@@ -69,13 +69,14 @@ public enum StoredAdapter {
 
 extension StoredAdapter {
   /// Rank and scale; which layers are adapted, the tensors say, because PEFT writes names, paths or patterns.
-  private static func configuration(_ path: String) throws(ModelStoreError) -> (rank: Int, alpha: Float) {
+  private static func configuration(_ path: String) throws(ModelStoreError) -> AdapterConfiguration {
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
       .malformed(
         path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
-    for key in ["use_dora", "use_rslora", "lora_bias", "fan_in_fan_out"] where json[key]?.bool == true {
+    // fan_in_fan_out only says how the base layer lies, which matters for merging; PEFT sets it for GPT-2.
+    for key in ["use_dora", "lora_bias"] where json[key]?.bool == true {
       throw .unsupportedAdapter(path: path, key: key, value: "true")
     }
     for key in ["rank_pattern", "alpha_pattern"] {
@@ -84,21 +85,48 @@ extension StoredAdapter {
     guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
     guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
     guard let alpha = json["lora_alpha"]?.double, alpha > 0 else { throw fault("lora_alpha", "a positive number") }
-    return (rank, Float(alpha))
+    var configuration = AdapterConfiguration()
+    configuration.rank = rank
+    configuration.alpha = Float(alpha)
+    configuration.stabilizesRank = json["use_rslora"]?.bool == true
+    return configuration
   }
 
   private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel) -> JSONValue {
     let c = adapter.configuration
-    let names = ParameterNames(base.configuration)
-    let targets = c.targets.map { kind -> JSONValue in
-      .string(String(names.linear(kind, 0).module.split(separator: ".").last ?? ""))
-    }
+    let isTransposed = base.weights.linear(.output, 0)?.name.layout == .transposed
     return [
       "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank),
       "lora_alpha": .number(Double(c.alpha)),
-      "lora_dropout": 0.0, "target_modules": .array(targets), "bias": "none", "fan_in_fan_out": false, "inference_mode": true,
-      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": false, "use_dora": false, "rank_pattern": [:],
+      "lora_dropout": 0.0, "target_modules": .array(targets(adapter, base.weights).map { .string($0) }), "bias": "none",
+      "fan_in_fan_out": .bool(isTransposed), "inference_mode": true,
+      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": .bool(c.stabilizesRank), "use_dora": false, "rank_pattern": [:],
       "alpha_pattern": [:],
     ]
+  }
+
+  /// What PEFT must be told to adapt exactly these modules: the end of each path, as short as no other linear layer shares it.
+  ///
+  /// PEFT adapts every module whose path ends in a target. In afm7 the parts of a fused projection have names of their own.
+  private static func targets(_ adapter: borrowing Adapter, _ weights: DecoderWeights) -> [String] {
+    let adapted = Set(adapter.modules)
+    var others: [String] = []
+    for layer in weights.blocks.indices {
+      others += LinearKind.allCases.compactMap { weights.linear($0, layer)?.name.module }.filter { !adapted.contains($0) }
+    }
+    var (targets, seen): ([String], Set<String>) = ([], [])
+    for module in adapter.modules {
+      let parts = module.split(separator: ".")
+      var target = module
+      for length in 1...parts.count {
+        let end = parts.suffix(length).joined(separator: ".")
+        guard others.contains(where: { $0 == end || $0.hasSuffix("." + end) }) else {
+          target = end
+          break
+        }
+      }
+      if seen.insert(target).inserted { targets.append(target) }
+    }
+    return targets
   }
 }

@@ -15,28 +15,48 @@ struct WeightReader {
     self.scheme = scheme
   }
 
+  /// Checks that the parameter is there with a float dtype and the right shape, without reading it.
+  func check(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) {
+    let info = try info(name.tensor)
+    guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
+    try checkShape(name, rows == 1 ? [columns] : [rows, columns], info)
+  }
+
+  /// The parameter's numbers, in the file where they are stored as the decoder reads them, otherwise as F32 in memory.
   func weight(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
-    let info = try tensor(name.tensor)
-    if rows == 1 { return try norm(name, columns) }
+    let info = try info(name.tensor)
+    if rows == 1 { return try vector(name.tensor, info, columns) }
     if let scheme, scheme.isQuantized || scheme.embeddingBits <= 4, info.dtype == .u8 {
       return try packed(name, rows, columns, scheme, info)
     }
-    let format: WeightFormat
-    switch info.dtype {
-    case .f32: format = .f32
-    case .f16: format = .f16
-    case .bf16: format = .bf16
-    default: throw .tensor(name.tensor, path: path, expected: "dtype F32, F16 or BF16", found: info.dtype.rawValue)
-    }
+    guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
-    let bytes = try self.bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount)
+    let format: WeightFormat? =
+      switch info.dtype {
+      case .f32: .f32
+      case .f16: .f16
+      case .bf16: .bf16
+      default: nil
+      }
+    guard let format, let bytes = try bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount) else {
+      return try materialized(name, rows, columns)
+    }
     return Weight(rows: rows, columns: columns, format: format, elements: bytes.aligned(to: info.dtype.byteCount))
+  }
+
+  /// The rows of a tensor as F32.
+  private func materialized(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
+    var matrix = Matrix(rows: rows, columns: columns)
+    do throws(CheckpointError) {
+      try checkpoint.readRows(name.tensor, rows: name.rows ?? 0..<rows, into: &matrix)
+    } catch { throw .checkpoint(error) }
+    return Weight(rows: rows, columns: columns, values: matrix.values)
   }
 
   /// The value of a scale tensor, or nil where the checkpoint has none.
   func scale(_ tensor: String) throws(ModelStoreError) -> Float? {
     guard checkpoint.info(tensor) != nil else { return nil }
-    let values = try vector(tensor)
+    let values = try values(of: tensor)
     guard values.count == 1, values[0].isFinite, values[0] > 0 else {
       throw .tensor(
         tensor, path: path, expected: "one positive number", found: values.count == 1 ? "\(values[0])" : "\(values.count) numbers")
@@ -44,13 +64,13 @@ struct WeightReader {
     return values[0]
   }
 
-  private func norm(_ name: ParameterName, _ columns: Int) throws(ModelStoreError) -> Weight {
-    let info = try tensor(name.tensor)
+  /// A norm or a bias.
+  private func vector(_ tensor: String, _ info: TensorInfo, _ columns: Int) throws(ModelStoreError) -> Weight {
     guard info.shape == [columns] else {
-      throw .model(.shapeMismatch(tensor: name.tensor, expected: [columns], found: info.shape), path: path)
+      throw .model(.shapeMismatch(tensor: tensor, expected: [columns], found: info.shape), path: path)
     }
-    let values = try vector(name.tensor)
-    if let bad = firstNonFinite(values.span) { throw .notFinite(tensor: name.tensor, path: path, index: bad) }
+    let values = try values(of: tensor)
+    if let bad = firstNonFinite(values.span) { throw .notFinite(tensor: tensor, path: path, index: bad) }
     return Weight(rows: 1, columns: columns, values: values)
   }
 
@@ -62,15 +82,16 @@ struct WeightReader {
     let format = WeightFormat.grid(bits: bits, group: scheme.group ?? columns)
     try checkShape(name, [rows, rowBytes], info)
     let scalesName = ModelFiles.scalesName(name.tensor)
-    let scales = try tensor(scalesName)
+    let scales = try self.info(scalesName)
     let groups = Weight.groups(columns: columns, group: scheme.group ?? columns)
     guard scales.dtype == .f16, scales.shape == [info.shape[0], groups] else {
       throw .tensor(
         scalesName, path: path, expected: "F16 [\(info.shape[0]), \(groups)]", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
-    return Weight(
-      rows: rows, columns: columns, format: format, elements: try bytes(name, rows, of: name.tensor, rowBytes: rowBytes),
-      scales: try bytes(name, rows, of: scalesName, rowBytes: groups * 2).aligned(to: 2))
+    guard let codes = try bytes(name, rows, of: name.tensor, rowBytes: rowBytes),
+      let scaleBytes = try bytes(name, rows, of: scalesName, rowBytes: groups * 2)
+    else { throw .tensor(name.tensor, path: path, expected: "packed codes", found: info.storage) }
+    return Weight(rows: rows, columns: columns, format: format, elements: codes, scales: scaleBytes.aligned(to: 2))
   }
 
   /// A fused tensor may have more rows than the parameter takes from it.
@@ -83,19 +104,19 @@ struct WeightReader {
     }
   }
 
-  private func bytes(_ name: ParameterName, _ rows: Int, of tensor: String, rowBytes: Int) throws(ModelStoreError) -> Bytes {
+  /// The stored bytes of a parameter's rows; nil where the elements do not lie in the file as they are.
+  private func bytes(_ name: ParameterName, _ rows: Int, of tensor: String, rowBytes: Int) throws(ModelStoreError) -> Bytes? {
     let range = name.rows ?? 0..<rows
-    let bytes: Bytes?
-    do throws(CheckpointError) { bytes = try checkpoint.bytes(tensor) } catch { throw .checkpoint(error) }
-    guard let bytes else { throw .tensor(tensor, path: path, expected: "elements as they are", found: "another order of them") }
-    return bytes.slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
+    do throws(CheckpointError) {
+      return try checkpoint.bytes(tensor)?.slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
+    } catch { throw .checkpoint(error) }
   }
 
-  private func tensor(_ name: String) throws(ModelStoreError) -> TensorInfo {
+  private func info(_ name: String) throws(ModelStoreError) -> TensorInfo {
     do throws(CheckpointError) { return try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
   }
 
-  private func vector(_ name: String) throws(ModelStoreError) -> [Float] {
+  private func values(of name: String) throws(ModelStoreError) -> [Float] {
     do throws(CheckpointError) { return try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
   }
 }

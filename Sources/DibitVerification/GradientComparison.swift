@@ -20,7 +20,8 @@ struct GradientComparison {
       guard let parameters = parts[name] else { throw .unknownParameter(tensor: name, reference: reference.path) }
       var found: [Float] = []
       for parameter in parameters.sorted(by: { ($0.name.rows?.lowerBound ?? 0) < ($1.name.rows?.lowerBound ?? 0) }) {
-        found += gradients.weights[parameter.index].values
+        let (rows, columns) = (parameter.weight.rows, parameter.weight.columns)
+        found += parameter.name.layout.toCheckpoint(gradients.weights[parameter.index].values, rows: rows, columns: columns)
       }
       result.append(try compare(name, found, "grad." + name))
     }
@@ -35,7 +36,7 @@ struct GradientComparison {
       guard matrix == ".A" || matrix == ".B", let entry = gradients.adapter.modules.firstIndex(where: { $0 == module }) else {
         throw .unknownParameter(tensor: "lora_grad." + name, reference: reference.path)
       }
-      let found = matrix == ".A" ? gradients.adapter.a[entry].values : gradients.adapter.b[entry].values
+      let found = matrix == ".A" ? gradients.adapter.a[entry].values : gradients.adapter.checkpointB(entry)
       result.append(try compare(name, found, "lora_grad." + name))
     }
     return result

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SwiGLUTests {
   static func forward(_ gate: [Float], _ up: [Float], on compute: Compute) -> [Float] {
     var y = Matrix(rows: 1, columns: gate.count)
-    SwiGLU.forward(gate: Matrix(gate, columns: gate.count), up: Matrix(up, columns: up.count), into: &y, on: compute)
+    Activation.silu.forward(gate: Matrix(gate, columns: gate.count), up: Matrix(up, columns: up.count), into: &y, on: compute)
     return y.values
   }
 
@@ -32,7 +32,7 @@ import Testing
     agree(gradients.flatMap { onTop($0) }, columns: count, within: roundingTolerance(length: 1, magnitude: 7, steps: 6)) { compute in
       var dgate = Matrix(earlier(count), columns: count)
       var dup = Matrix(earlier(count), columns: count)
-      SwiGLU.backward(
+      Activation.silu.backward(
         Matrix(dy, columns: count), gate: Matrix(gate, columns: count), up: Matrix(up, columns: count), dgate: &dgate, dup: &dup,
         on: compute)
       return dgate.values + dup.values

@@ -22,20 +22,85 @@ static void adamw(const dibit_adamw *o, const float *gradient, float *moment1, f
   }
 }
 
-static void swiglu(const float *gate, const float *up, float *y, ptrdiff_t n) {
+// y = activation(gate) up
+INLINE void gate_kind(dibit_activation kind, const float *gate, const float *up, float *y, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i += LANES) {
     const ptrdiff_t some = n - i < LANES ? n - i : LANES;
-    const V g = load_some(gate + i, some);
-    store_some(y + i, g * sigmoid_v(g) * load_some(up + i, some), some);
+    store_some(y + i, activate_v(kind, load_some(gate + i, some), NULL) * load_some(up + i, some), some);
   }
 }
 
-static void swiglu_backward(const float *dy, const float *gate, const float *up, float *dgate, float *dup, ptrdiff_t n) {
+INLINE void gate_backward_kind(dibit_activation kind, const float *dy, const float *gate, const float *up, float *dgate, float *dup,
+                               ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i += LANES) {
     const ptrdiff_t some = n - i < LANES ? n - i : LANES;
-    const V g = load_some(gate + i, some), u = load_some(up + i, some), d = load_some(dy + i, some), s = sigmoid_v(g);
-    store_some(dup + i, load_some(dup + i, some) + d * (g * s), some);
-    store_some(dgate + i, load_some(dgate + i, some) + d * u * (s * (1.0f + g * (1.0f - s))), some);
+    V slope;
+    const V a = activate_v(kind, load_some(gate + i, some), &slope), u = load_some(up + i, some), d = load_some(dy + i, some);
+    store_some(dup + i, load_some(dup + i, some) + d * a, some);
+    store_some(dgate + i, load_some(dgate + i, some) + d * u * slope, some);
+  }
+}
+
+INLINE void activate_kind(dibit_activation kind, const float *x, float *y, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i += LANES) {
+    const ptrdiff_t some = n - i < LANES ? n - i : LANES;
+    store_some(y + i, activate_v(kind, load_some(x + i, some), NULL), some);
+  }
+}
+
+INLINE void activate_backward_kind(dibit_activation kind, const float *dy, const float *x, float *dx, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i += LANES) {
+    const ptrdiff_t some = n - i < LANES ? n - i : LANES;
+    V slope;
+    activate_v(kind, load_some(x + i, some), &slope);
+    store_some(dx + i, load_some(dx + i, some) + load_some(dy + i, some) * slope, some);
+  }
+}
+
+// One loop for each activation, so that the choice is made once and not in the loop.
+static void gate(dibit_activation kind, const float *gate, const float *up, float *y, ptrdiff_t n) {
+  switch (kind) {
+  case DIBIT_SILU: gate_kind(DIBIT_SILU, gate, up, y, n); break;
+  case DIBIT_GELU: gate_kind(DIBIT_GELU, gate, up, y, n); break;
+  case DIBIT_GELU_TANH: gate_kind(DIBIT_GELU_TANH, gate, up, y, n); break;
+  }
+}
+
+static void gate_backward(dibit_activation kind, const float *dy, const float *gate, const float *up, float *dgate, float *dup, ptrdiff_t n) {
+  switch (kind) {
+  case DIBIT_SILU: gate_backward_kind(DIBIT_SILU, dy, gate, up, dgate, dup, n); break;
+  case DIBIT_GELU: gate_backward_kind(DIBIT_GELU, dy, gate, up, dgate, dup, n); break;
+  case DIBIT_GELU_TANH: gate_backward_kind(DIBIT_GELU_TANH, dy, gate, up, dgate, dup, n); break;
+  }
+}
+
+static void activate(dibit_activation kind, const float *x, float *y, ptrdiff_t n) {
+  switch (kind) {
+  case DIBIT_SILU: activate_kind(DIBIT_SILU, x, y, n); break;
+  case DIBIT_GELU: activate_kind(DIBIT_GELU, x, y, n); break;
+  case DIBIT_GELU_TANH: activate_kind(DIBIT_GELU_TANH, x, y, n); break;
+  }
+}
+
+static void activate_backward(dibit_activation kind, const float *dy, const float *x, float *dx, ptrdiff_t n) {
+  switch (kind) {
+  case DIBIT_SILU: activate_backward_kind(DIBIT_SILU, dy, x, dx, n); break;
+  case DIBIT_GELU: activate_backward_kind(DIBIT_GELU, dy, x, dx, n); break;
+  case DIBIT_GELU_TANH: activate_backward_kind(DIBIT_GELU_TANH, dy, x, dx, n); break;
+  }
+}
+
+static void soft_cap(float cap, float *x, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i += LANES) {
+    const ptrdiff_t some = n - i < LANES ? n - i : LANES;
+    store_some(x + i, tanh_v(load_some(x + i, some) / cap) * cap, some);
+  }
+}
+
+static void soft_cap_backward(float cap, const float *y, float *dy, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const float t = y[i] / cap;
+    dy[i] *= 1.0f - t * t;
   }
 }
 

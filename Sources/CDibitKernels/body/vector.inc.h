@@ -53,6 +53,69 @@ INLINE V exp_v(V x) {
 
 INLINE V sigmoid_v(V x) { return 1.0f / (1.0f + exp_v(-x)); }
 
+// Within 2 units in the last place (Cephes, tanhf): a polynomial near zero, where 1 - 2 / (e^2x + 1) would cancel.
+INLINE V tanh_v(V x) {
+  const VI sign = (VI)x & (int32_t)0x80000000;
+  const V a = (V)((VI)x ^ sign), z = x * x;
+  V p = splat(-5.70498872745e-3f);
+  p = p * z + 2.06390887954e-2f;
+  p = p * z + -5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z + -3.33332819422e-1f;
+  const V near = p * z * x + x, far = 1.0f - 2.0f / (exp_v(a + a) + 1.0f);
+  return select_v(a < 0.625f, near, (V)((VI)far | sign));
+}
+
+// Within 2 units in the last place (Cephes, erff and erfcf).
+INLINE V erf_v(V x) {
+  const VI sign = (VI)x & (int32_t)0x80000000;
+  const V a = (V)((VI)x ^ sign), z = x * x, b = select_v(a < 1.0f, splat(1.0f), a), q = 1.0f / b, y = q * q;
+  V n = splat(7.853861353153693e-5f);
+  n = n * z + -8.010193625184903e-4f;
+  n = n * z + 5.188327685732524e-3f;
+  n = n * z + -2.685381193529856e-2f;
+  n = n * z + 1.128358514861418e-1f;
+  n = n * z + -3.761262582423300e-1f;
+  n = n * z + 1.128379165726710e0f;
+  V p = splat(2.326819970068386e-2f);
+  p = p * y + -1.387039388740657e-1f;
+  p = p * y + 3.687424674597105e-1f;
+  p = p * y + -5.824733027278666e-1f;
+  p = p * y + 6.210004621745983e-1f;
+  p = p * y + -4.944515323274145e-1f;
+  p = p * y + 3.404879937665872e-1f;
+  p = p * y + -2.741127028184656e-1f;
+  p = p * y + 5.638259427386472e-1f;
+  V r = splat(-1.047766399936249e1f);
+  r = r * y + 1.297719955372516e1f;
+  r = r * y + -7.495518717768503e0f;
+  r = r * y + 2.921019019210786e0f;
+  r = r * y + -1.015265279202700e0f;
+  r = r * y + 4.218463358204948e-1f;
+  r = r * y + -2.820767439740514e-1f;
+  r = r * y + 5.641895067754075e-1f;
+  const V far = 1.0f - exp_v(-(b * b)) * q * select_v(b < 2.0f, p, r);
+  return select_v(a < 1.0f, n * x, (V)((VI)far | sign));
+}
+
+// activation(x), and with `slope` its derivative.
+INLINE V activate_v(dibit_activation kind, V x, V *slope) {
+  if (kind == DIBIT_SILU) {
+    const V s = sigmoid_v(x);
+    if (slope) *slope = s * (1.0f + x * (1.0f - s));
+    return x * s;
+  }
+  if (kind == DIBIT_GELU) {
+    const V half = 0.5f * (1.0f + erf_v(x * 0.70710678118654752440f));
+    if (slope) *slope = half + x * (exp_v(-0.5f * (x * x)) * 0.39894228040143267794f);
+    return x * half;
+  }
+  const V square = x * x, t = tanh_v(0.79788456080286535588f * (x + 0.044715f * (square * x)));
+  if (slope)
+    *slope = 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * (0.79788456080286535588f * (1.0f + 3 * 0.044715f * square));
+  return 0.5f * x * (1.0f + t);
+}
+
 INLINE float dot(const float *restrict x, const float *restrict y, ptrdiff_t n) {
   V a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
   ptrdiff_t i = 0;

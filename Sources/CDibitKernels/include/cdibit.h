@@ -33,10 +33,15 @@ typedef struct {
   int32_t row, rows, prefix, prefix_rows, own, past;
 } dibit_segment;
 
+/// A `window` of 0 lets a query see everything before it, otherwise itself and the `window - 1` keys before it; a `soft_cap` of 0
+/// leaves scores as they are, otherwise they become soft_cap tanh(score / soft_cap).
 typedef struct {
-  int32_t heads, kv_heads, head_size;
-  float scale;
+  int32_t heads, kv_heads, head_size, window;
+  float scale, soft_cap;
 } dibit_heads;
+
+/// What a feed-forward does to its gate, or to its only projection.
+typedef enum { DIBIT_SILU = 0, DIBIT_GELU = 1, DIBIT_GELU_TANH = 2 } dibit_activation;
 
 /// Keys or values [rows, kv_heads * head_size]: floats, or int8 codes times one scale.
 typedef struct {
@@ -68,15 +73,30 @@ typedef struct {
   double (*sum_of_squares)(const float *x, ptrdiff_t n);
   void (*adamw)(const dibit_adamw *o, const float *gradient, float *moment1, float *moment2, float *parameter, ptrdiff_t n);
   // Layers
-  void (*rms_norm)(const float *x, const float *weight, float epsilon, ptrdiff_t rows, ptrdiff_t columns, float *inverse_rms, float *y);
-  void (*rms_norm_dx)(const float *dy, const float *x, const float *weight, const float *inverse_rms, ptrdiff_t rows, ptrdiff_t columns,
-                      float *dx);
+  // `offset` is added to the weight: 1 in gemma, 0 elsewhere
+  void (*rms_norm)(const float *x, const float *weight, float offset, float epsilon, ptrdiff_t rows, ptrdiff_t columns, float *inverse_rms,
+                   float *y);
+  void (*rms_norm_dx)(const float *dy, const float *x, const float *weight, float offset, const float *inverse_rms, ptrdiff_t rows,
+                      ptrdiff_t columns, float *dx);
   void (*rms_norm_dweight)(const float *dy, const float *x, const float *inverse_rms, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0,
                            ptrdiff_t col1, float *dweight);
+  // `moments` is [rows, 2]: mean and inverse deviation
+  void (*layer_norm)(const float *x, const float *weight, const float *bias, float epsilon, ptrdiff_t rows, ptrdiff_t columns, float *moments,
+                     float *y);
+  void (*layer_norm_dx)(const float *dy, const float *x, const float *weight, const float *moments, ptrdiff_t rows, ptrdiff_t columns,
+                        float *dx);
+  void (*layer_norm_dweight)(const float *dy, const float *x, const float *moments, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0,
+                             ptrdiff_t col1, float *dweight);
+  void (*add_bias)(const float *bias, ptrdiff_t rows, ptrdiff_t columns, float *y);                                  // y += bias in each row
+  void (*sum_rows)(const float *dy, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0, ptrdiff_t col1, float *sums);  // sums += columns of dy
   void (*rope)(const float *cosine, const float *sine, const int32_t *positions, int interleaved, float direction, ptrdiff_t rows,
-               ptrdiff_t heads, ptrdiff_t head_size, float *x);
-  void (*swiglu)(const float *gate, const float *up, float *y, ptrdiff_t n);
-  void (*swiglu_backward)(const float *dy, const float *gate, const float *up, float *dgate, float *dup, ptrdiff_t n);
+               ptrdiff_t heads, ptrdiff_t head_size, ptrdiff_t pairs, float *x);
+  void (*gate)(dibit_activation kind, const float *gate, const float *up, float *y, ptrdiff_t n);
+  void (*gate_backward)(dibit_activation kind, const float *dy, const float *gate, const float *up, float *dgate, float *dup, ptrdiff_t n);
+  void (*activate)(dibit_activation kind, const float *x, float *y, ptrdiff_t n);
+  void (*activate_backward)(dibit_activation kind, const float *dy, const float *x, float *dx, ptrdiff_t n);
+  void (*soft_cap)(float cap, float *x, ptrdiff_t n);                                // x = cap tanh(x / cap)
+  void (*soft_cap_backward)(float cap, const float *y, float *dy, ptrdiff_t n);      // dy *= 1 - (y / cap)^2
   void (*attention)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t head, const float *q, const dibit_kv *k, const dibit_kv *v,
                     float *y, float *log_sum_exp, float *scratch);
   void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, const float *dy, const float *y, const float *q,

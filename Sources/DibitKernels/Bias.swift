@@ -1,0 +1,23 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// `y += b` in each row.
+public enum Bias {
+  /// `y: [n, m]`, `b: [1, m]`.
+  public static func forward(_ b: Weight, into y: inout Matrix, on compute: Compute) {
+    let columns = y.columns
+    require(b.format == .f32 && b.count == columns, "Bias: b \(b.shape) \(b.format), y \(y.shape)")
+    let (bs, ys) = unsafe (b.floats, y.mutablePointer)
+    compute.forEachRange(y.rows, step: 16) { r, _ in unsafe compute.kernels.add_bias(bs, r.count, columns, ys + r.lowerBound * columns) }
+  }
+
+  /// `db += Σ rows of dy`; `dy: [n, m]`, `db: [1, m]`.
+  public static func backward(_ dy: borrowing Matrix, dBias: inout Matrix, on compute: Compute) {
+    let (rows, columns) = (dy.rows, dy.columns)
+    require(dBias.count == columns, "Bias.backward: dy \(dy.shape), db \(dBias.shape)")
+    let (dys, dbs) = unsafe (dy.pointer, dBias.mutablePointer)
+    compute.forEachRange(columns, step: 64) { r, _ in
+      unsafe compute.kernels.sum_rows(dys, rows, columns, r.lowerBound, r.upperBound, dbs)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+internal import BasicContainers
+internal import DibitKernels
+internal import DibitTensor
+
+extension Decoder {
+  /// Queries, and in a layer that has its own also keys and values: projected, normalised and turned.
+  func project(
+    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
+    _ work: inout DecoderState.Work
+  ) {
+    let norms = configuration.normalizesHeads
+    let at = positions.span.extracting(0..<a.query.rows)
+    if configuration.fusesQueryKeyValue {
+      let (q, k) = (configuration.queryColumns, configuration.keyColumns)
+      linear.forward(.queryKeyValue, adapter, a.normed, &a.low, &work.queryKeyValue)
+      if norms {
+        a.rawQuery.copyColumns(of: work.queryKeyValue, from: 0)
+        a.rawKey.copyColumns(of: work.queryKeyValue, from: q)
+      } else {
+        a.query.copyColumns(of: work.queryKeyValue, from: 0)
+        a.key.copyColumns(of: work.queryKeyValue, from: q)
+      }
+      a.value.copyColumns(of: work.queryKeyValue, from: q + k)
+      turn(linear.block.queryNorm, linear, at, &a.rawQuery, &a.queryMoments, &a.query)
+      turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
+      return
+    }
+    if norms {
+      linear.forward(.query, adapter, a.normed, &a.low, &a.rawQuery)
+    } else {
+      linear.forward(.query, adapter, a.normed, &a.low, &a.query)
+    }
+    turn(linear.block.queryNorm, linear, at, &a.rawQuery, &a.queryMoments, &a.query)
+    guard linear.has(.key) else { return }
+    if norms { linear.forward(.key, adapter, a.normed, &a.low, &a.rawKey) } else { linear.forward(.key, adapter, a.normed, &a.low, &a.key) }
+    turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
+    linear.forward(.value, adapter, a.normed, &a.low, &a.value)
+  }
+
+  /// Head norm and RoPE in the order of the family, from `raw` to `heads`; without a norm, RoPE turns `heads` in place.
+  private func turn(
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ positions: Span<Int32>, _ raw: inout Matrix, _ moments: inout Matrix,
+    _ heads: inout Matrix
+  ) {
+    let rope = configuration.layerSettings[linear.layer].rope
+    guard let norm else {
+      if let rope { ropes[rope].forward(&heads, at: positions, on: linear.compute) }
+      return
+    }
+    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].forward(&raw, at: positions, on: linear.compute) }
+    headNorm.forward(norm, linear.parameters, raw, saving: &moments, into: &heads, on: linear.compute)
+    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].forward(&heads, at: positions, on: linear.compute) }
+  }
+
+  /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`, accumulated. `d.dKey` and `d.dValue` are used up in a layer that owns them.
+  func projectBackward(
+    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ cache: borrowing KeyValueCache,
+    _ a: borrowing BlockActivations, _ d: inout BackwardState, _ gradients: inout Gradients
+  ) {
+    let at = positions.span.extracting(0..<a.query.rows)
+    let owns = linear.has(.key) || configuration.fusesQueryKeyValue
+    let norms = configuration.normalizesHeads
+    if owns {
+      cache.values[linear.layer].backward(&d.dValue, on: linear.compute)
+      cache.keys[linear.layer].backward(&d.dKey, on: linear.compute)
+      turnBackward(linear.block.keyNorm, linear, at, a.rawKey, a.keyMoments, &d.dKey, &d.dRawKey, &gradients)
+    }
+    turnBackward(linear.block.queryNorm, linear, at, a.rawQuery, a.queryMoments, &d.dQuery, &d.dRawQuery, &gradients)
+    if configuration.fusesQueryKeyValue {
+      let (q, k) = (configuration.queryColumns, configuration.keyColumns)
+      if norms {
+        d.dQueryKeyValue.setColumns(from: 0, to: d.dRawQuery)
+        d.dQueryKeyValue.setColumns(from: q, to: d.dRawKey)
+      } else {
+        d.dQueryKeyValue.setColumns(from: 0, to: d.dQuery)
+        d.dQueryKeyValue.setColumns(from: q, to: d.dKey)
+      }
+      d.dQueryKeyValue.setColumns(from: q + k, to: d.dValue)
+      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+    } else {
+      if owns {
+        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        if norms {
+          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        } else {
+          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        }
+      }
+      if norms {
+        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+      } else {
+        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+      }
+    }
+    if owns {
+      d.dKey.fill(0)
+      d.dValue.fill(0)
+    }
+  }
+
+  /// The way back of ``turn``: the gradient before the norm goes to `dRaw`, or without a norm stays in `dHeads`.
+  private func turnBackward(
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ positions: Span<Int32>, _ raw: borrowing Matrix, _ moments: borrowing Matrix,
+    _ dHeads: inout Matrix, _ dRaw: inout Matrix, _ gradients: inout Gradients
+  ) {
+    let rope = configuration.layerSettings[linear.layer].rope
+    guard let norm else {
+      if let rope { ropes[rope].backward(&dHeads, at: positions, on: linear.compute) }
+      return
+    }
+    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].backward(&dHeads, at: positions, on: linear.compute) }
+    dRaw.fill(0)
+    headNorm.backward(norm, linear.parameters, dHeads, x: raw, saved: moments, dx: &dRaw, gradients: &gradients, on: linear.compute)
+    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].backward(&dRaw, at: positions, on: linear.compute) }
+  }
+}
