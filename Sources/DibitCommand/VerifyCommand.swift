@@ -45,9 +45,10 @@ struct VerifyCommand: ParsableCommand {
     if let loss = run.loss {
       print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
     }
-    guard let worst = run.worstGradient else { return }
-    print("\(run.gradients.count) gradients, the worst \(error(worst.relativeError)):")
-    printTable(run.gradients.sorted { $0.relativeError > $1.relativeError }.prefix(10).map { ["  " + $0.name, error($0.relativeError)] })
+    guard let gradients = run.gradients else { return }
+    guard let worst = run.worstGradient else { return print("the reference has no gradients to compare") }
+    print("\(gradients.count) gradients, the worst \(error(worst.relativeError)):")
+    printTable(gradients.sorted { $0.relativeError > $1.relativeError }.prefix(10).map { ["  " + $0.name, error($0.relativeError)] })
   }
 
   /// Two digits with an exponent: errors span many orders of magnitude.

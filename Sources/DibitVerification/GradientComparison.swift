@@ -14,7 +14,9 @@ struct GradientComparison {
     -> [VerificationReport.Tensor]
   {
     var parts: [String: [Parameter]] = [:]
-    for parameter in weights.parameters { parts[parameter.name.tensor, default: []].append(parameter) }
+    for parameter in weights.parameters {
+      for name in [parameter.name.tensor] + parameter.name.alternatives { parts[name, default: []].append(parameter) }
+    }
     var result: [VerificationReport.Tensor] = []
     for name in names {
       guard let parameters = parts[name] else { throw .unknownParameter(tensor: name, reference: reference.path) }

@@ -10,7 +10,6 @@ public enum VerificationError: Error, Equatable, Sendable {
   case tokenOutside(tensor: String, index: Int, token: Float, vocabulary: Int)
   case tooLong(reference: String, tokens: Int, context: Int)
   case nothingLabelled(reference: String)
-  case noGradients(reference: String)
   case unknownParameter(tensor: String, reference: String)
 }
 
@@ -29,8 +28,6 @@ extension VerificationError: CustomStringConvertible {
     case .tooLong(let reference, let tokens, let context):
       "'\(reference)': sequences of at most \(context) tokens expected, the model's context; \(tokens) found"
     case .nothingLabelled(let reference): "'\(reference)': labels: at least one position with a label expected, all are masked"
-    case .noGradients(let reference):
-      "'\(reference)': the reference has no gradients (tensors 'grad.<parameter>' or 'lora_grad.<module>.A'); leave --gradients out"
     case .unknownParameter(let tensor, let reference):
       "'\(reference)': '\(tensor)' belongs to no parameter of this model: is it the reference of another model?"
     }

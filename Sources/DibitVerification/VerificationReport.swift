@@ -20,11 +20,11 @@ public struct VerificationReport: Equatable, Sendable {
     public internal(set) var loss: Double?
     /// The same of the reference; nil where it has none.
     public internal(set) var lossReference: Double?
-    /// Every gradient that the reference has, in the order of the reference.
-    public internal(set) var gradients: [Tensor] = []
+    /// Every gradient that the reference has, in the order of the reference; nil when gradients were not asked for.
+    public internal(set) var gradients: [Tensor]?
 
     /// The largest error of a gradient; nil without gradients.
-    public var worstGradient: Tensor? { gradients.max { $0.relativeError < $1.relativeError } }
+    public var worstGradient: Tensor? { gradients?.max { $0.relativeError < $1.relativeError } }
   }
 
   /// The model alone.
@@ -44,8 +44,8 @@ public struct VerificationReport: Equatable, Sendable {
     ]
     if let loss = run.loss { members.append((key: prefix + "loss", value: number(loss))) }
     if let loss = run.lossReference { members.append((key: prefix + "loss_reference", value: number(loss))) }
-    if !run.gradients.isEmpty {
-      let list = run.gradients.map { ["name": .string($0.name), "relative_error": number($0.relativeError)] as JSONValue }
+    if let gradients = run.gradients {
+      let list = gradients.map { ["name": .string($0.name), "relative_error": number($0.relativeError)] as JSONValue }
       members.append((key: prefix + "gradients", value: .array(list)))
     }
     return members
