@@ -6,7 +6,7 @@ internal import DibitQuantization
 struct ConvertCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
-    abstract: "Turn a float checkpoint into a 2-bit model.",
+    abstract: "Turn a float checkpoint into a 2-bit model, or another tool's adapter into one of a model.",
     discussion: """
       Example: dibit convert ./llama-checkpoint --output ./llama-2bit
 
@@ -22,7 +22,9 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp(
       "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
   var embeddingBits: Int?
-  @Flag(help: "Replace an existing model.") var overwrite = false
+  @Option(help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT or mlx-lm, belongs to.", valueName: "model"))
+  var base: String?
+  @Flag(help: "Replace an existing output.") var overwrite = false
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
@@ -38,6 +40,12 @@ struct ConvertCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
+    if let base {
+      let layers = try Failure.context("converting '\(checkpoint)'") {
+        try AdapterConverter.importAdapter(checkpoint, base: base, output: output, overwrite: overwrite)
+      }
+      return print("\(layers) adapted layers; wrote \(output)")
+    }
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)

@@ -5,30 +5,40 @@ internal import DibitTensor
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write a model in a form that other tools read.",
+    abstract: "Write a model, or an adapter of it, in a form that other tools read.",
     discussion: """
       Example: dibit export ./model --format safetensors --output ./model-float
+      Example: dibit export ./model --adapter ./topics --format mlx --output ./topics-mlx
 
       safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
       holds every weight of the 2-bit grid exactly.
+      peft, mlx: with --adapter, the files that PEFT or mlx-lm loads.
       """)
 
   @Argument(help: "A model, converted or not.") var model: String
-  @Option(help: "What to write: safetensors.") var format: String
+  @Option(help: ArgumentHelp("An adapter of the model, to be written instead of it.", valueName: "adapter")) var adapter: String?
+  @Option(help: "What to write: safetensors; of an adapter peft or mlx.") var format: String
   @Option(name: .shortAndLong, help: "The directory to create.") var output: String
   @Option(help: "The dtype of the floats: f32, f16 or bf16.") var dtype = "f32"
   @Flag(help: "Replace an existing output.") var overwrite = false
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
-    guard ExportFormat(rawValue: format) != nil else {
-      throw ValidationError("--format: expected \(ExportFormat.allCases.map(\.rawValue).joined(separator: " or ")), found \(format)")
+    let formats = adapter == nil ? ExportFormat.allCases.map(\.rawValue) : AdapterFormat.allCases.map(\.rawValue)
+    guard formats.contains(format) else {
+      throw ValidationError("--format: expected \(formats.joined(separator: " or ")), found \(format)")
     }
     guard ["f32", "f16", "bf16"].contains(dtype) else { throw ValidationError("--dtype: expected f32, f16 or bf16, found \(dtype)") }
   }
 
   func run() throws {
     Interrupt.listen()
+    if let adapter, let format = AdapterFormat(rawValue: format) {
+      let layers = try Failure.context("exporting '\(adapter)'") {
+        try AdapterConverter.exportAdapter(adapter, base: model, format: format, output: output, overwrite: overwrite)
+      }
+      return print("\(layers) adapted layers; wrote \(output)")
+    }
     let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
     var line = ProgressLine("exporting")
     try Failure.context("exporting '\(model)'") {

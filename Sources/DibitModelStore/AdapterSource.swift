@@ -90,3 +90,11 @@ public struct AdapterSource: Sendable {
       rows: matrix.rows, columns: matrix.columns, values: layout.fromCheckpoint(matrix.values, rows: matrix.rows, columns: matrix.columns))
   }
 }
+
+extension AdapterSource {
+  /// Opens an adapter that another tool made: a directory of PEFT's or mlx-lm's.
+  public static func open(_ path: String) throws(ModelStoreError) -> AdapterSource {
+    if isRegularFile(path + "/" + MLXAdapter.weights) { return try MLXAdapter.open(path) }
+    return try StoredAdapter.source(path)
+  }
+}

@@ -81,7 +81,8 @@ public enum MLXAdapter {
     let configuration: JSONValue = [
       "fine_tune_type": "lora", "num_layers": .integer(weights.blocks.count),
       "lora_parameters": [
-        "rank": .integer(c.rank), "scale": .number(Double(c.stabilizesRank ? c.scale : c.alpha / Float(max(c.rank, 1)))), "dropout": 0.0,
+        "rank": .integer(c.rank), "scale": .number(Double(c.alpha) / (c.stabilizesRank ? Double(c.rank).squareRoot() : Double(c.rank))),
+        "dropout": 0.0,
         "keys": .array(keys.map { .string($0) }),
       ],
     ]

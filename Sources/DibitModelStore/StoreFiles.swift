@@ -15,6 +15,8 @@ public enum StoreFile {
   public static let adapterConfiguration = "adapter_config.json"
   /// PEFT's weights of an adapter.
   public static let adapterWeights = "adapter_model.safetensors"
+  /// The same as older versions of PEFT wrote it.
+  static let adapterPickle = "adapter_model.bin"
 
   /// Far above any published tokenizer.json, so that a wrong file cannot fill the memory.
   static let largest = 256 << 20

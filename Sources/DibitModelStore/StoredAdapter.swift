@@ -31,18 +31,37 @@ public enum StoredAdapter {
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
   public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
-    let configuration = try configuration(path)
-    let checkpoint: Checkpoint
-    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path + "/" + StoreFile.adapterWeights) } catch {
-      throw .checkpoint(error)
-    }
-    return try AdapterSource(checkpoint, configuration, path: path).adapter(for: weights)
+    try source(path).adapter(for: weights)
   }
 
-  /// Writes the three files into `directory`; `manifest` gets the format and the base's digest in front.
+  /// The PEFT files of a directory.
+  static func source(_ path: String) throws(ModelStoreError) -> AdapterSource {
+    let configuration = try configuration(path)
+    let names = [StoreFile.adapterWeights, StoreFile.adapterPickle]
+    let file = names.first { isRegularFile(path + "/" + $0) } ?? StoreFile.adapterWeights
+    do throws(CheckpointError) {
+      return AdapterSource(try Checkpoint.open(path + "/" + file), configuration, path: path)
+    } catch { throw .checkpoint(error) }
+  }
+
+  /// Writes PEFT's two files and the manifest into `directory`; `manifest` gets the format and the base's digest in front.
   public static func write(
     _ adapter: borrowing Adapter, base: StoredModel, manifest: JSONObject, into directory: borrowing StagedDirectory
   ) throws(CheckpointError) {
+    let digest = try writePEFT(adapter, base: base, into: directory)
+    var members: [(key: String, value: JSONValue)] = [
+      (key: "format", value: .string(format)), (key: "version", value: 1), (key: "digest", value: .string(digest)),
+      (key: "base_digest", value: .string(base.digest ?? "")),
+    ]
+    members += manifest.members
+    try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+  }
+
+  /// Writes PEFT's two files into `directory`; returns the digest of the weights.
+  @discardableResult
+  public static func writePEFT(_ adapter: borrowing Adapter, base: StoredModel, into directory: borrowing StagedDirectory)
+    throws(CheckpointError) -> String
+  {
     var tensors: [(name: String, dtype: DType, shape: [Int])] = []
     for entry in 0..<adapter.count {
       let (a, b) = AdapterSource.names(adapter.modules[entry])
@@ -57,12 +76,7 @@ public enum StoredAdapter {
     }
     let digest = try writer.finish()
     try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
-    var members: [(key: String, value: JSONValue)] = [
-      (key: "format", value: .string(format)), (key: "version", value: 1), (key: "digest", value: .string(digest)),
-      (key: "base_digest", value: .string(base.digest ?? "")),
-    ]
-    members += manifest.members
-    try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    return digest
   }
 
 }

@@ -78,6 +78,37 @@ private struct AdapterCase {
     #expect(try files(below: adapterCase.path).keys.sorted() == ["adapter_config.json", "adapter_model.safetensors", "manifest.json"])
   }
 
+  @Test("through another tool's files and back, every matrix keeps its bits", arguments: AdapterFormat.allCases)
+  func throughOtherTools(_ format: AdapterFormat) throws {
+    let adapterCase = try AdapterCase()
+    let (base, exported, back) = (adapterCase.model.path, adapterCase.scratch("exported"), adapterCase.scratch("back"))
+    let written = try AdapterConverter.exportAdapter(adapterCase.path, base: base, format: format, output: exported, overwrite: false)
+    let imported = try AdapterConverter.importAdapter(exported, base: base, output: back, overwrite: false)
+    #expect(written == 11 && imported == 11)
+    let before = adapterCase.makeAdapter()
+    let after = try StoredAdapter.open(back, for: adapterCase.model)
+    #expect(after.configuration == before.configuration && after.modules == before.modules)
+    for i in 0..<before.count { #expect(after.a[i].values == before.a[i].values && after.b[i].values == before.b[i].values) }
+  }
+
+  @Test func mlxKeepsMatricesTransposedAndPartsNumbered() throws {
+    let adapterCase = try AdapterCase()
+    let path = adapterCase.scratch("mlx")
+    _ = try AdapterConverter.exportAdapter(adapterCase.path, base: adapterCase.model.path, format: .mlx, output: path, overwrite: false)
+    let stored = try Checkpoint.open(path + "/adapters.safetensors")
+    #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_a.2")?.shape == [64, 3])
+    #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_b.2")?.shape == [3, 32])
+    #expect(stored.info("model.kv_reuse_layers.0.self_attn.q_proj.lora_b")?.shape == [3, 64])
+    let adapter = adapterCase.makeAdapter()
+    #expect(
+      try stored.readVector("model.layers.0.self_attn.qkv_proj.lora_a.0").prefix(3) == [
+        adapter.a[0][0, 0], adapter.a[0][1, 0], adapter.a[0][2, 0],
+      ])
+    let json = try readJSON("adapter_config.json", in: path)
+    #expect(json["lora_parameters"]?["scale"] == 4)
+    #expect(json["lora_parameters"]?["keys"] == ["mlp.down_proj", "self_attn.q_proj", "self_attn.qkv_proj"])
+  }
+
   @Test func configurationIsWhatPEFTReads() throws {
     let adapterCase = try AdapterCase()
     let json = try readJSON("adapter_config.json", in: adapterCase.path)

@@ -1,0 +1,52 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+
+/// What an adapter is exported as.
+public enum AdapterFormat: String, CaseIterable, Sendable {
+  /// PEFT's two files.
+  case peft
+  /// mlx-lm's two files.
+  case mlx
+}
+
+/// Adapters between Dibit and other tools; the matrices pass unchanged, scales in each tool's convention.
+public enum AdapterConverter {
+  /// Makes an adapter of the converted model at `base` from one that another tool made for the same architecture.
+  ///
+  /// - Returns: the number of adapted layers.
+  public static func importAdapter(_ path: String, base: String, output: String, overwrite: Bool) throws(ConversionError) -> Int {
+    let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
+    let adapter: Adapter
+    do throws(ModelStoreError) { adapter = try AdapterSource.open(path).adapter(for: model.weights) } catch { throw .source(error) }
+    let manifest = JSONObject([(key: "source", value: ["path": .string(path)])])
+    do throws(CheckpointError) {
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      try StoredAdapter.write(adapter, base: model, manifest: manifest, into: directory)
+      try directory.commit()
+    } catch { throw .checkpoint(error) }
+    return adapter.count
+  }
+
+  /// Writes the adapter at `path`, which belongs to the model at `base`, for another tool.
+  ///
+  /// - Returns: the number of adapted layers.
+  public static func exportAdapter(_ path: String, base: String, format: AdapterFormat, output: String, overwrite: Bool)
+    throws(ConversionError) -> Int
+  {
+    let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
+    let adapter: Adapter
+    do throws(ModelStoreError) { adapter = try StoredAdapter.open(path, for: model) } catch { throw .source(error) }
+    do throws(CheckpointError) {
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      switch format {
+      case .peft: try StoredAdapter.writePEFT(adapter, base: model, into: directory)
+      case .mlx: try MLXAdapter.write(adapter, for: model.weights, into: directory)
+      }
+      try directory.commit()
+    } catch { throw .checkpoint(error) }
+    return adapter.count
+  }
+}
