@@ -55,7 +55,8 @@ extension CheckpointError {
   public var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
+    case .emptyFile, .tooLarge, .malformed, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex,
+      .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate

@@ -14,7 +14,8 @@ extension Llama2CFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
   public var description: String {
     switch self {
-    case .tooShort(let expected, let found): "llama2.c header of \(expected) bytes expected, a file of \(found) bytes found; download it again"
+    case .tooShort(let expected, let found):
+      "llama2.c header of \(expected) bytes expected, a file of \(found) bytes found; download it again"
     case .version(let found): "llama2.c header at byte 4: version 1 or 2 expected, \(found) found"
     case .parameter(let name, let offset, let expected, let found):
       "llama2.c header at byte \(offset): \(name) \(expected) expected, \(found) found"

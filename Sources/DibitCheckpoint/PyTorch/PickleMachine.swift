@@ -382,7 +382,8 @@ struct PickleMachine {
         guard let elements = heap.tuple(pair) ?? heap.list(pair)?[...], elements.count == 2 else {
           throw .arguments(offset: offset, name: name, reason: "a list of pairs expected, \(heap[pair].kind) found in it")
         }
-        heap.dictionaries[heap.dictionaries.count - 1].append((key: elements[elements.startIndex], value: elements[elements.startIndex + 1]))
+        heap.dictionaries[heap.dictionaries.count - 1].append(
+          (key: elements[elements.startIndex], value: elements[elements.startIndex + 1]))
       }
     case (_, let other?): throw .arguments(offset: offset, name: name, reason: "a list of pairs expected, \(other.kind) found")
     }

@@ -65,7 +65,8 @@ extension PyTorchFile {
     if let plain = plainBytes(index) { return Widening.widen(plain.slice(range(of: rows, index)), tensor.dtype, into: &target) }
     let isMatrix = tensor.shape.count >= 2
     let rowStride = isMatrix ? tensor.strides[0] : 0
-    let columns = Self.offsets(isMatrix ? tensor.shape.dropFirst() : tensor.shape[...], isMatrix ? tensor.strides.dropFirst() : tensor.strides[...])
+    let columns = Self.offsets(
+      isMatrix ? tensor.shape.dropFirst() : tensor.shape[...], isMatrix ? tensor.strides.dropFirst() : tensor.strides[...])
     let size = tensor.dtype.byteCount
     let source = bytes.slice(placed.used)
     let raw = source.bytes

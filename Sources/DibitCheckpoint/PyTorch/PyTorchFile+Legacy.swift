@@ -10,7 +10,8 @@ extension PyTorchFile {
     var position = 0
     let first = try pickle(bytes, &position)
     guard case .longInteger(let range) = first.heap[first.root], bytes.slice(range).array == magic else {
-      throw .legacy(offset: 0, reason: "the magic number of torch.save expected, \(first.heap[first.root].kind) found; this is another pickle")
+      throw .legacy(
+        offset: 0, reason: "the magic number of torch.save expected, \(first.heap[first.root].kind) found; this is another pickle")
     }
     let versionAt = position
     let version = try pickle(bytes, &position)

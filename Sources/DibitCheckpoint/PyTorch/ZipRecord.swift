@@ -36,7 +36,8 @@ struct ZipRecord {
     // Bits 1 and 2 say how hard the compressor tried, bit 11 that the name is UTF-8.
     guard flags & ~0x080E == 0 else { throw .flags(entry: name, found: flags) }
     let narrow = (
-      stored: bytes.zipNumber(at + 20, UInt32.self), size: bytes.zipNumber(at + 24, UInt32.self), disk: bytes.zipNumber(at + 34, UInt16.self),
+      stored: bytes.zipNumber(at + 20, UInt32.self), size: bytes.zipNumber(at + 24, UInt32.self),
+      disk: bytes.zipNumber(at + 34, UInt16.self),
       offset: bytes.zipNumber(at + 42, UInt32.self)
     )
     guard narrow.disk == 0 else { throw .multipleDisks(offset: at) }
@@ -64,7 +65,9 @@ struct ZipRecord {
     var found = false
     var position = 0
     while position < extra.count {
-      guard extra.count - position >= 4 else { throw .extraField(entry: entry, reason: "4 bytes expected, \(extra.count - position) found") }
+      guard extra.count - position >= 4 else {
+        throw .extraField(entry: entry, reason: "4 bytes expected, \(extra.count - position) found")
+      }
       let (id, length) = (extra.zipNumber(position, UInt16.self), Int(extra.zipNumber(position + 2, UInt16.self)))
       position += 4
       guard extra.count - position >= length else {
@@ -75,7 +78,9 @@ struct ZipRecord {
         found = true
         var at = position
         for index in narrow.indices where narrow[index] {
-          guard position + length - at >= 8 else { throw .extraField(entry: entry, reason: "a ZIP64 field of \(length) bytes is too short") }
+          guard position + length - at >= 8 else {
+            throw .extraField(entry: entry, reason: "a ZIP64 field of \(length) bytes is too short")
+          }
           values[index] = extra.zipNumber(at, UInt64.self)
           at += 8
         }
