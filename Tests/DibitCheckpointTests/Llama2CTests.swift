@@ -50,7 +50,7 @@ private func make(_ version: Int, shared: Bool, sizes: [Int] = sizes) -> [UInt8]
   return bytes
 }
 
-private func fault(_ array: [UInt8]) -> Llama2CFault? {
+private func llamaFault(_ array: [UInt8]) -> Llama2CFault? {
   do throws(Llama2CFault) {
     _ = try Llama2CFile(bytes(array))
     return nil
@@ -96,7 +96,8 @@ extension Llama2CFile {
     let index = try #require(file.tensors.firstIndex { $0.name == "layers.1.feed_forward.w2.weight" })
     #expect(file.tensors[index].shape == [8, 12] && file.plainBytes(index) == nil)
     for row in 0..<8 {
-      #expect(file.floats(index, rows: row..<row + 1) == (row * 12..<row * 12 + 12).map { Float($0 - 100) * (Float($0 / 4) + 0.5) })
+      let expected = (row * 12..<row * 12 + 12).map { (at: Int) -> Float in Float(at - 100) * (Float(at / 4) + 0.5) }
+      #expect(file.floats(index, rows: row..<row + 1) == expected)
     }
     let norm = try #require(file.tensors.firstIndex { $0.name == "norm.weight" })
     #expect(file.floats(norm, rows: 0..<1) == (32..<40).map(Float.init))
@@ -106,11 +107,12 @@ extension Llama2CFile {
     func with(_ version: Int, _ offset: Int, _ patch: [UInt8]) -> Llama2CFault? {
       var array = make(version, shared: true)
       array.replaceSubrange(offset..<offset + patch.count, with: patch)
-      return fault(array)
+      return llamaFault(array)
     }
-    #expect(fault([]) == .tooShort(expectedBytes: 28, foundBytes: 0))
-    #expect(fault(Array(make(1, shared: true)[..<255])) == .tooShort(expectedBytes: 256, foundBytes: 255))
-    #expect(with(1, 4, int32(3)) == .version(found: 3) && with(1, 4, int32(-1)) == .version(found: -1))
+    #expect(llamaFault([]) == .tooShort(expectedBytes: 28, foundBytes: 0))
+    #expect(llamaFault(Array(make(1, shared: true)[..<255])) == .tooShort(expectedBytes: 256, foundBytes: 255))
+    #expect(with(1, 4, int32(3)) == .version(found: 3))
+    #expect(with(1, 4, int32(-1)) == .version(found: -1))
     let names = ["dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "max_seq_len"]
     for (version, begin) in [(0, 0), (1, 8), (2, 8)] {
       for (index, name) in names.enumerated() {
@@ -127,7 +129,8 @@ extension Llama2CFile {
     #expect(with(0, 12, int32(8)) == .parameter(name: "n_heads", offset: 12, expected: "whose double divides dim 8", found: 8))
     #expect(with(1, 24, int32(4)) == .parameter(name: "n_kv_heads", offset: 24, expected: "that divides n_heads 2", found: 4))
     #expect(with(1, 36, [2]) == .sharedClassifier(offset: 36, found: 2))
-    #expect(with(1, 37, [1]) == .padding(offset: 37, found: 1) && with(2, 41, [9]) == .padding(offset: 41, found: 9))
+    #expect(with(1, 37, [1]) == .padding(offset: 37, found: 1))
+    #expect(with(2, 41, [9]) == .padding(offset: 41, found: 9))
     for wrong in [0, -4, 3, 8, Int(Int32.max)] {
       #expect(
         with(2, 37, int32(wrong))
@@ -135,7 +138,7 @@ extension Llama2CFile {
     }
     // The largest numbers that pass promise more than 2^54 bytes, and nothing is allocated for them.
     let largest = [1 << 20, 1 << 22, 1 << 12, 1 << 16, 1 << 16, 1 << 24, 1 << 24].flatMap(int32)
-    guard case .size(let expected, 28) = fault(largest), expected > 1 << 54 else {
+    guard case .size(let expected, 28) = llamaFault(largest), expected > 1 << 54 else {
       Issue.record("the size of the largest model")
       return
     }
@@ -146,11 +149,11 @@ extension Llama2CFile {
     let array = make(version, shared: version != 0)
     #expect(Llama2CContainer.recognises(bytes(array)))
     for count in 0..<array.count {
-      #expect(fault(Array(array[..<count])) != nil)
+      #expect(llamaFault(Array(array[..<count])) != nil)
       // Without a signature, only the exact size tells.
       if version == 0 { #expect(!Llama2CContainer.recognises(bytes(Array(array[..<count])))) }
     }
-    #expect(fault(array + [0]) == .size(expectedBytes: array.count, foundBytes: array.count + 1))
+    #expect(llamaFault(array + [0]) == .size(expectedBytes: array.count, foundBytes: array.count + 1))
     var random = SplitMix64(seed: UInt64(version))
     for _ in 0..<2_000 {
       var mutated = array
