@@ -11,6 +11,8 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case emptyFile(path: String)
   case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
+  case pytorch(file: String, PyTorchFault)
+  case llama2c(file: String, Llama2CFault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -53,7 +55,8 @@ extension CheckpointError {
   public var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
+    case .emptyFile, .tooLarge, .malformed, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex,
+      .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate

@@ -1,0 +1,141 @@
+import DibitTensor
+import Testing
+
+@testable import DibitCheckpoint
+
+// Files that PyTorch 2.13.0 wrote, base64:
+//
+//     w = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+//     value = {'w': w, 'wt': w.t(), 'tied': w, 'h': torch.tensor([1.5, -2]).bfloat16()}
+//     torch.save(value, 'archive.pt')
+//     torch.save(value, 'legacy.pt', _use_new_zipfile_serialization=False)
+//     model = torch.nn.Linear(2, 1); adam = torch.optim.Adam(model.parameters())
+//     model(torch.ones(1, 2)).sum().backward(); adam.step()
+//     with torch.no_grad(): model.weight.copy_(torch.tensor([[1., 2.]])); model.bias.fill_(3)
+//     torch.save({'model': model.state_dict(), 'optimizer': adam.state_dict(), 'epoch': 1,
+//                 'rng': torch.tensor([7], dtype=torch.uint8)}, 'training.pt')
+private let archive = """
+  UEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAQABIAYXJjaGl2ZS9kYXRhLnBrbEZCDgBaWlpaWlpaWlpaWlpaWoACfXEAKFgBAAAAd3EBY3RvcmNoLl91dGlscwpfcmVidW
+  lsZF90ZW5zb3JfdjIKcQIoKFgHAAAAc3RvcmFnZXEDY3RvcmNoCkZsb2F0U3RvcmFnZQpxBFgBAAAAMHEFWAMAAABjcHVxBksGdHEHUUsASwJLA4ZxCEsDSwGGcQmJY2Nv
+  bGxlY3Rpb25zCk9yZGVyZWREaWN0CnEKKVJxC3RxDFJxDVgCAAAAd3RxDmgCKChoA2gEaAVoBksGdHEPUUsASwNLAoZxEEsBSwOGcRGJaAopUnESdHETUnEUWAQAAAB0aW
+  VkcRVoDVgBAAAAaHEWaAIoKGgDY3RvcmNoCkJGbG9hdDE2U3RvcmFnZQpxF1gBAAAAMXEYaAZLAnRxGVFLAEsChXEaSwGFcRuJaAopUnEcdHEdUnEedS5QSwcIk9I4qDwB
+  AAA8AQAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAXAD8AYXJjaGl2ZS8uZm9ybWF0X3ZlcnNpb25GQjsAWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWl
+  paWlpaWlpaWlpaWlpaWlpaWlpaWlpaWloxUEsHCLfv3IMBAAAAAQAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAAGgA3AGFyY2hpdmUvLnN0b3JhZ2VfYWxpZ25tZW50
+  RkIzAFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWjY0UEsHCD93cekCAAAAAgAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAA
+  AAEQA/AGFyY2hpdmUvYnl0ZW9yZGVyRkI7AFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpabGl0dGxlUEsHCIU9
+  4xkGAAAABgAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAADgA+AGFyY2hpdmUvZGF0YS8wRkI6AFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWl
+  paWlpaWlpaWlpaWlpaWlpaWloAAAAAAACAPwAAAEAAAEBAAACAQAAAoEBQSwcIF5DnkRgAAAAYAAAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAOACwAYXJjaGl2ZS9k
+  YXRhLzFGQigAWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWsA/AMBQSwcIB1Fa4wQAAAAEAAAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAPAD
+  8AYXJjaGl2ZS92ZXJzaW9uRkI7AFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaMwpQSwcI0Z5nVQIAAAACAAAA
+  UEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAeADIAYXJjaGl2ZS8uZGF0YS9zZXJpYWxpemF0aW9uX2lkRkIuAFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWl
+  paWlpaWlpaWlpaWlowNTYxMTA4NTIzNjE5NjcwNTI5NDE1NDQwNzgzODk3NDc0MjE2NDY5UEsHCI6Jj8IoAAAAKAAAAFBLAQIAAAAACAgAAAAAAACT0jioPAEAADwBAAAQ
+  AAAAAAAAAAAAAAAAAAAAAABhcmNoaXZlL2RhdGEucGtsUEsBAgAAAAAICAAAAAAAALfv3IMBAAAAAQAAABcAAAAAAAAAAAAAAAAAjAEAAGFyY2hpdmUvLmZvcm1hdF92ZX
+  JzaW9uUEsBAgAAAAAICAAAAAAAAD93cekCAAAAAgAAABoAAAAAAAAAAAAAAAAAEQIAAGFyY2hpdmUvLnN0b3JhZ2VfYWxpZ25tZW50UEsBAgAAAAAICAAAAAAAAIU94xkG
+  AAAABgAAABEAAAAAAAAAAAAAAAAAkgIAAGFyY2hpdmUvYnl0ZW9yZGVyUEsBAgAAAAAICAAAAAAAABeQ55EYAAAAGAAAAA4AAAAAAAAAAAAAAAAAFgMAAGFyY2hpdmUvZG
+  F0YS8wUEsBAgAAAAAICAAAAAAAAAdRWuMEAAAABAAAAA4AAAAAAAAAAAAAAAAAqAMAAGFyY2hpdmUvZGF0YS8xUEsBAgAAAAAICAAAAAAAANGeZ1UCAAAAAgAAAA8AAAAA
+  AAAAAAAAAAAAFAQAAGFyY2hpdmUvdmVyc2lvblBLAQIAAAAACAgAAAAAAACOiY/CKAAAACgAAAAeAAAAAAAAAAAAAAAAAJIEAABhcmNoaXZlLy5kYXRhL3NlcmlhbGl6YX
+  Rpb25faWRQSwYGLAAAAAAAAAAeAy0AAAAAAAAAAAAIAAAAAAAAAAgAAAAAAAAACwIAAAAAAAA4BQAAAAAAAFBLBgcAAAAAQwcAAAAAAAABAAAAUEsFBgAAAAAIAAgACwIA
+  ADgFAAAAAA==
+  """
+
+private let legacy = """
+  gAKKCmz8nEb5IGqoUBkugAJN6QMugAJ9cQAoWBAAAABwcm90b2NvbF92ZXJzaW9ucQFN6QNYDQAAAGxpdHRsZV9lbmRpYW5xAohYCgAAAHR5cGVfc2l6ZXNxA31xBChYBQ
+  AAAHNob3J0cQVLAlgDAAAAaW50cQZLBFgEAAAAbG9uZ3EHSwR1dS6AAn1xAChYAQAAAHdxAWN0b3JjaC5fdXRpbHMKX3JlYnVpbGRfdGVuc29yX3YyCnECKChYBwAAAHN0
+  b3JhZ2VxA2N0b3JjaApGbG9hdFN0b3JhZ2UKcQRYDgAAADk0NTUwMzg5MjU0MDE2cQVYAwAAAGNwdXEGSwZOdHEHUUsASwJLA4ZxCEsDSwGGcQmJY2NvbGxlY3Rpb25zCk
+  9yZGVyZWREaWN0CnEKKVJxC3RxDFJxDVgCAAAAd3RxDmgCKChoA2gEWA4AAAA5NDU1MDM4OTI1NDAxNnEPaAZLBk50cRBRSwBLA0sChnERSwFLA4ZxEoloCilScRN0cRRS
+  cRVYBAAAAHRpZWRxFmgNWAEAAABocRdoAigoaANjdG9yY2gKQkZsb2F0MTZTdG9yYWdlCnEYWA4AAAA5NDU1MDMwMjgzOTM5MnEZaAZLAk50cRpRSwBLAoVxG0sBhXEciW
+  gKKVJxHXRxHlJxH3UugAJdcQAoWA4AAAA5NDU1MDMwMjgzOTM5MnEBWA4AAAA5NDU1MDM4OTI1NDAxNnECZS4CAAAAAAAAAMA/AMAGAAAAAAAAAAAAAAAAAIA/AAAAQAAA
+  QEAAAIBAAACgQA==
+  """
+
+private let training = """
+  UEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAARABEAdHJhaW5pbmcvZGF0YS5wa2xGQg0AWlpaWlpaWlpaWlpaWoACfXEAKFgFAAAAbW9kZWxxAWNjb2xsZWN0aW9ucwpPcm
+  RlcmVkRGljdApxAilScQMoWAYAAAB3ZWlnaHRxBGN0b3JjaC5fdXRpbHMKX3JlYnVpbGRfdGVuc29yX3YyCnEFKChYBwAAAHN0b3JhZ2VxBmN0b3JjaApGbG9hdFN0b3Jh
+  Z2UKcQdYAQAAADBxCFgDAAAAY3B1cQlLAnRxClFLAEsBSwKGcQtLAksBhnEMiWgCKVJxDXRxDlJxD1gEAAAAYmlhc3EQaAUoKGgGaAdYAQAAADFxEWgJSwF0cRJRSwBLAY
+  VxE0sBhXEUiWgCKVJxFXRxFlJxF3V9cRhYCQAAAF9tZXRhZGF0YXEZaAIpUnEaWAAAAABxG31xHFgHAAAAdmVyc2lvbnEdSwFzc3NiWAkAAABvcHRpbWl6ZXJxHn1xHyhY
+  BQAAAHN0YXRlcSB9cSEoSwB9cSIoWAQAAABzdGVwcSNoBSgoaAZoB1gBAAAAMnEkaAlLAXRxJVFLACkpiWgCKVJxJnRxJ1JxKFgHAAAAZXhwX2F2Z3EpaAUoKGgGaAdYAQ
+  AAADNxKmgJSwJ0cStRSwBLAUsChnEsSwJLAYZxLYloAilScS50cS9ScTBYCgAAAGV4cF9hdmdfc3FxMWgFKChoBmgHWAEAAAA0cTJoCUsCdHEzUUsASwFLAoZxNEsCSwGG
+  cTWJaAIpUnE2dHE3UnE4dUsBfXE5KGgjaAUoKGgGaAdYAQAAADVxOmgJSwF0cTtRSwApKYloAilScTx0cT1ScT5oKWgFKChoBmgHWAEAAAA2cT9oCUsBdHFAUUsASwGFcU
+  FLAYVxQoloAilScUN0cURScUVoMWgFKChoBmgHWAEAAAA3cUZoCUsBdHFHUUsASwGFcUhLAYVxSYloAilScUp0cUtScUx1dVgMAAAAcGFyYW1fZ3JvdXBzcU1dcU59cU8o
+  WAIAAABscnFQRz9QYk3S8an8WAUAAABiZXRhc3FRRz/szMzMzMzNRz/v987ZFocrhnFSWAMAAABlcHNxU0c+RXmO4jCMOlgMAAAAd2VpZ2h0X2RlY2F5cVRLAFgHAAAAYW
+  1zZ3JhZHFViVgIAAAAbWF4aW1pemVxVolYBwAAAGZvcmVhY2hxV05YCgAAAGNhcHR1cmFibGVxWIlYDgAAAGRpZmZlcmVudGlhYmxlcVmJWAUAAABmdXNlZHFaTlgWAAAA
+  ZGVjb3VwbGVkX3dlaWdodF9kZWNheXFbiVgGAAAAcGFyYW1zcVxdcV0oSwBLAWV1YXVYBQAAAGVwb2NocV5LAVgDAAAAcm5ncV9oBSgoaAZjdG9yY2gKQnl0ZVN0b3JhZ2
+  UKcWBYAQAAADhxYWgJSwF0cWJRSwBLAYVxY0sBhXFkiWgCKVJxZXRxZlJxZ3UuUEsHCGqemwUfBAAAHwQAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAAGAAbAHRyYWlu
+  aW5nLy5mb3JtYXRfdmVyc2lvbkZCFwBaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWjFQSwcIt+/cgwEAAAABAAAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAbADYAdHJhaW
+  5pbmcvLnN0b3JhZ2VfYWxpZ25tZW50RkIyAFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaNjRQSwcIP3dx6QIAAAACAAAAUEsD
+  BAAACAgAAAAAAAAAAAAAAAAAAAAAAAASAD4AdHJhaW5pbmcvYnl0ZW9yZGVyRkI6AFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWl
+  paWlpaWlpaWlpsaXR0bGVQSwcIhT3jGQYAAAAGAAAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAPAD0AdHJhaW5pbmcvZGF0YS8wRkI5AFpaWlpaWlpaWlpaWlpaWlpa
+  WlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWgAAgD8AAABAUEsHCHalPy4IAAAACAAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAADwA7AHRyYW
+  luaW5nL2RhdGEvMUZCNwBaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaAABAQFBLBwiJ0eGnBAAAAAQAAABQSwMEAAAI
+  CAAAAAAAAAAAAAAAAAAAAAAAAA8APwB0cmFpbmluZy9kYXRhLzJGQjsAWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWl
+  paWloAAIA/UEsHCGpqoawEAAAABAAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAADwA/AHRyYWluaW5nL2RhdGEvM0ZCOwBaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpa
+  WlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWs3MzD3NzMw9UEsHCCRXEpMIAAAACAAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAADwA7AHRyYWluaW5nL2
+  RhdGEvNEZCNwBaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpabxKDOm8SgzpQSwcIuaRYRQgAAAAIAAAAUEsDBAAACAgA
+  AAAAAAAAAAAAAAAAAAAAAAAPADsAdHJhaW5pbmcvZGF0YS81RkI3AFpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWloAAI
+  A/UEsHCGpqoawEAAAABAAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAADwA/AHRyYWluaW5nL2RhdGEvNkZCOwBaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpa
+  WlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWs3MzD1QSwcIsFLxAgQAAAAEAAAAUEsDBAAACAgAAAAAAAAAAAAAAAAAAAAAAAAPAD8AdHJhaW5pbmcvZGF0YS83RkI7AF
+  paWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpabxKDOlBLBwhtXQGLBAAAAAQAAABQSwMEAAAICAAAAAAAAAAAAAAA
+  AAAAAAAAAA8APwB0cmFpbmluZy9kYXRhLzhGQjsAWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWloHUEsHCC56Zk
+  wBAAAAAQAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAAEABBAHRyYWluaW5nL3ZlcnNpb25GQj0AWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpa
+  WlpaWlpaWlpaWlpaWlpaWlpaWlpaWjMKUEsHCNGeZ1UCAAAAAgAAAFBLAwQAAAgIAAAAAAAAAAAAAAAAAAAAAAAAHwAxAHRyYWluaW5nLy5kYXRhL3NlcmlhbGl6YXRpb2
+  5faWRGQi0AWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaMDE5Nzc4NjAzNTMzNjkyMDE0NDMxNTIwMzMyNDcxOTM3NjMxNjk4NFBLBwhH
+  K1+cKAAAACgAAABQSwECAAAAAAgIAAAAAAAAap6bBR8EAAAfBAAAEQAAAAAAAAAAAAAAAAAAAAAAdHJhaW5pbmcvZGF0YS5wa2xQSwECAAAAAAgIAAAAAAAAt+/cgwEAAA
+  ABAAAAGAAAAAAAAAAAAAAAAABvBAAAdHJhaW5pbmcvLmZvcm1hdF92ZXJzaW9uUEsBAgAAAAAICAAAAAAAAD93cekCAAAAAgAAABsAAAAAAAAAAAAAAAAA0QQAAHRyYWlu
+  aW5nLy5zdG9yYWdlX2FsaWdubWVudFBLAQIAAAAACAgAAAAAAACFPeMZBgAAAAYAAAASAAAAAAAAAAAAAAAAAFIFAAB0cmFpbmluZy9ieXRlb3JkZXJQSwECAAAAAAgIAA
+  AAAAAAdqU/LggAAAAIAAAADwAAAAAAAAAAAAAAAADWBQAAdHJhaW5pbmcvZGF0YS8wUEsBAgAAAAAICAAAAAAAAInR4acEAAAABAAAAA8AAAAAAAAAAAAAAAAAWAYAAHRy
+  YWluaW5nL2RhdGEvMVBLAQIAAAAACAgAAAAAAABqaqGsBAAAAAQAAAAPAAAAAAAAAAAAAAAAANQGAAB0cmFpbmluZy9kYXRhLzJQSwECAAAAAAgIAAAAAAAAJFcSkwgAAA
+  AIAAAADwAAAAAAAAAAAAAAAABUBwAAdHJhaW5pbmcvZGF0YS8zUEsBAgAAAAAICAAAAAAAALmkWEUIAAAACAAAAA8AAAAAAAAAAAAAAAAA2AcAAHRyYWluaW5nL2RhdGEv
+  NFBLAQIAAAAACAgAAAAAAABqaqGsBAAAAAQAAAAPAAAAAAAAAAAAAAAAAFgIAAB0cmFpbmluZy9kYXRhLzVQSwECAAAAAAgIAAAAAAAAsFLxAgQAAAAEAAAADwAAAAAAAA
+  AAAAAAAADUCAAAdHJhaW5pbmcvZGF0YS82UEsBAgAAAAAICAAAAAAAAG1dAYsEAAAABAAAAA8AAAAAAAAAAAAAAAAAVAkAAHRyYWluaW5nL2RhdGEvN1BLAQIAAAAACAgA
+  AAAAAAAuemZMAQAAAAEAAAAPAAAAAAAAAAAAAAAAANQJAAB0cmFpbmluZy9kYXRhLzhQSwECAAAAAAgIAAAAAAAA0Z5nVQIAAAACAAAAEAAAAAAAAAAAAAAAAABRCgAAdH
+  JhaW5pbmcvdmVyc2lvblBLAQIAAAAACAgAAAAAAABHK1+cKAAAACgAAAAfAAAAAAAAAAAAAAAAANIKAAB0cmFpbmluZy8uZGF0YS9zZXJpYWxpemF0aW9uX2lkUEsGBiwA
+  AAAAAAAAHgMtAAAAAAAAAAAADwAAAAAAAAAPAAAAAAAAAL4DAAAAAAAAeAsAAAAAAABQSwYHAAAAADYPAAAAAAAAAQAAAFBLBQYAAAAADwAPAL4DAAB4CwAAAAA=
+  """
+
+/// The bytes that base64 text stands for; line feeds are skipped.
+private func decoded(_ text: String) -> [UInt8] {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  var (result, bits, count) = ([UInt8](), 0, 0)
+  for digit in text.utf8 {
+    guard let value = alphabet.firstIndex(of: digit) else { continue }
+    (bits, count) = (bits << 6 | value, count + 6)
+    if count >= 8 {
+      count -= 8
+      result.append(UInt8(truncatingIfNeeded: bits >> count))
+    }
+    bits &= 0xFFF
+  }
+  return result
+}
+
+@Suite struct PyTorchFilesOfPyTorchTests {
+  @Test func archiveAndLegacy() throws {
+    for (text, size) in [(archive, 1957), (legacy, 595)] {
+      let bytes = decoded(text)
+      #expect(bytes.count == size)
+      let file = try torchFile(bytes).get()
+      #expect(Set(file.tensors.map(\.name)) == ["w", "wt", "tied", "h"])
+      #expect(file.floats("w") == [0, 1, 2, 3, 4, 5] && file.floats("tied") == file.floats("w"))
+      #expect(file.floats("wt") == [0, 3, 1, 4, 2, 5] && file.floats("h") == [1.5, -2])
+      #expect(file.tensors.filter { $0.tensor.dtype == .bf16 }.map(\.name) == ["h"])
+      for count in 0..<bytes.count { #expect(torchFault(Array(bytes[..<count])) != nil, "\(count) bytes") }
+    }
+  }
+
+  @Test func trainingCheckpoint() throws {
+    let file = try torchFile(decoded(training)).get()
+    #expect(Set(file.tensors.map(\.name)) == ["weight", "bias"])
+    #expect(file.floats("weight") == [1, 2] && file.floats("bias") == [3])
+  }
+
+  @Test(arguments: [archive, legacy, training])
+  func flippedBits(text: String) {
+    let bytes = decoded(text)
+    var random = SplitMix64(seed: UInt64(bytes.count))
+    for _ in 0..<3_000 {
+      var mutated = bytes
+      for _ in 0...Int(random.next() % 3) { mutated[Int(random.next() % UInt64(bytes.count))] ^= 1 << UInt8(random.next() % 8) }
+      if case .success(let file) = torchFile(mutated) { for tensor in file.tensors { #expect(file.floats(tensor.name) != nil) } }
+    }
+  }
+}
