@@ -11,6 +11,7 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case emptyFile(path: String)
   case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
+  case hdf5(file: String, HDF5Fault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -55,6 +56,7 @@ extension CheckpointError {
       .shapeMismatch, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
+    case .hdf5(_, let fault): fault.isOfTheSystem ? .inputOutput : .badData
     case .system, .wrongByteCount: .inputOutput
     }
   }
