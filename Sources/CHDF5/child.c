@@ -37,19 +37,23 @@ static herr_t refuse(const char *a, const char *b, const char *c, const char *d,
   return -1;
 }
 
+hid_t chdf5_access(const chdf5_library *h5, hid_t class) {
+  const hid_t access = h5->H5Pcreate(class);
+  if (access >= 0 && h5->H5Pset_nlinks(access, 8) >= 0 && h5->H5Pset_elink_cb(access, refuse, 0) >= 0) return access;
+  return -1;
+}
+
 static bool open_file(chdf5_child *child, int file) {
   chdf5_reply *reply = &child->reply;
   const int loaded = chdf5_load(&child->h5, reply->text, sizeof reply->text);
   if (loaded != CHDF5_OK) return chdf5_fail(child, (uint32_t)loaded, "", 0, 0);
   // One descriptor beyond those that are open: libhdf5 can open this file and no second one.
   if (!chdf5_confine(&child->limits)) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
-  reply->unfiltered = !chdf5_filter(true);
+  // A kernel without system call filters still has the limits above.
+  const bool filtered = chdf5_filter(true);
   const chdf5_library *h5 = &child->h5;
-  child->link_access = h5->H5Pcreate(h5->link_access);
-  if (child->link_access < 0 || h5->H5Pset_nlinks(child->link_access, 8) < 0 ||
-      h5->H5Pset_elink_cb(child->link_access, refuse, 0) < 0) {
-    return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
-  }
+  child->link_access = chdf5_access(h5, h5->link_access);
+  if (child->link_access < 0) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
   // The file that the parent opened, whatever its path means by now.
   char path[] = "/proc/self/fd/0";
   path[sizeof path - 2] = (char)('0' + file);
@@ -58,7 +62,7 @@ static bool open_file(chdf5_child *child, int file) {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_NOFILE, &none);
-  if (!reply->unfiltered) reply->unfiltered = !chdf5_filter(false);
+  if (filtered && !chdf5_filter(false)) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
   return chdf5_list(child);
 }
 
@@ -83,9 +87,7 @@ void chdf5_live(chdf5_child *child, int socket, int file) {
     if (got < 0 && errno == EINTR) continue;
     if (got != (ssize_t)sizeof request) _exit(0);
     alarm((unsigned)(request.seconds < 3600 ? request.seconds : 3600) + 5);
-    const uint32_t unfiltered = child->reply.unfiltered;
     memset(&child->reply, 0, sizeof child->reply);
-    child->reply.unfiltered = unfiltered;
     chdf5_read(child, &request);
     if (!answer(child, socket)) _exit(0);
   }

@@ -31,6 +31,9 @@ void chdf5_copy(char *to, size_t bytes, const char *from);
 /// Puts libhdf5's innermost message into the reply's text.
 void chdf5_explain(chdf5_child *child);
 
+/// A property list of this class that follows few soft links in a row and no links to other files.
+hid_t chdf5_access(const chdf5_library *h5, hid_t class);
+
 /// Describes every dataset of the file; false with the reply's code set.
 bool chdf5_list(chdf5_child *child);
 

@@ -4,7 +4,9 @@
 // Room for the chunks of one step along the first dimension, so that each is unpacked once when rows are read in order.
 enum { LEAST_CACHE = 1 << 20, LARGEST_CACHE = 96 << 20, CACHE_SLOTS = 4099 };
 
+// Explains first: every call of libhdf5 forgets the messages of the one before.
 static bool leave(chdf5_child *child) {
+  chdf5_explain(child);
   if (child->open_dataset >= 0) child->h5.H5Dclose(child->open_dataset);
   if (child->open_space >= 0) child->h5.H5Sclose(child->open_space);
   if (child->open_type >= 0) child->h5.H5Tclose(child->open_type);
@@ -16,15 +18,17 @@ static bool enter(chdf5_child *child, uint64_t index, const char *name, const ch
   const chdf5_library *h5 = &child->h5;
   if (child->open_dataset >= 0 && child->open_index == index) return true;
   leave(child);
-  const hid_t access = h5->H5Pcreate(h5->dataset_access);
+  child->reply.text[0] = 0;
+  const hid_t access = chdf5_access(h5, h5->dataset_access);
   if (access < 0) return false;
-  hid_t dataset = h5->H5Dopen2(child->file, name, child->link_access);
+  hid_t dataset = h5->H5Dopen2(child->file, name, access);
   const uint64_t stripe = dataset < 0 ? 0 : chdf5_stripe(h5, dataset, record);
   if (stripe > LEAST_CACHE) {
     h5->H5Dclose(dataset);
     h5->H5Pset_chunk_cache(access, CACHE_SLOTS, stripe < LARGEST_CACHE ? stripe : LARGEST_CACHE, 1.0);
     dataset = h5->H5Dopen2(child->file, name, access);
   }
+  if (dataset < 0) chdf5_explain(child);
   h5->H5Pclose(access);
   if (dataset < 0) return false;
   child->open_index = index;
@@ -58,7 +62,7 @@ bool chdf5_read(chdf5_child *child, const chdf5_request *request) {
       return chdf5_fail(child, CHDF5_BAD_REQUEST, name, i, 0);
     }
   }
-  if (!enter(child, request->dataset, name, &record)) return chdf5_explain(child), chdf5_fail(child, CHDF5_UNREADABLE, name, 0, 0);
+  if (!enter(child, request->dataset, name, &record)) return chdf5_fail(child, CHDF5_UNREADABLE, name, 0, 0);
   hid_t memory = H5S_ALL, selected = H5S_ALL;
   if (record.rank > 0) {
     selected = child->open_space;

@@ -68,8 +68,9 @@ bool chdf5_filter(bool may_open) {
       // Reading the file, and talking over the socket.
       ALLOW(__NR_read), ALLOW(__NR_pread64), ALLOW(__NR_lseek), ALLOW(__NR_fstat), ALLOW(__NR_newfstatat), ALLOW(__NR_close),
       ALLOW(__NR_sendto), ALLOW(__NR_recvfrom), ALLOW(__NR_openat),
+      ALLOW(__NR_readlinkat),
 #ifdef __NR_alarm
-      ALLOW(__NR_alarm),
+      ALLOW(__NR_alarm), ALLOW(__NR_readlink),
 #endif
       // Memory, time, and the end.
       ALLOW(__NR_mmap), ALLOW(__NR_munmap), ALLOW(__NR_mremap), ALLOW(__NR_mprotect), ALLOW(__NR_brk), ALLOW(__NR_madvise),

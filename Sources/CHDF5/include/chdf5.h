@@ -56,7 +56,7 @@ typedef struct {
 
 /// The answer to a request; its data are in the window. The first one answers no request and has the listing.
 typedef struct {
-  uint32_t code, unfiltered;  // unfiltered: 1 when the system did not accept the system call filter
+  uint64_t code;
   uint64_t bytes, first, second;
   char name[CHDF5_NAME_BYTES], text[CHDF5_TEXT_BYTES];  // terminated
 } chdf5_reply;
