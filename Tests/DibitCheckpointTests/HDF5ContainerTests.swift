@@ -123,11 +123,13 @@
     @Test func blocksFollowTheRows() {
       #expect(HDF5Blocks([], rows: 0..<1, limit: 1).blocks == [Block(start: [], count: [])])
       #expect(HDF5Blocks([5], rows: 0..<1, limit: 2).blocks.map(\.count) == [[2], [2], [1]])
-      #expect(HDF5Blocks([4, 3], rows: 1..<4, limit: 6).blocks == [Block(start: [1, 0], count: [2, 3]), Block(start: [3, 0], count: [1, 3])])
+      #expect(
+        HDF5Blocks([4, 3], rows: 1..<4, limit: 6).blocks == [Block(start: [1, 0], count: [2, 3]), Block(start: [3, 0], count: [1, 3])])
       #expect(
         HDF5Blocks([2, 2, 3], rows: 1..<2, limit: 2).blocks
           == [
-            Block(start: [1, 0, 0], count: [1, 1, 2]), Block(start: [1, 0, 2], count: [1, 1, 1]), Block(start: [1, 1, 0], count: [1, 1, 2]),
+            Block(start: [1, 0, 0], count: [1, 1, 2]), Block(start: [1, 0, 2], count: [1, 1, 1]),
+            Block(start: [1, 1, 0], count: [1, 1, 2]),
             Block(start: [1, 1, 2], count: [1, 1, 1]),
           ])
       #expect(HDF5Blocks([0, 3], rows: 0..<0, limit: 2).blocks.isEmpty && HDF5Blocks([3, 0], rows: 0..<3, limit: 2).blocks.isEmpty)

@@ -86,7 +86,8 @@
 
     @Test func messagesSayWhatToDo() {
       let error = CheckpointError.hdf5(file: "a.h5", .externalLink("w", target: "/etc/passwd"))
-      #expect(error.description == "'a.h5': 'w' is a link to another file, '/etc/passwd', which is not followed; copy the data into one file")
+      #expect(
+        error.description == "'a.h5': 'w' is a link to another file, '/etc/passwd', which is not followed; copy the data into one file")
       #expect(error.errorClass == .badData)
       #expect(CheckpointError.hdf5(file: "a", .noLibrary(reason: "x")).errorClass == .inputOutput)
       #expect(
