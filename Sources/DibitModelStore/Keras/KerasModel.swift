@@ -24,6 +24,10 @@ public enum KerasModel {
     -> ModelTranslation
   {
     let backbone = try KerasBackbone(configuration, path: path)
+    guard backbone.sizes.layers <= tensors.count else {
+      throw .malformed(
+        path: path, key: "num_layers", expected: "layers for the \(tensors.count) tensors", found: "\(backbone.sizes.layers)")
+    }
     var table = try KerasTensors(tensors, family: backbone.family, path: path)
     let model = try backbone.configuration(tied: !table.hasReverseEmbedding)
     let views =
