@@ -64,6 +64,10 @@ with file("packed") as f:
     f.create_dataset("all", data=values(shape), chunks=chunks, compression="gzip", shuffle=True, fletcher32=True)
     f.create_dataset("growing", data=values(shape), chunks=chunks, maxshape=(None, 11))
 
+# As much as deflate can shrink: 40 MB in 40 kB, all in one chunk.
+with file("zeros") as f:
+    f.create_dataset("zeros", data=np.zeros(10_000_000, "<f4"), chunks=(10_000_000,), compression="gzip", compression_opts=9)
+
 with file("big-endian") as f:
     for name in ("f2", "f4", "f8", "i2", "u4", "i8"):
         f.create_dataset(name, data=values((5, 3), ">" + name))

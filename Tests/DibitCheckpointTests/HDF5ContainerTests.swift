@@ -135,4 +135,16 @@
       #expect(HDF5Blocks([0, 3], rows: 0..<0, limit: 2).blocks.isEmpty && HDF5Blocks([3, 0], rows: 0..<3, limit: 2).blocks.isEmpty)
     }
   }
+#else
+  import Testing
+
+  @testable import DibitCheckpoint
+
+  @Suite struct HDF5ContainerTests {
+    @Test func aBuildWithoutHDF5SaysSo() {
+      let error = CheckpointError.hdf5(file: "Tests/Fixtures/hdf5/plain.h5", .notBuilt)
+      #expect(throws: error) { try HDF5Container(path: "Tests/Fixtures/hdf5/plain.h5") }
+      #expect(error.errorClass == .inputOutput)
+    }
+  }
 #endif
