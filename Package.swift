@@ -38,7 +38,8 @@ let fuzzing: [Target] =
 let package = Package(
   name: "dibit",
   traits: [
-    .default(enabledTraits: ["OpenBLAS"]),
+    .default(enabledTraits: ["HDF5", "OpenBLAS"]),
+    .trait(name: "HDF5", description: "Checkpoints in HDF5 files through libhdf5, loaded in a child process; off: such files are refused."),
     .trait(name: "OpenBLAS", description: "Matrix products through libopenblas, loaded when the program runs; off: Dibit's own kernels."),
   ],
   dependencies: [
@@ -51,6 +52,7 @@ let package = Package(
     // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
+    .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
     layer("DibitDigest"),
     layer("DibitJSON"),
@@ -58,7 +60,7 @@ let package = Package(
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
-    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest"]),
+    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
     layer("DibitTokenizer", ["DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.

@@ -5,7 +5,7 @@ extension Checkpoint {
   public static let fileName = "model.safetensors"
 
   /// Files that hold a whole checkpoint, the one to prefer first.
-  private static let wholeNames = [fileName, "pytorch_model.bin", "model.weights.h5"]
+  private static let wholeNames = [fileName, "pytorch_model.bin", KerasIndex.fileName]
 
   /// Files beside a checkpoint that hold tensors or pickles, but not its weights.
   private static let otherNames: Set<String> = [
@@ -27,6 +27,10 @@ extension Checkpoint {
     for index in ShardIndex.names where names.contains(index) {
       let (format, containers) = try openShards(of: path, index: index)
       return try Checkpoint(path: path, format: format, containers: containers)
+    }
+    if names.contains(KerasIndex.indexName) {
+      let containers = try KerasIndex.files(in: path).map { file throws(CheckpointError) in try openFile(join(path, file)).1 }
+      return try Checkpoint(path: path, format: .hdf5, containers: containers)
     }
     for name in wholeNames where names.contains(name) { return try single(path, file: join(path, name)) }
     var candidates: [String] = []
@@ -56,9 +60,11 @@ extension Checkpoint {
 
   private static func open(_ mapped: MappedFile) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
     switch format(of: mapped.bytes) {
+    case .hdf5: return (.hdf5, try HDF5Container(path: mapped.path))
+    case .pytorch: return (.pytorch, try PyTorchContainer(mapped))
+    case .llama2c: return (.llama2c, try Llama2CContainer(mapped))
     // What is nothing else is reported as a broken safetensors file, or as what it is instead of one.
-    case .safetensors, nil: return (.safetensors, try SafetensorsContainer(mapped))
-    default: return (.safetensors, try SafetensorsContainer(mapped))
+    case .safetensors, .gguf, nil: return (.safetensors, try SafetensorsContainer(mapped))
     }
   }
 
@@ -66,6 +72,10 @@ extension Checkpoint {
   private static func format(of bytes: Bytes) -> CheckpointFormat? {
     switch FileKind.recognise(bytes) {
     case .safetensors: .safetensors
+    case .gguf: .gguf
+    case .hdf5: .hdf5
+    case .pytorch: .pytorch
+    case .llama2c: .llama2c
     default: nil
     }
   }

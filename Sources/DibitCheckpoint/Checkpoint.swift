@@ -77,6 +77,9 @@ public struct Checkpoint: Sendable {
     self.places = table
   }
 
+  /// What the files say of their tensors, in the order of ``tensorNames`` of a checkpoint that was just opened.
+  public var tensors: [StoredTensor] { containers.flatMap(\.tensors) }
+
   /// The paths of its files.
   public var filePaths: [String] { containers.map(\.path) }
 

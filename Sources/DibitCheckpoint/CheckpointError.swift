@@ -13,6 +13,7 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case malformed(file: String, SafetensorsFault)
   case pytorch(file: String, PyTorchFault)
   case llama2c(file: String, Llama2CFault)
+  case hdf5(file: String, HDF5Fault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -60,6 +61,7 @@ extension CheckpointError {
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
+    case .hdf5(_, let fault): fault.isOfTheSystem ? .inputOutput : .badData
     case .system, .wrongByteCount: .inputOutput
     }
   }

@@ -26,7 +26,7 @@ extension SafetensorsFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
   public var description: String {
     switch self {
-    case .otherFormat(let kind): "a safetensors file expected, \(kind) found"
+    case .otherFormat(let kind): "a file with tensors expected, \(kind) found"
     case .tooShort(let found): "the 8-byte header length expected, a file of \(found) bytes found; download it again"
     case .headerLength(let found, let limit): "header length at byte 0: 2 to \(limit) bytes expected, \(found) found"
     case .truncated(let expected, let found):

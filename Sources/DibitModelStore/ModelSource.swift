@@ -20,15 +20,37 @@ public struct ModelSource: Sendable {
 
   /// Opens a directory or a file.
   public static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
-    let checkpoint: Checkpoint
-    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
-    let json = try readJSON(StoreFile.configuration, in: directory(of: path))
+    let stored: Checkpoint
+    do throws(CheckpointError) { stored = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+    let (json, checkpoint) = try translated(stored, path: path)
     let configuration: ModelConfiguration
     do throws(ModelError) { configuration = try ModelConfiguration(json: json) } catch { throw .model(error, path: path) }
     let scheme = try scheme(json, path: path)
     // Dibit's own models hold rows, whatever the family's checkpoints do.
     let ordered = scheme == nil ? try ordered(checkpoint, configuration, path: path) : checkpoint
     return ModelSource(path: path, json: json, configuration: configuration, checkpoint: ordered, scheme: scheme)
+  }
+
+  /// A checkpoint's configuration and tensors in Hugging Face terms.
+  private static func translated(_ stored: Checkpoint, path: String) throws(ModelStoreError) -> (JSONValue, Checkpoint) {
+    if let parameters = Llama2CParameters(metadata: stored.metadata) {
+      return try viewed(stored, Llama2CModel.translation(of: parameters))
+    }
+    let json = try readJSON(StoreFile.configuration, in: directory(of: path))
+    guard stored.format == .hdf5 else { return (json, stored) }
+    if KerasModel.recognises(json) {
+      return try viewed(stored, try KerasModel.translate(json, tensors: stored.tensors, path: path))
+    }
+    let names: [String]
+    do throws(HDF5Fault) { names = try HDF5Names.dotted(stored.tensorNames) } catch { throw .checkpoint(.hdf5(file: path, error)) }
+    let views = zip(names, stored.tensorNames).map { TensorView($0, from: $1) }
+    return try viewed(stored, ModelTranslation(configuration: json, views: views))
+  }
+
+  private static func viewed(_ stored: Checkpoint, _ translation: ModelTranslation) throws(ModelStoreError) -> (JSONValue, Checkpoint) {
+    do throws(CheckpointError) {
+      return (translation.configuration, try stored.viewed(translation.views))
+    } catch { throw .checkpoint(error) }
   }
 
   /// What the configuration asks for, after checking that an unconverted source has every parameter with a float dtype and its shape.

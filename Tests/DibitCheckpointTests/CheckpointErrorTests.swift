@@ -21,7 +21,7 @@ import Testing
       ),
       (
         .malformed(file: "m", .otherFormat(.gitLFSPointer)),
-        "'m': a safetensors file expected, a Git LFS pointer (run 'git lfs pull', or download the file itself) found"
+        "'m': a file with tensors expected, a Git LFS pointer (run 'git lfs pull', or download the file itself) found"
       ),
       (
         .malformed(file: "m", .sizeMismatch(tensor: "t", dtype: .f16, shape: [2, 3], expectedBytes: 12, foundBytes: 8)),

@@ -28,7 +28,7 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
   }
 
   /// Every malformed file, of all formats.
-  public static var all: [MalformedFile] { wrongKinds + safetensors + shards + configurations + tokenizers }
+  public static var all: [MalformedFile] { wrongKinds + safetensors + shards + llama2c + configurations + tokenizers }
 }
 
 /// Bytes that are put together field by field, little-endian.
