@@ -5,7 +5,9 @@
   @testable import DibitCheckpoint
 
   /// The path of a committed file; see `.ci/make-hdf5-fixtures.py`.
-  func hdf5Fixture(_ name: String) -> String { "Tests/Fixtures/hdf5/\(name).h5" }
+  func hdf5Fixture(_ name: String) -> String {
+    String(#filePath.dropLast("DibitCheckpointTests/HDF5ContainerTests.swift".count)) + "Fixtures/hdf5/\(name).h5"
+  }
 
   /// What the generator puts into a dataset of this type.
   private func expected(_ count: Int, _ dtype: DType) -> [Float] {
