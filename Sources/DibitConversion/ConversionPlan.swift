@@ -15,7 +15,9 @@ struct ConversionPlan {
   let tensors: [PlannedTensor]
 
   /// Buffers that some checkpoints carry and that the configuration already determines.
-  private static let derivedSuffixes = [".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias"]
+  private static let derivedSuffixes = [
+    ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
+  ]
 
   init(source: String, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
@@ -27,9 +29,11 @@ struct ConversionPlan {
     let checkpoint = try lift { () throws(CheckpointError) in try Checkpoint.open(source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
-    for parameter in weights.parameters where seen.insert(parameter.name.tensor).inserted {
-      let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
-      planned.append(PlannedTensor(parameter, info, scheme))
+    for parameter in weights.parameters {
+      let source = checkpoint.tensorName(of: parameter.name)
+      guard seen.insert(source).inserted else { continue }
+      let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(source) }
+      planned.append(PlannedTensor(parameter, from: source, info, scheme))
     }
     let names = ParameterNames(configuration)
     for (layer, block) in weights.blocks.enumerated() {
@@ -55,6 +59,10 @@ struct ConversionPlan {
 /// One tensor of the source and how it will be stored.
 struct PlannedTensor {
   let name: String
+  /// Its name in the source.
+  let source: String
+  /// How the source orders it; what is written has a row for each output.
+  let layout: ParameterLayout
   let shape: [Int]
   let rows: Int
   let columns: Int
@@ -63,13 +71,16 @@ struct PlannedTensor {
   /// How the tensor is stored, in words.
   let storage: String
 
-  init(_ parameter: Parameter, _ info: TensorInfo, _ scheme: QuantizationScheme) {
+  init(_ parameter: Parameter, from source: String, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     name = parameter.name.tensor
-    shape = info.shape
-    (rows, columns) = (info.rows, info.columns)
+    self.source = source
+    layout = parameter.name.layout
+    // Of a tensor with several parameters, this is one; those are never in another order.
+    (rows, columns) = layout == .rows ? (info.rows, info.columns) : (parameter.weight.rows, parameter.weight.columns)
+    shape = layout == .rows ? info.shape : ParameterLayout.rows.shape(rows: rows, columns: columns)
     sourceBytes = info.count * info.dtype.byteCount
     let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
-    format = parameter.decays ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32
+    format = parameter.decays ? scheme.format(bits: bits, columns: columns, source: info.dtype) : .f32
     if case .grid(let bits, _) = format {
       storage = "\(bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
     } else {
@@ -80,6 +91,8 @@ struct PlannedTensor {
   /// A static scale, kept as F32.
   init(scalar name: String, _ info: TensorInfo) {
     self.name = name
+    source = name
+    layout = .rows
     shape = info.shape
     (rows, columns) = (1, 1)
     sourceBytes = info.dtype.byteCount

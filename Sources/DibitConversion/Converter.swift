@@ -76,13 +76,14 @@ public struct Converter: Sendable {
   private func write(
     _ tensor: PlannedTensor, to writer: inout SafetensorsWriter, _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
   ) throws -> ConversionReport.Tensor {
-    let step = max(1, min(tensor.rows, Self.pieceElements / max(tensor.columns, 1)))
+    // A tensor in another order is read as a whole.
+    let step = tensor.layout == .rows ? max(1, min(tensor.rows, Self.pieceElements / max(tensor.columns, 1))) : tensor.rows
     var piece = Matrix(rows: step, columns: tensor.columns)
     var scales: [UInt8] = []
     var error = GridQuantization.Error()
     for first in stride(from: 0, to: tensor.rows, by: step) {
       let rows = first..<min(first + step, tensor.rows)
-      try pass.checkpoint.readRows(tensor.name, rows: rows, into: &piece)
+      try read(tensor, rows, pass.checkpoint, into: &piece)
       try checkFinite(piece, tensor, first)
       if case .grid(let bits, let group) = tensor.format {
         let packed = GridQuantization.encode(piece, bits: bits, group: group, error: &error, on: compute)
@@ -91,7 +92,7 @@ public struct Converter: Sendable {
       } else {
         try writer.append(floats: piece.span, as: tensor.dtype)
       }
-      pass.checkpoint.release(tensor.name, rows: rows)
+      pass.checkpoint.release(tensor.source, rows: tensor.layout == .rows ? rows : 0..<Int.max)
       pass.done += rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
       guard progress(ConversionProgress(tensor: tensor.name, bytes: pass.done, totalBytes: pass.total)) else {
         throw ConversionError.interrupted
@@ -101,6 +102,14 @@ public struct Converter: Sendable {
     return ConversionReport.Tensor(
       name: tensor.name, shape: tensor.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes, bytes: tensor.byteCount,
       error: tensor.isPacked ? error : nil)
+  }
+
+  /// Reads rows in the decoder's order.
+  private func read(_ tensor: PlannedTensor, _ rows: Range<Int>, _ checkpoint: Checkpoint, into piece: inout Matrix) throws {
+    guard tensor.layout != .rows else { return try checkpoint.readRows(tensor.source, rows: rows, into: &piece) }
+    let stored = try checkpoint.readMatrix(tensor.source)
+    let values = tensor.layout.fromCheckpoint(stored.values, rows: tensor.rows, columns: tensor.columns)
+    piece = Matrix(rows: tensor.rows, columns: tensor.columns, values: values)
   }
 
   private func checkFinite(_ piece: borrowing Matrix, _ tensor: PlannedTensor, _ firstRow: Int) throws(ConversionError) {
