@@ -1,85 +1,101 @@
-internal import DibitJSON
+internal import DibitTensor
 
 extension Checkpoint {
-  /// The name of the file that places tensors in shards.
-  public static let indexName = "model.safetensors.index.json"
   /// The name of the file of an unsharded checkpoint.
   public static let fileName = "model.safetensors"
 
-  /// Opens a directory or a file.
+  /// Files that hold a whole checkpoint, the one to prefer first.
+  private static let wholeNames = [fileName, "pytorch_model.bin", "model.weights.h5"]
+
+  /// Files beside a checkpoint that hold tensors or pickles, but not its weights.
+  private static let otherNames: Set<String> = [
+    "training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "scaler.pt", "rng_state.pth", "tokenizer.bin",
+    "adapter_model.safetensors",
+    "adapter_model.bin",
+  ]
+
+  /// Opens a directory or a file of any format in ``CheckpointFormat``.
   ///
-  /// A directory holds an index and its shards, or `model.safetensors`, or exactly one other `*.safetensors`; tried in this order.
-  /// A file is recognised by its contents, not by its suffix.
+  /// A directory holds an index and its shards, or a file with one of the usual names, or exactly one file with tensors; tried in
+  /// this order. Files are recognised by their contents, never by their suffix.
   ///
   /// - Throws: ``CheckpointError`` for anything missing, unreadable or inconsistent.
   /// - Complexity: O(bytes of the headers); tensors are not read.
   public static func open(_ path: String) throws(CheckpointError) -> Checkpoint {
-    guard FileStatus(path: path, followingLinks: true)?.type == .directory else {
-      return Checkpoint(path: path, files: [try openFile(path)])
-    }
+    guard FileStatus(path: path, followingLinks: true)?.type == .directory else { return try single(path, file: path) }
     let names = try directoryNames(path)
-    if names.contains(indexName) { return Checkpoint(path: path, files: try openShards(of: path)) }
-    if names.contains(fileName) { return Checkpoint(path: path, files: [try openFile(join(path, fileName))]) }
-    let candidates = names.filter { $0.hasSuffix(".safetensors") && !$0.hasPrefix(".") }
+    for index in ShardIndex.names where names.contains(index) {
+      let (format, containers) = try openShards(of: path, index: index)
+      return try Checkpoint(path: path, format: format, containers: containers)
+    }
+    for name in wholeNames where names.contains(name) { return try single(path, file: join(path, name)) }
+    var candidates: [String] = []
+    for name in names where !name.hasPrefix(".") && !otherNames.contains(name) {
+      if holdsTensors(join(path, name)) { candidates.append(name) }
+    }
     guard let only = candidates.first else { throw .noTensors(directory: path, found: names) }
     guard candidates.count == 1 else { throw .ambiguous(directory: path, candidates: candidates) }
-    return Checkpoint(path: path, files: [try openFile(join(path, only))])
+    return try single(path, file: join(path, only))
   }
 
-  private static func openFile(_ path: String) throws(CheckpointError) -> (mapped: MappedFile, tensors: SafetensorsFile) {
+  private static func single(_ path: String, file: String) throws(CheckpointError) -> Checkpoint {
+    let (format, container) = try openFile(file)
+    return try Checkpoint(path: path, format: format, containers: [container])
+  }
+
+  /// Opens a file as what its first bytes say that it is.
+  private static func openFile(_ path: String) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
     let mapped = try MappedFile(path: path)
-    return (mapped: mapped, tensors: try SafetensorsFile(mapped.bytes, file: path))
+    return switch format(of: mapped.bytes) {
+    // What is nothing else is reported as a broken safetensors file, or as what it is instead of one.
+    case .safetensors, nil: (.safetensors, try SafetensorsContainer(mapped))
+    default: (.safetensors, try SafetensorsContainer(mapped))
+    }
+  }
+
+  /// The format of a file that holds tensors, or nil for any other file.
+  private static func format(of bytes: Bytes) -> CheckpointFormat? {
+    switch FileKind.recognise(bytes) {
+    case .safetensors: .safetensors
+    default: nil
+    }
+  }
+
+  /// What files with tensors are usually called: a broken one must be named, not overlooked.
+  private static let suffixes = [".safetensors", ".gguf", ".h5", ".hdf5", ".pt", ".pth"]
+
+  /// Whether the file holds tensors, or should.
+  private static func holdsTensors(_ path: String) -> Bool {
+    if suffixes.contains(where: { path.hasSuffix($0) }) { return true }
+    guard FileStatus(path: path, followingLinks: true)?.type == .regular, let mapped = try? MappedFile(path: path) else { return false }
+    return format(of: mapped.bytes) != nil
   }
 
   /// Opens every shard that the index names and checks both against each other.
-  private static func openShards(of directory: String) throws(CheckpointError)
-    -> [(mapped: MappedFile, tensors: SafetensorsFile)]
-  {
-    let index = join(directory, indexName)
-    let placed = try weightMap(index)
-    var files: [(mapped: MappedFile, tensors: SafetensorsFile)] = []
-    for (shard, names) in placed {
+  private static func openShards(of directory: String, index name: String) throws(CheckpointError) -> (
+    CheckpointFormat, [any TensorContainer]
+  ) {
+    let index = join(directory, name)
+    var containers: [any TensorContainer] = []
+    var format = CheckpointFormat.safetensors
+    for (shard, names) in try ShardIndex.read(index) {
       guard FileStatus(path: join(directory, shard), followingLinks: true) != nil else {
         throw .missingShard(index: index, shard: shard)
       }
-      let file = try openFile(join(directory, shard))
-      if let absent = names.first(where: { file.tensors.entry($0) == nil }) {
+      let (found, container) = try openFile(join(directory, shard))
+      format = found
+      let present = Set(container.tensors.map { Array($0.name.utf8) })
+      if let absent = names.first(where: { !present.contains(Array($0.utf8)) }) {
         throw .notInShard(index: index, tensor: absent, shard: shard)
       }
-      if file.tensors.tensors.count != names.count {
+      if present.count != names.count {
         let known = Set(names.map { Array($0.utf8) })
-        for tensor in file.tensors.tensors where !known.contains(Array(tensor.name.utf8)) {
+        for tensor in container.tensors where !known.contains(Array(tensor.name.utf8)) {
           throw .notInIndex(index: index, tensor: tensor.name, shard: shard)
         }
       }
-      files.append(file)
+      containers.append(container)
     }
-    return files
-  }
-
-  /// The shards of an index with the names of their tensors, sorted by shard.
-  private static func weightMap(_ index: String) throws(CheckpointError) -> [(shard: String, names: [String])] {
-    let text = try readFile(index, limit: 64 << 20)
-    let json: JSONValue
-    do throws(JSONError) {
-      json = try JSONValue(parsing: text, depthLimit: 16)
-    } catch {
-      throw .malformedIndex(file: index, reason: error.description)
-    }
-    guard let map = json["weight_map"] else { throw .malformedIndex(file: index, reason: "the key 'weight_map' is missing") }
-    guard let members = map.object?.members, !members.isEmpty else {
-      throw .malformedIndex(file: index, reason: "'weight_map': an object that names tensors expected, \(map.shown) found")
-    }
-    var names: [[UInt8]: [String]] = [:]
-    for (tensor, value) in members {
-      guard let shard = value.string else {
-        throw .malformedIndex(file: index, reason: "tensor \(quoted(tensor)): the name of a shard expected, \(value.shown) found")
-      }
-      guard isPlainFileName(shard) else { throw .shardName(index: index, tensor: tensor, shard: shard) }
-      names[Array(shard.utf8), default: []].append(tensor)
-    }
-    return names.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
-      (shard: String(decoding: $0.key, as: UTF8.self), names: $0.value)
-    }
+    return (format, containers)
   }
 }

@@ -25,11 +25,9 @@ extension Checkpoint {
     guard rows.lowerBound >= 0, rows.upperBound <= info.rows else {
       throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
     }
-    let stride = info.columns * info.dtype.byteCount
-    let source = try bytes(name).slice(rows.lowerBound * stride..<rows.upperBound * stride)
     matrix.setRows(rows.count)
     var target = matrix.mutableSpan
-    Widening.widen(source, info.dtype, into: &target)
+    try read(try place(of: name), rows: rows, into: &target)
   }
 
   /// Reads a whole tensor as floats; shapes and rounding as in ``readRows(_:rows:into:)``.
@@ -45,7 +43,7 @@ extension Checkpoint {
     let info = try tensor(name)
     var values = [Float](repeating: 0, count: info.count)
     var target = values.mutableSpan
-    Widening.widen(try bytes(name), info.dtype, into: &target)
+    try read(try place(of: name), rows: 0..<info.rows, into: &target)
     return values
   }
 }

@@ -2,10 +2,14 @@ public import DibitTensor
 
 /// What a checkpoint says about one tensor.
 public struct TensorInfo: Equatable, Sendable {
-  /// The type of its elements.
+  /// The type of its elements as they are read; F32 for tensors that are stored in quantised blocks.
   public let dtype: DType
   /// The dimensions, row-major; empty for a scalar.
   public let shape: [Int]
+  /// How the file stores the elements, in the format's own words: `F16`, `Q4_K`.
+  public let storage: String
+  /// The bytes that the elements take in the file.
+  public let byteCount: Int
   /// The path of the file that holds it.
   public let file: String
 
@@ -19,67 +23,90 @@ public struct TensorInfo: Equatable, Sendable {
   public var columns: Int { (shape.count >= 2 ? shape.dropFirst() : shape[...]).reduce(1, *) }
 }
 
-/// Named tensors from one or more mapped files. Opening reads headers only; tensors are read where they are used.
+/// Named tensors from one or more files of any known format. Opening reads headers only; tensors are read where they are used.
 ///
 /// Names are compared by their UTF-8 bytes. Nothing is known here about what the tensors mean.
 public struct Checkpoint: Sendable {
   /// The path it was opened with.
   public let path: String
+  /// The format of its files: "safetensors", "GGUF", …
+  public let format: CheckpointFormat
   /// The strings stored beside the tensors of the first file.
   public let metadata: [(key: String, value: String)]
   /// The names of all tensors: file by file, each in the order of its data.
   public let tensorNames: [String]
-  let files: [(mapped: MappedFile, tensors: SafetensorsFile)]
-  private let places: [[UInt8]: (file: Int, entry: TensorEntry)]
+  let containers: [any TensorContainer]
+  private let places: [[UInt8]: Place]
 
-  init(path: String, files: [(mapped: MappedFile, tensors: SafetensorsFile)]) {
-    self.path = path
-    self.files = files
-    metadata = files.first?.tensors.metadata ?? []
-    var names: [String] = []
-    var places: [[UInt8]: (file: Int, entry: TensorEntry)] = [:]
-    for (index, file) in files.enumerated() {
-      for tensor in file.tensors.tensors {
-        names.append(tensor.name)
-        places[Array(tensor.name.utf8)] = (file: index, entry: tensor)
+  /// Where a tensor lies, and what it looks like from here.
+  struct Place: Sendable {
+    let container: Int
+    let index: Int
+    let info: TensorInfo
+    /// Nil when the tensor is read as it is stored.
+    let order: ElementOrder?
+  }
+
+  init(path: String, format: CheckpointFormat, containers: [any TensorContainer]) throws(CheckpointError) {
+    var places: [(name: String, place: Place)] = []
+    for (number, container) in containers.enumerated() {
+      for (index, tensor) in container.tensors.enumerated() {
+        let info = TensorInfo(
+          dtype: tensor.dtype, shape: tensor.shape, storage: tensor.storage, byteCount: tensor.byteCount, file: container.path)
+        places.append((name: tensor.name, place: Place(container: number, index: index, info: info, order: nil)))
       }
     }
-    tensorNames = names
-    self.places = places
+    try self.init(path: path, format: format, containers: containers, places: places)
+  }
+
+  init(path: String, format: CheckpointFormat, containers: [any TensorContainer], places: [(name: String, place: Place)])
+    throws(CheckpointError)
+  {
+    self.path = path
+    self.format = format
+    self.containers = containers
+    metadata = containers.first?.metadata ?? []
+    tensorNames = places.map(\.name)
+    var table: [[UInt8]: Place] = [:]
+    table.reserveCapacity(places.count)
+    for (name, place) in places {
+      if let other = table.updateValue(place, forKey: Array(name.utf8)) {
+        throw .duplicateTensor(name, files: [other.info.file, place.info.file])
+      }
+    }
+    self.places = table
   }
 
   /// The paths of its files.
-  public var filePaths: [String] { files.map(\.mapped.path) }
+  public var filePaths: [String] { containers.map(\.path) }
 
   /// What is known about a tensor, or nil when there is none of this name.
-  public func info(_ name: String) -> TensorInfo? {
-    places[Array(name.utf8)].map { TensorInfo(dtype: $0.entry.dtype, shape: $0.entry.shape, file: files[$0.file].mapped.path) }
-  }
+  public func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
 
-  /// The stored bytes of a tensor.
+  /// The stored bytes of a tensor whose elements lie in the file as they are: row-major, little-endian; nil for all others.
   ///
   /// - Throws: ``CheckpointError/unknownTensor(_:path:)``.
-  public func bytes(_ name: String) throws(CheckpointError) -> Bytes {
+  public func bytes(_ name: String) throws(CheckpointError) -> Bytes? {
     let place = try place(of: name)
-    return files[place.file].tensors.bytes(of: place.entry)
+    return place.order == nil ? containers[place.container].plainBytes(place.index) : nil
   }
 
   /// Lets the system forget the pages of a tensor that was processed; it can still be read again.
   public func release(_ name: String) {
-    guard let place = places[Array(name.utf8)] else { return }
-    files[place.file].mapped.discard(place.entry.range)
+    guard let info = info(name) else { return }
+    release(name, rows: 0..<info.rows)
   }
 
   /// Lets the system forget the pages of some rows of a tensor; see ``release(_:)``.
   public func release(_ name: String, rows: Range<Int>) {
-    guard let place = places[Array(name.utf8)], let info = info(name) else { return }
-    let rows = rows.clamped(to: 0..<info.rows)
-    let stride = info.columns * info.dtype.byteCount
-    let begin = place.entry.range.lowerBound
-    files[place.file].mapped.discard(begin + rows.lowerBound * stride..<begin + rows.upperBound * stride)
+    guard let place = places[Array(name.utf8)] else { return }
+    let rows = rows.clamped(to: 0..<place.info.rows)
+    // A row of another order lies all over the stored tensor: it goes when the last one was read.
+    guard let order = place.order else { return containers[place.container].release(place.index, rows: rows) }
+    if rows.upperBound == place.info.rows { containers[place.container].release(place.index, rows: 0..<order.storedRows) }
   }
 
-  func place(of name: String) throws(CheckpointError) -> (file: Int, entry: TensorEntry) {
+  func place(of name: String) throws(CheckpointError) -> Place {
     guard let place = places[Array(name.utf8)] else { throw .unknownTensor(name, path: path) }
     return place
   }

@@ -24,6 +24,10 @@ extension CheckpointError: CustomStringConvertible {
     case .unknownTensor(let name, let path): "\(quoted(path)): there is no tensor \(quoted(name))"
     case .shapeMismatch(let tensor, let file, let expected, let found):
       "\(quoted(file)): tensor \(quoted(tensor)): shape \(shown(expected)) expected, \(shown(found)) found"
+    case .duplicateTensor(let name, let files):
+      "\(quoted(files.last ?? "")): tensor \(quoted(name)) is there twice; the first is in \(quoted(files.first ?? ""))"
+    case .unfitView(let tensor, let file, let found, let expected):
+      "\(quoted(file)): tensor \(quoted(tensor)): as many elements as \(shown(expected)) expected, shape \(shown(found)) found"
     case .rowsOutside(let tensor, let file, let rows, let count):
       "\(quoted(file)): tensor \(quoted(tensor)): rows \(rows.lowerBound)..<\(rows.upperBound) asked for, \(count) rows found"
     case .outputExists(let path): "\(quoted(path)): the output exists already; choose another name or pass --overwrite"

@@ -18,6 +18,8 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case notInIndex(index: String, tensor: String, shard: String)
   case unknownTensor(String, path: String)
   case shapeMismatch(tensor: String, file: String, expected: [Int], found: [Int])
+  case duplicateTensor(String, files: [String])
+  case unfitView(tensor: String, file: String, found: [Int], expected: [Int])
   case rowsOutside(tensor: String, file: String, rows: Range<Int>, count: Int)
 
   // The output cannot be created.
@@ -52,7 +54,7 @@ extension CheckpointError {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
     case .emptyFile, .tooLarge, .malformed, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
-      .shapeMismatch, .rowsOutside:
+      .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
     case .system, .wrongByteCount: .inputOutput

@@ -104,9 +104,10 @@ struct WeightReader {
 
   private func bytes(_ name: ParameterName, _ rows: Int, of tensor: String, rowBytes: Int) throws(ModelStoreError) -> Bytes {
     let range = name.rows ?? 0..<rows
-    do throws(CheckpointError) {
-      return try checkpoint.bytes(tensor).slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
-    } catch { throw .checkpoint(error) }
+    let bytes: Bytes?
+    do throws(CheckpointError) { bytes = try checkpoint.bytes(tensor) } catch { throw .checkpoint(error) }
+    guard let bytes else { throw .tensor(tensor, path: path, expected: "elements as they are", found: "another order of them") }
+    return bytes.slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
   }
 
   private func info(_ name: String) throws(ModelStoreError) -> TensorInfo {

@@ -42,9 +42,10 @@ func conversionError(
 func decoded(_ checkpoint: Checkpoint, _ name: String, columns: Int, bits: Int, group: Int?) throws -> [Float] {
   let info = try checkpoint.tensor(name)
   guard info.dtype == .u8 else { return try checkpoint.readVector(name) }
+  let codes = try #require(try checkpoint.bytes(name)).array
+  let scales = try #require(try checkpoint.bytes(ModelFiles.scalesName(name))).array
   return gridValues(
-    codes: try checkpoint.bytes(name).array, scales: try checkpoint.bytes(ModelFiles.scalesName(name)).array, rows: info.shape[0],
-    columns: columns, bits: bits, group: group ?? columns)
+    codes: codes, scales: scales, rows: info.shape[0], columns: columns, bits: bits, group: group ?? columns)
 }
 
 /// The floats of a weight as the kernels see them: the rows of the identity times its transpose.

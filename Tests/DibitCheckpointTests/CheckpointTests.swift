@@ -26,7 +26,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
 
     let checkpoint = try Checkpoint.open(scratch("f"))
     #expect(checkpoint.tensorNames == ["m", "c", "v"] && checkpoint.filePaths == [scratch("f")])
-    #expect(checkpoint.info("m") == TensorInfo(dtype: .bf16, shape: [4, 3], file: scratch("f")))
+    #expect(checkpoint.info("m") == TensorInfo(dtype: .bf16, shape: [4, 3], storage: "BF16", byteCount: 24, file: scratch("f")))
     #expect(checkpoint.info("x") == nil)
     var matrix = Matrix(rows: 4, columns: 3)
     try checkpoint.readRows("m", rows: 1..<3, into: &matrix)
@@ -41,7 +41,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     let cube = try checkpoint.readMatrix("c")
     #expect(cube.rows == 2 && cube.columns == 6 && cube.values == (0..<12).map { Float($0) + 0.5 })
     #expect(try checkpoint.readVector("c") == (0..<12).map { Float($0) + 0.5 })
-    #expect(try checkpoint.bytes("v").array == [0, 0x45, 0, 0x46, 0, 0x47])
+    #expect(try checkpoint.bytes("v")?.array == [0, 0x45, 0, 0x46, 0, 0x47])
     for name in ["m", "c", "v", "x"] {
       checkpoint.release(name)
       checkpoint.release(name, rows: 1..<9)
@@ -122,7 +122,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     try shard([("z", [9])], in: scratch, "model.safetensors")
     try scratch.write(
       #"{"weight_map":{"a":"x-2.safetensors","b":"x-1.safetensors","c":"x-2.safetensors"},"metadata":{"total_size":1}}"#,
-      to: Checkpoint.indexName)
+      to: ShardIndex.names[0])
     let checkpoint = try Checkpoint.open(scratch.path + "/")
     #expect(checkpoint.tensorNames == ["b", "c", "a"])
     #expect(checkpoint.info("a")?.file == scratch.path + "//x-2.safetensors".dropFirst())
@@ -135,11 +135,11 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     func opened(_ index: String, shards: Bool = true) throws -> CheckpointError? {
       let scratch = Scratch()
       if shards { try shard([("a", [1]), ("b", [2])], in: scratch, "s") }
-      try scratch.write(index, to: Checkpoint.indexName)
+      try scratch.write(index, to: ShardIndex.names[0])
       let found = error { () throws(CheckpointError) in _ = try Checkpoint.open(scratch.path) }
       return found.map { $0.relative(to: scratch.path + "/") }
     }
-    let index = Checkpoint.indexName
+    let index = ShardIndex.names[0]
     #expect(try opened(#"{"weight_map":{"a":"s","b":"s"}}"#) == nil)
     #expect(try opened(#"{"weight_map":{"a":"s","b":"s"}}"#, shards: false) == .missingShard(index: index, shard: "s"))
     #expect(try opened(#"{"weight_map":{"a":"s","b":"s","c":"s"}}"#) == .notInShard(index: index, tensor: "c", shard: "s"))
@@ -166,13 +166,13 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     let scratch = Scratch()
     try shard([("a", [1])], in: scratch, "s1")
     try scratch.write("version https://git-lfs.github.com/spec/v1\n", to: "s2")
-    try scratch.write(#"{"weight_map":{"a":"s1","b":"s2"}}"#, to: Checkpoint.indexName)
+    try scratch.write(#"{"weight_map":{"a":"s1","b":"s2"}}"#, to: ShardIndex.names[0])
     #expect(throws: CheckpointError.malformed(file: scratch("s2"), .otherFormat(.gitLFSPointer))) {
       _ = try Checkpoint.open(scratch.path)
     }
     scratch.directory("s3")
-    SystemCall.unlink(scratch(Checkpoint.indexName))
-    try scratch.write(#"{"weight_map":{"a":"s1","b":"s3"}}"#, to: Checkpoint.indexName)
+    SystemCall.unlink(scratch(ShardIndex.names[0]))
+    try scratch.write(#"{"weight_map":{"a":"s1","b":"s3"}}"#, to: ShardIndex.names[0])
     #expect(throws: CheckpointError.notAFile(path: scratch("s3"), found: "a directory")) { _ = try Checkpoint.open(scratch.path) }
   }
 }
