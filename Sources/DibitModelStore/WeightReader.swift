@@ -37,8 +37,9 @@ struct WeightReader {
       case .bf16: .bf16
       default: nil
       }
-    guard let format, layout == .rows else { return try materialized(name, tensor, rows, columns, layout, shape) }
-    let bytes = try self.bytes(name, rows, of: tensor, rowBytes: columns * info.dtype.byteCount)
+    guard let format, layout == .rows, let bytes = try self.bytes(name, rows, of: tensor, rowBytes: columns * info.dtype.byteCount) else {
+      return try materialized(name, tensor, rows, columns, layout, shape)
+    }
     return Weight(rows: rows, columns: columns, format: format, elements: bytes.aligned(to: info.dtype.byteCount))
   }
 
@@ -87,9 +88,10 @@ struct WeightReader {
       throw .tensor(
         scalesName, path: path, expected: "F16 [\(info.shape[0]), \(groups)]", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
-    return Weight(
-      rows: rows, columns: columns, format: format, elements: try bytes(name, rows, of: tensor, rowBytes: rowBytes),
-      scales: try bytes(name, rows, of: scalesName, rowBytes: groups * 2).aligned(to: 2))
+    guard let codes = try bytes(name, rows, of: tensor, rowBytes: rowBytes),
+      let factors = try bytes(name, rows, of: scalesName, rowBytes: groups * 2)
+    else { throw .tensor(tensor, path: path, expected: "codes and scales as they are", found: "another order of them") }
+    return Weight(rows: rows, columns: columns, format: format, elements: codes, scales: factors.aligned(to: 2))
   }
 
   /// A fused tensor may have more rows than the parameter takes from it.
@@ -102,12 +104,12 @@ struct WeightReader {
     }
   }
 
-  private func bytes(_ name: ParameterName, _ rows: Int, of tensor: String, rowBytes: Int) throws(ModelStoreError) -> Bytes {
+  /// The stored bytes of a parameter's rows, or nil where a tensor is stored in blocks or in another order.
+  private func bytes(_ name: ParameterName, _ rows: Int, of tensor: String, rowBytes: Int) throws(ModelStoreError) -> Bytes? {
     let range = name.rows ?? 0..<rows
-    let bytes: Bytes?
-    do throws(CheckpointError) { bytes = try checkpoint.bytes(tensor) } catch { throw .checkpoint(error) }
-    guard let bytes else { throw .tensor(tensor, path: path, expected: "elements as they are", found: "another order of them") }
-    return bytes.slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
+    do throws(CheckpointError) {
+      return try checkpoint.bytes(tensor)?.slice(range.lowerBound * rowBytes..<range.upperBound * rowBytes)
+    } catch { throw .checkpoint(error) }
   }
 
   private func info(_ name: String) throws(ModelStoreError) -> TensorInfo {
