@@ -15,7 +15,9 @@ struct ConversionPlan {
   let tensors: [PlannedTensor]
 
   /// Buffers that some checkpoints carry and that the configuration already determines.
-  private static let derivedSuffixes = [".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias"]
+  private static let derivedSuffixes = [
+    ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
+  ]
 
   init(source: String, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source

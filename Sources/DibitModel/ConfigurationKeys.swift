@@ -75,6 +75,7 @@ struct ConfigurationKeys {
   /// Throws when the key is there with any other value.
   func require(_ key: String, _ supported: JSONValue) throws(ModelError) {
     guard let value = value(key), value != supported else { return }
+    if let number = value.double, number == supported.double { return }
     throw .unsupported(key: key, value: Self.shown(value), supported: supported.serialized())
   }
 

@@ -50,7 +50,10 @@ import Testing
   }
 
   @Test func unknownArchitecture() throws {
-    try expectError({ "'\($0)': config.json: the architecture 'mamba' is not supported; supported are llama, afm7" }) {
+    try expectError({
+      "'\($0)': config.json: the architecture 'mamba' is not supported; supported are llama, mistral, qwen2, qwen3, gemma, "
+        + "gemma2, gemma3_text, smollm3, phi3, olmo2, gpt2, gpt_neox, afm7"
+    }) {
       $0.configuration["model_type"] = "mamba"
     }
     try expectError({ "'\($0)': config.json: the key 'model_type' is missing" }) { $0.configuration["model_type"] = nil }
@@ -58,16 +61,18 @@ import Testing
 
   static let unsupported: [(key: String, value: JSONValue, message: String)] = [
     (
-      "rope_scaling", ["rope_type": "llama3", "factor": 8.0],
-      "'rope_scaling.rope_type' is \"llama3\", which is not supported; supported is \"default\""
+      "rope_scaling", ["rope_type": "llama3", "factor": 8.0], "the key 'rope_scaling.low_freq_factor' is missing"
     ),
     (
-      "rope_scaling", ["type": "linear", "factor": 2.0],
-      "'rope_scaling.type' is \"linear\", which is not supported; supported is \"default\""
+      "rope_scaling", ["type": "spiral", "factor": 2.0],
+      "'rope_scaling.rope_type' is \"spiral\", which is not supported; supported is default, linear, dynamic, llama3, yarn or longrope"
     ),
-    ("attention_bias", true, "'attention_bias' is true, which is not supported; supported is false"),
-    ("mlp_bias", true, "'mlp_bias' is true, which is not supported; supported is false"),
-    ("hidden_act", "gelu", "'hidden_act' is \"gelu\", which is not supported; supported is \"silu\""),
+    ("attention_bias", 1, "'attention_bias': expected true or false, found 1"),
+    (
+      "hidden_act", "relu",
+      "'hidden_act' is \"relu\", which is not supported; supported is silu, gelu, gelu_new or gelu_pytorch_tanh"
+    ),
+    ("num_local_experts", 8, "'num_local_experts' is 8, which is not supported; supported is a configuration without it"),
     ("hidden_size", 0, "'hidden_size': expected a whole number from 1 to 16777216, found 0"),
     ("num_key_value_heads", 3, "'num_key_value_heads': expected a divisor of the 4 heads, found 3"),
     ("head_dim", 15, "'head_dim': expected an even number, found 15"),

@@ -46,29 +46,44 @@ public enum Oracle {
     linear(linear(x, a, inner: k), b, inner: a.count / k).map { $0 * T(scale) }
   }
 
-  /// `y = x w / sqrt(mean(x²) + ε)` over rows of `w.count`.
-  public static func rmsNorm<T: OracleNumber>(_ x: [T], weight w: [T], epsilon: Double) -> [T] {
+  /// `y = x (w + offset) / sqrt(mean(x²) + ε)` over rows of `w.count`.
+  public static func rmsNorm<T: OracleNumber>(_ x: [T], weight w: [T], offset: Double = 0, epsilon: Double) -> [T] {
     let columns = w.count
     return x.indices.map { index in
       let row = index / columns * columns
       let squares = x[row..<row + columns].reduce(T.zero) { $0 + $1 * $1 }
-      return x[index] * w[index - row] / T.sqrt(squares / T(Double(columns)) + T(epsilon))
+      return x[index] * (w[index - row] + T(offset)) / T.sqrt(squares / T(Double(columns)) + T(epsilon))
     }
   }
 
-  /// Pair `i` of each head of `2 frequencies.count` elements turns by `position · frequencies[i]`.
+  /// `y = (x - mean) w / sqrt(mean((x - mean)²) + ε) + b` over rows of `w.count`.
+  public static func layerNorm<T: OracleNumber>(_ x: [T], weight w: [T], bias b: [T], epsilon: Double) -> [T] {
+    let (columns, count) = (w.count, T(Double(w.count)))
+    return stride(from: 0, to: x.count, by: columns).flatMap { row in
+      let mean = x[row..<row + columns].reduce(T.zero, +) / count
+      let squares = x[row..<row + columns].reduce(T.zero) { $0 + ($1 - mean) * ($1 - mean) }
+      let deviation = T.sqrt(squares / count + T(epsilon))
+      return (0..<columns).map { (x[row + $0] - mean) / deviation * w[$0] + b[$0] }
+    }
+  }
+
+  /// `y += b` in each row.
+  public static func bias<T: OracleNumber>(_ x: [T], _ b: [T]) -> [T] { x.indices.map { x[$0] + b[$0 % b.count] } }
+
+  /// Pair `i` of each head turns by `position · frequencies[i]` and is multiplied by `factor`; a head has `headSize` elements, or two for
+  /// each frequency.
   public static func rope<T: OracleNumber>(
-    _ x: [T], positions: [Int], frequencies: [Double], columns: Int, interleaved: Bool
+    _ x: [T], positions: [Int], frequencies: [Double], columns: Int, interleaved: Bool, headSize: Int? = nil, factor: Double = 1
   ) -> [T] {
     var y = x
     let pairs = frequencies.count
     for (row, position) in positions.enumerated() {
-      for head in stride(from: row * columns, to: (row + 1) * columns, by: 2 * pairs) {
+      for head in stride(from: row * columns, to: (row + 1) * columns, by: headSize ?? 2 * pairs) {
         for pair in 0..<pairs {
           let angle = Double(position) * frequencies[pair]
           let first = head + (interleaved ? 2 * pair : pair)
           let second = interleaved ? first + 1 : first + pairs
-          let (cosine, sine) = (T(Double.cos(angle)), T(Double.sin(angle)))
+          let (cosine, sine) = (T(factor * Double.cos(angle)), T(factor * Double.sin(angle)))
           y[first] = x[first] * cosine - x[second] * sine
           y[second] = x[first] * sine + x[second] * cosine
         }
@@ -95,19 +110,23 @@ public enum Oracle {
   }
 
   /// `y = softmax(scale q Kᵀ) V` per head; `q: [n, heads size]`, `k, v: [rows, keyValueHeads size]`.
+  ///
+  /// With a window, a query sees the last `window` keys only; with a cap, scores become `cap tanh(score / cap)`.
   public static func attention<T: OracleNumber>(
-    q: [T], k: [T], v: [T], heads: Int, keyValueHeads: Int, headSize: Int, scale: Double, sequences: [Sequence]
+    q: [T], k: [T], v: [T], heads: Int, keyValueHeads: Int, headSize: Int, scale: Double, sequences: [Sequence], window: Int? = nil,
+    softCap: Double? = nil
   ) -> [T] {
     var y = [T](repeating: .zero, count: q.count)
     let (queryColumns, keyColumns) = (heads * headSize, keyValueHeads * headSize)
     for sequence in sequences {
       for (i, row) in sequence.queries.enumerated() {
-        let seen = sequence.before + Array(sequence.own...sequence.own + i)
+        let seen = (sequence.before + Array(sequence.own...sequence.own + i)).suffix(window ?? .max)
         for head in 0..<heads {
           let at = row * queryColumns + head * headSize
           let keyValueAt = head / (heads / keyValueHeads) * headSize
           let scores = seen.map { key in
-            (0..<headSize).reduce(T.zero) { $0 + q[at + $1] * k[key * keyColumns + keyValueAt + $1] } * T(scale)
+            let score = (0..<headSize).reduce(T.zero) { $0 + q[at + $1] * k[key * keyColumns + keyValueAt + $1] } * T(scale)
+            return softCap.map { Self.softCap(score, $0) } ?? score
           }
           for (key, probability) in zip(seen, softmax(scores)) {
             for d in 0..<headSize { y[at + d] += probability * v[key * keyColumns + keyValueAt + d] }
@@ -138,6 +157,39 @@ public enum Oracle {
   /// `y = gate / (1 + e^-gate) · up`.
   public static func swiglu<T: OracleNumber>(gate: [T], up: [T]) -> [T] {
     zip(gate, up).map { $0 / (T(1) + T.exp(-$0)) * $1 }
+  }
+
+  /// `cap tanh(x / cap)`.
+  public static func softCap<T: OracleNumber>(_ x: T, _ cap: Double) -> T { T.tanh(x / T(cap)) * T(cap) }
+
+  /// The activations of feed-forwards.
+  public enum Activation: Sendable { case silu, gelu, geluTanh }
+
+  /// `silu(x)`, or one of the two forms of GELU.
+  public static func activation<T: OracleNumber>(_ kind: Activation, _ x: T) -> T {
+    switch kind {
+    case .silu: x / (T(1) + T.exp(-x))
+    case .gelu: x * T(0.5) * (T(1) + erf(x / T(Double.sqrt(2))))
+    case .geluTanh: x * T(0.5) * (T(1) + T.tanh(T(Double.sqrt(2 / Double.pi)) * (x + T(0.044715) * x * x * x)))
+    }
+  }
+
+  /// `2/√π Σ (-1)ⁿ x²ⁿ⁺¹ / (n! (2n + 1))` for small x, and beyond `1 - e^(-x²)/√π` times the continued fraction of Laplace.
+  public static func erf<T: OracleNumber>(_ x: T) -> T {
+    let square = x * x
+    if abs(x.realPart) < 3 {
+      var (term, sum) = (x, x)
+      for n in 1..<120 {
+        term = T.zero - term * square / T(Double(n))
+        sum += term / T(Double(2 * n + 1))
+      }
+      return sum * T(2 / Double.sqrt(Double.pi))
+    }
+    let positive = x.realPart > 0 ? x : T.zero - x
+    var fraction = positive
+    for n in stride(from: 60, through: 1, by: -1) { fraction = positive + T(Double(n) / 2) / fraction }
+    let value = T(1) - T.exp(T.zero - square) / (fraction * T(Double.sqrt(Double.pi)))
+    return x.realPart > 0 ? value : T.zero - value
   }
 
   /// `losses[i] = log Σ exp(logits[i]) - logits[i, target]`; 0 where the target is negative.

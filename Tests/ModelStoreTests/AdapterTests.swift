@@ -130,7 +130,7 @@ private struct AdapterCase {
     #expect(adapter.configuration.rank == 4)
     #expect(adapter.configuration.alpha == 8)
     #expect(adapter.configuration.scale == 2)
-    #expect(adapter.count == configuration.layers * LinearKind.allCases.count)
+    #expect(adapter.count == configuration.layers * configuration.linearKinds.count)
     for i in 0..<adapter.count { #expect(adapter.b[i].values.contains { $0 != 0 }) }
   }
 
@@ -146,11 +146,18 @@ private struct AdapterCase {
     #expect(adapterCase.problem(with: plain)?.contains("not on this one (a checkpoint)") == true)
   }
 
-  @Test(arguments: ["use_dora", "use_rslora", "lora_bias", "fan_in_fan_out"])
+  @Test(arguments: ["use_dora", "lora_bias"])
   func unsupportedFlag(key: String) throws {
     let adapterCase = try AdapterCase()
     try adapterCase.edit("adapter_config.json") { $0[key] = true }
     #expect(adapterCase.problem() == "'\(adapterCase.path)': adapter_config.json: '\(key)' is true, which is not supported")
+  }
+
+  @Test func rankStabilizedScale() throws {
+    let adapterCase = try AdapterCase()
+    try adapterCase.edit("adapter_config.json") { $0["use_rslora"] = true }
+    let adapter = try StoredAdapter.open(adapterCase.path, for: adapterCase.model)
+    #expect(adapter.configuration.scale == 12 / Float(3).squareRoot())
   }
 
   @Test(arguments: ["rank_pattern", "alpha_pattern"])
@@ -266,10 +273,25 @@ private struct AdapterCase {
 
   @Test func wrongDType() throws {
     let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    // The same header, but that the head is said to hold integers.
+    let file = source + "/model.safetensors"
+    var bytes = try readFile(file, limit: 1 << 24)
+    let declared = Array("\"lm_head.weight\":{\"dtype\":\"F32\"".utf8)
+    let at = try #require((0..<bytes.count - declared.count).first { bytes[$0..<$0 + declared.count].elementsEqual(declared) })
+    bytes[at + declared.count - 4] = UInt8(ascii: "I")
+    try scratch.write(bytes, to: "source/model.safetensors")
+    #expect(problem(source) == "'\(source)': tensor 'lm_head.weight': expected a float dtype, found I32")
+  }
+
+  @Test func otherFloatsBecomeF32InMemory() throws {
+    let scratch = Scratch()
     var tiny = try TinyCheckpoint.llama()
+    let expected = tiny["lm_head.weight"].values
     tiny["lm_head.weight"].dtype = .f64
-    let source = try tiny.write(to: scratch)
-    #expect(problem(source) == "'\(source)': tensor 'lm_head.weight': expected dtype F32, F16 or BF16, found F64")
+    let model = try StoredModel.open(try tiny.write(to: scratch))
+    #expect(model.weights.output.weight.format == .f32)
+    #expect(Array(copying: model.weights.output.weight.values) == expected)
   }
 
   @Test func keyScaleMustBePositive() throws {

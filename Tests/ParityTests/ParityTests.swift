@@ -9,39 +9,67 @@ import Testing
 /// Each family against logits, losses and gradients that an independent implementation computed: see Tests/Fixtures/MANIFEST.json.
 @Suite struct ParityTests {
   static let folder = String(#filePath.dropLast("ParityTests/ParityTests.swift".count)) + "Fixtures/parity"
-  static let families = ["llama", "afm7"]
+  /// Families whose reference has gradients and an adapter.
+  static let trained = [
+    "llama", "llama3", "mistral", "qwen2", "qwen3", "gemma2", "gemma3", "smollm3", "phi3", "olmo2", "gpt2", "gpt_neox",
+  ]
+  /// Other configurations of families, with gradients.
+  static let variants = [
+    "gemma", "gemma3_linear", "gpt2_unscaled", "gpt_neox_sequential", "llama_biases", "llama_dynamic", "mistral_full", "olmo2_biases",
+    "phi3_longrope", "qwen2_yarn", "smollm3_window",
+  ]
+  static let families = trained + variants + ["afm7"]
 
-  @Test("logits within 1e-4 of their standard deviation", arguments: families, [1, 2])
-  func logits(family: String, threads: Int) throws {
-    var run = try ReferenceRun(family, compute: Compute(threads: threads))
-    run.forward()
-    #expect(run.relativeError(of: run.logits.values, "logits") <= 1e-4)
-  }
+  /// What is promised is 1e-4 of a standard deviation for logits and 1e-3 for gradients; a wrong formula fails both, a lost digit this.
+  static let tolerance = 2e-5
 
-  @Test func lossAndEveryGradient() throws {
-    var run = try ReferenceRun("llama", compute: Compute(threads: 2))
-    let loss = run.backward(includesWeights: true)
-    #expect(abs(loss - Double(run.scalar("loss"))) <= 1e-5 * abs(loss))
-    for parameter in run.decoder.weights.parameters {
-      let error = run.relativeError(of: run.gradients.weights[parameter.index].values, "grad." + parameter.name.tensor)
-      #expect(error <= 1e-3, "\(parameter.name.tensor): \(error)")
+  @Test("logits within 2e-5 of their standard deviation", arguments: families)
+  func logits(family: String) throws {
+    var outputs: [[Float]] = []
+    for threads in [1, 2] {
+      var run = try ReferenceRun(family, compute: Compute(threads: threads))
+      run.forward()
+      #expect(run.relativeError(of: run.logits.values, "logits") <= Self.tolerance)
+      outputs.append(run.logits.values)
     }
+    #expect(outputs[0] == outputs[1])
   }
 
-  @Test func everyAdapterGradient() throws {
-    var run = try ReferenceRun("llama", compute: Compute(threads: 2), adapter: true)
+  @Test("loss and every gradient", arguments: trained + variants)
+  func gradients(family: String) throws {
+    var run = try ReferenceRun(family, compute: Compute(threads: 2))
+    let loss = run.backward(includesWeights: true)
+    #expect(abs(loss - Double(run.scalar("loss"))) <= 1e-6 * abs(loss))
+    var compared = 0
+    for parameter in run.decoder.weights.parameters {
+      let (name, weight) = (parameter.name, parameter.weight)
+      let tensor = try #require(([name.tensor] + name.alternatives).first { run.reference.info("grad." + $0) != nil }, "\(name.tensor)")
+      let shape = name.layout.shape(rows: weight.rows, columns: weight.columns)
+      #expect(run.reference.info("grad." + tensor)?.shape == shape)
+      let found = name.layout.toCheckpoint(run.gradients.weights[parameter.index].values, rows: weight.rows, columns: weight.columns)
+      let error = try relativeNorm(found, run.reference.readVector("grad." + tensor))
+      #expect(error <= Self.tolerance, "\(tensor): \(error)")
+      compared += 1
+    }
+    #expect(run.reference.tensorNames.count { $0.hasPrefix("grad.") } == compared)
+  }
+
+  @Test("loss, logits and every gradient of an adapter that PEFT wrote", arguments: trained)
+  func adapterGradients(family: String) throws {
+    var run = try ReferenceRun(family, compute: Compute(threads: 2), adapter: true)
     let loss = run.backward(includesWeights: false)
-    #expect(abs(loss - Double(run.scalar("lora_loss"))) <= 1e-5 * abs(loss))
+    #expect(abs(loss - Double(run.scalar("lora_loss"))) <= 1e-6 * abs(loss))
     run.forward()
-    #expect(run.relativeError(of: run.logits.values, "lora_logits") <= 1e-4)
-    #expect(run.adapter.count == run.decoder.configuration.layers * LinearKind.allCases.count)
+    #expect(run.relativeError(of: run.logits.values, "lora_logits") <= Self.tolerance)
+    #expect(run.adapter.count == run.decoder.configuration.layers * run.decoder.configuration.linearKinds.count)
     for entry in 0..<run.adapter.count {
       let module = run.adapter.modules[entry]
-      let a = run.relativeError(of: run.gradients.adapter.a[entry].values, "lora_grad.\(module).A")
-      let b = run.relativeError(of: run.gradients.adapter.b[entry].values, "lora_grad.\(module).B")
-      #expect(a <= 1e-3, "\(module).A: \(a)")
-      #expect(b <= 1e-3, "\(module).B: \(b)")
+      let a = try relativeNorm(run.gradients.adapter.a[entry].values, run.reference.readVector("lora_grad.\(module).A"))
+      let b = try relativeNorm(run.gradients.adapter.checkpointB(entry), run.reference.readVector("lora_grad.\(module).B"))
+      #expect(a <= Self.tolerance, "\(module).A: \(a)")
+      #expect(b <= Self.tolerance, "\(module).B: \(b)")
     }
+    #expect(run.reference.tensorNames.count { $0.hasPrefix("lora_grad.") } == 2 * run.adapter.count)
   }
 
   @Test("an adapter whose B is zero gives the base's logits bit for bit", arguments: families)
@@ -60,9 +88,10 @@ import Testing
     var run = try ReferenceRun(family, compute: Compute(threads: 2))
     run.forward()
     let whole = run.logits.values
-    let stepwise = run.decodeStepwise(row: 0)
     let n = run.columns * run.decoder.configuration.vocabularySize
-    #expect(worstRelativeError(stepwise, Array(whole.prefix(n))) <= 1e-4)
+    #expect(worstRelativeError(run.decodeStepwise(row: 0), Array(whole.prefix(n))) <= Self.tolerance)
+    // With the first tokens in rows of their own, which a window of a few tokens leaves behind.
+    #expect(worstRelativeError(run.decodeStepwise(row: 0, prefix: 5), Array(whole.prefix(n))) <= Self.tolerance)
   }
 }
 
@@ -74,4 +103,11 @@ func worstRelativeError(_ found: [Float], _ expected: [Float]) -> Double {
   let deviation = (expected.reduce(0.0) { $0 + (Double($1) - mean) * (Double($1) - mean) } / count).squareRoot()
   let worst = zip(found, expected).reduce(0.0) { max($0, abs(Double($1.0) - Double($1.1))) }
   return worst / max(deviation, 1e-12)
+}
+
+/// The norm of the difference over the norm of what is expected.
+func relativeNorm(_ found: [Float], _ expected: [Float]) -> Double {
+  guard found.count == expected.count else { return .infinity }
+  let difference = zip(found, expected).reduce(0.0) { $0 + (Double($1.0) - Double($1.1)) * (Double($1.0) - Double($1.1)) }
+  return (difference / max(expected.reduce(0.0) { $0 + Double($1) * Double($1) }, 1e-300)).squareRoot()
 }

@@ -81,21 +81,30 @@ struct ReferenceRun: ~Copyable {
     return loss
   }
 
-  /// The logits of one sequence, decoded a token at a time with a cache for decoding.
-  func decodeStepwise(row: Int) -> [Float] {
+  /// The logits of one sequence, decoded a token at a time with a cache for decoding; the first `prefix` tokens lie in rows apart.
+  func decodeStepwise(row: Int, prefix: Int = 0) -> [Float] {
     let configuration = decoder.configuration
-    var state = DecoderState(configuration, capacity: 1, rank: adapter.configuration.rank, isRecording: false)
-    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns, forTraining: false)
-    var logits = Matrix(rows: 1, columns: configuration.vocabularySize)
+    var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, isRecording: false)
+    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false)
+    var logits = Matrix(rows: max(1, prefix), columns: configuration.vocabularySize)
     var segments = Segments(capacity: 1)
     var values: [Float] = []
-    for column in 0..<columns {
+    var first = 0
+    while first < columns {
+      let count = first == 0 ? max(1, prefix) : 1
       segments.removeAll()
-      segments.append(rows: 1, start: 0, past: column)
+      if prefix == 0 || first == 0 {
+        segments.append(rows: count, start: 0, past: first)
+      } else {
+        segments.append(rows: 1, start: prefix + 3, past: first - prefix, prefix: 0..<prefix)
+      }
+      let start = row * columns + first
       decoder.forward(
-        [tokens[row * columns + column]].span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+        Array(tokens[start..<start + count]).span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+      logits.setRows(count)
       decoder.logits(state.hidden, into: &logits, on: compute)
       values += logits.values
+      first += count
     }
     return values
   }
