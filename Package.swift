@@ -98,7 +98,7 @@ let package = Package(
     tests("DibitTensorTests", ["DibitTensor"]),
     tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
-    tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"]),
+    tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
     tests(

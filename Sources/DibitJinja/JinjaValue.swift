@@ -201,7 +201,7 @@ struct Key: Hashable {
   /// Nil for lists and mappings, which cannot be keys.
   init?(_ value: Value) {
     switch value {
-    case .none, .bool, .integer, .float, .string, .markup, .undefined: break
+    case .none, .bool, .integer, .float, .string, .markup, .undefined, .range: break
     case .tuple(let elements): guard elements.values.allSatisfy({ Key($0) != nil }) else { return nil }
     default: return nil
     }

@@ -174,13 +174,12 @@ extension Renderer {
 
   /// `value[start:stop:step]`.
   func slice(_ value: Value, _ bounds: [Value]) throws(JinjaError) -> Value {
-    let missing = Value.undefined("the slice", isUnsafe: false)
     switch value {
     case .undefined(let name, let isUnsafe): throw undefined(name, isUnsafe)
     case .string, .markup, .list, .tuple, .range: break
-    default: return missing
+    default: throw invalid("\(value.kind) cannot be sliced")
     }
-    for bound in bounds where !bound.isNone && bound.wholeNumber == nil { return missing }
+    for bound in bounds where !bound.isNone && bound.wholeNumber == nil { throw misplaced(bound, "[:]") }
     let step = bounds[2].wholeNumber ?? 1
     guard step != 0 else { throw invalid("the step of a slice cannot be zero") }
     let values = try iterate(value)

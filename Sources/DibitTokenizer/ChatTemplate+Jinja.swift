@@ -50,7 +50,8 @@ public struct JinjaChatTemplate: Sendable {
   }
 
   /// The chat as text.
-  public func render(_ messages: [ChatMessage], addingGenerationPrompt: Bool = true, clock: JinjaClock? = nil) throws(JinjaError) -> String {
+  public func render(_ messages: [ChatMessage], addingGenerationPrompt: Bool = true, clock: JinjaClock? = nil) throws(JinjaError) -> String
+  {
     try render(
       messages.map { ["role": .string($0.role.rawValue), "content": .string($0.content)] }, addingGenerationPrompt: addingGenerationPrompt,
       clock: clock)

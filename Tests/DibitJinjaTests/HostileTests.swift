@@ -70,7 +70,10 @@ func failure(_ template: String, _ context: [(String, JSONValue)] = [], limits: 
   }
 
   @Test func brokenTagsAreErrors() {
-    for template in ["{{", "{%", "{#", "{{ 'a", "{% if", "{% if 1 %}", "{% raw %}", "{{ 1 +", "{{ }}", "{% endif %}", "{% for %}", "{{ a[ }}", "{{ \u{0} }}"] {
+    for template in [
+      "{{", "{%", "{#", "{{ 'a", "{% if", "{% if 1 %}", "{% raw %}", "{{ 1 +", "{{ }}", "{% endif %}", "{% for %}", "{{ a[ }}",
+      "{{ \u{0} }}",
+    ] {
       guard case .syntax = failure(template) else {
         Issue.record("\(template)")
         continue
