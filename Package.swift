@@ -61,7 +61,8 @@ let package = Package(
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
     layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
-    layer("DibitTokenizer", ["DibitJSON"]),
+    layer("DibitJinja", ["DibitJSON"]),
+    layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
@@ -116,7 +117,8 @@ let package = Package(
     tests("DibitTensorTests", ["DibitTensor"]),
     tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
-    tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"], exclude: ["Goldens"]),
+    tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
+    tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
     tests(
       "ParityTests",

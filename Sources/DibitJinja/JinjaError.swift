@@ -1,0 +1,104 @@
+/// Where in a template something stands, counted from 1; columns are Unicode scalars.
+public struct JinjaPosition: Equatable, Sendable {
+  /// The line.
+  public let line: Int
+  /// The scalar within the line.
+  public let column: Int
+
+  /// A position.
+  public init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+}
+
+/// What a template may use up.
+public enum JinjaLimit: String, Equatable, Sendable {
+  case templateBytes = "bytes of template"
+  case nesting = "levels of nesting"
+  case depth = "levels of evaluation (macros calling macros included)"
+  case valueDepth = "levels of nested values"
+  case operations = "operations"
+  case outputBytes = "bytes of output"
+  case textBytes = "bytes in one text"
+  case elements = "elements in one list"
+  case range = "numbers in one range"
+  case integer = "bits in an integer"
+}
+
+/// Why a template cannot be parsed or rendered.
+///
+/// Nothing of the rendered messages is in an error: it names words of the template and kinds of values only.
+public enum JinjaError: Error, Equatable, Sendable {
+  /// The template is not Jinja.
+  case syntax(at: JinjaPosition, String)
+  /// The template may be Jinja, but uses what this library does not have.
+  case unsupported(at: JinjaPosition, String)
+  /// The template called `raise_exception`; parts of the message that are not literals of the template are shown as `…`.
+  case raised(at: JinjaPosition, String)
+  /// A value that is not there was used.
+  case undefined(at: JinjaPosition, String)
+  /// A value does not fit what is done with it.
+  case invalid(at: JinjaPosition, String)
+  /// The sandbox refuses what the template asks for.
+  case forbidden(at: JinjaPosition, String)
+  /// The template uses more than it may.
+  case limit(at: JinjaPosition, JinjaLimit, maximum: Int)
+
+  /// Where the fault is.
+  public var position: JinjaPosition {
+    switch self {
+    case .syntax(let position, _), .unsupported(let position, _), .raised(let position, _), .undefined(let position, _),
+      .invalid(let position, _), .forbidden(let position, _), .limit(let position, _, _):
+      position
+    }
+  }
+}
+
+extension JinjaError: CustomStringConvertible {
+  /// One line: where and what.
+  public var description: String {
+    let place = "chat template, line \(position.line), column \(position.column): "
+    return switch self {
+    case .syntax(_, let reason): place + reason
+    case .unsupported(_, let what): place + what + " lies outside the supported subset of Jinja"
+    case .raised(_, let message): place + "the template refuses this chat: " + quoted(message)
+    case .undefined(_, let what): place + what + " is undefined"
+    case .invalid(_, let reason): place + reason
+    case .forbidden(_, let what): place + what + " is refused by the sandbox"
+    case .limit(_, let limit, let maximum): place + "more than \(maximum) \(limit.rawValue)"
+    }
+  }
+}
+
+/// What one rendering may use at most.
+public struct JinjaLimits: Equatable, Sendable {
+  /// Steps of evaluation; work on texts and lists counts by size.
+  public var operations = 5_000_000
+  /// Bytes of UTF-8 that are written, and that one text may have.
+  public var outputBytes = 64 << 20
+  /// Elements of one list.
+  public var elements = 1 << 20
+  /// Statements, expressions and macro calls inside each other while rendering.
+  public var depth = 256
+
+  /// The usual limits.
+  public init() {}
+}
+
+/// The text in quotes, at most 160 characters of it, with nothing a terminal could take for a command.
+func quoted(_ text: String) -> String {
+  var result = "'"
+  for (index, scalar) in text.unicodeScalars.enumerated() {
+    guard index < 160 else {
+      result += "…"
+      break
+    }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+      result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "'"
+}
