@@ -3,7 +3,6 @@ struct BytePairEncoder {
   private let model: BytePairModel
   /// Ids that merging must not produce.
   private let blocked: Set<Int32>
-  private(set) var output: [Int32] = []
 
   // A doubly linked list over the symbols of the piece; a merged-away symbol has the id `dead`.
   private var symbols: [Int32] = []
@@ -18,11 +17,8 @@ struct BytePairEncoder {
     self.blocked = blocked
   }
 
-  /// Appends an id that is not the model's work.
-  mutating func append(_ id: Int32) { output.append(id) }
-
-  /// Appends the ids of `text[range]`.
-  mutating func encode(_ text: [UInt8], _ range: Range<Int>) {
+  /// Appends the ids of `text[range]` to `output`.
+  mutating func encode(_ text: [UInt8], _ range: Range<Int>, into output: inout [Int32]) {
     if model.ignoresMerges, let id = wholeToken(text, range), !blocked.contains(id) { return output.append(id) }
     symbols.removeAll(keepingCapacity: true)
     if model.isByteLevel {
@@ -42,7 +38,7 @@ struct BytePairEncoder {
       }
     }
     flushUnknown()
-    merge()
+    merge(into: &output)
   }
 
   private func wholeToken(_ text: [UInt8], _ range: Range<Int>) -> Int32? {
@@ -75,7 +71,7 @@ struct BytePairEncoder {
   }
 
   /// Merges neighbours by rank, leftmost first among equals, in O(n log n), and appends the result.
-  private mutating func merge() {
+  private mutating func merge(into output: inout [Int32]) {
     let count = symbols.count
     guard count > 1 else {
       output.append(contentsOf: symbols)

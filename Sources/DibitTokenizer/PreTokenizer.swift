@@ -1,4 +1,4 @@
-/// How a normalised text is cut into the pieces that merge on their own.
+/// How a normalised text is cut into the pieces that are encoded on their own.
 struct PreTokenizer: Sendable, Equatable {
   enum PrependScheme: String, Sendable, Equatable {
     case always
@@ -7,14 +7,38 @@ struct PreTokenizer: Sendable, Equatable {
     case never
   }
 
+  /// What becomes of the matches of a pattern that cuts.
+  enum Behavior: String, Sendable, Equatable {
+    case removed = "Removed"
+    case isolated = "Isolated"
+    case mergedWithPrevious = "MergedWithPrevious"
+    case mergedWithNext = "MergedWithNext"
+    case contiguous = "Contiguous"
+  }
+
+  /// What a cutting step looks for.
+  enum Matcher: Sendable, Equatable {
+    case literal([UInt8])
+    case regex(RegexProgram)
+    /// One scalar of punctuation: ASCII's, or the `\p{P}` of Unicode 7.
+    case punctuation
+    /// A run of `\w`, or of what is neither `\w` nor space.
+    case word
+    /// One scalar of white space.
+    case space
+  }
+
   enum Step: Sendable, Equatable {
     case split(SplitPattern)
+    case cut(Matcher, Behavior, isInverted: Bool)
     /// Cuts out numbers: each digit, or whole runs.
     case digits(individual: Bool)
     /// Puts a space in front of every piece that has none; ``PreTokenizer/isByteLevel`` does the rest.
     case prefixSpace
     /// Replaces spaces by a mark, puts one in front, and cuts before every mark.
     case metaspace(mark: [UInt8], prepend: PrependScheme, split: Bool)
+    /// Cuts before and after the longest of some texts, as SentencePiece does with user-defined pieces.
+    case verbatim(Normalizer.VerbatimTrie)
   }
 
   var steps: [Step] = []
@@ -32,6 +56,10 @@ struct PreTokenizer: Sendable, Equatable {
     case .split(let pattern):
       let scanner = ScalarScanner(bytes: text, end: range.upperBound)
       cut(text, range, isFirst: isFirst, step: step, body) { pattern.matchEnd(in: scanner, at: $0) }
+    case .cut(let matcher, let behavior, let isInverted):
+      for part in Self.parts(text, range, matcher, behavior, isInverted) {
+        cut(text, part, isFirst: isFirst && part.lowerBound == range.lowerBound, step: step + 1, body)
+      }
     case .digits(let individual):
       let scanner = ScalarScanner(bytes: text, end: range.upperBound)
       cut(text, range, isFirst: isFirst, step: step, body) { start in
@@ -51,6 +79,15 @@ struct PreTokenizer: Sendable, Equatable {
         guard split, let first = mark.first else { return end }
         var index = start + 1
         while index < end, marked[index] != first || !marked.holds(mark, at: index) { index += 1 }
+        return index
+      }
+    case .verbatim(let tree):
+      cut(text, range, isFirst: isFirst, step: step, body) { start in
+        if let length = SentencePieceNormalizer.verbatimLength(text, start, tree.trie) { return start + length }
+        var index = start
+        repeat {
+          index = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
+        } while index < range.upperBound && SentencePieceNormalizer.verbatimLength(text, index, tree.trie) == nil
         return index
       }
     }
