@@ -86,6 +86,8 @@ struct CharacterMap: Sendable, Equatable {
 
   private func offset(of state: Int) -> Int { Self.offset(units[state]) }
 
+  func bytes(of replacement: Range<Int>) -> ArraySlice<UInt8> { replacements[replacement] }
+
   func write(_ replacement: Range<Int>, into output: inout [UInt8]) {
     for index in replacement { output.append(replacements[index]) }
   }

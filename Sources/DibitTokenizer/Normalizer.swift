@@ -58,6 +58,23 @@ struct Normalizer: Sendable, Equatable {
     return (text, isAtStart)
   }
 
+  /// Whether a step removes from the start what an earlier step may have put there: whether the rest is at the start then depends on
+  /// what became of every scalar, which ``apply(_:)`` does not follow.
+  var mayMoveStart: Bool {
+    var grows = false
+    for step in steps {
+      switch step {
+      case .form, .lowercase, .precompiled, .sentencePiece: grows = true
+      case .replace(_, let content), .replaceMatches(_, let content):
+        if grows, content.isEmpty { return true }
+        grows = true
+      case .strip(true, _), .nmt, .stripAccents: if grows { return true }
+      case .prepend, .strip(false, _): break
+      }
+    }
+    return false
+  }
+
   private static func replaced(
     _ text: [UInt8], _ program: RegexProgram, _ content: [UInt8], _ isAtStart: inout Bool
   ) -> [UInt8] {

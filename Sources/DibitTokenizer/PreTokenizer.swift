@@ -37,6 +37,8 @@ struct PreTokenizer: Sendable, Equatable {
     case prefixSpace
     /// Replaces spaces by a mark, puts one in front, and cuts before every mark.
     case metaspace(mark: [UInt8], prepend: PrependScheme, split: Bool)
+    /// Cuts before every mark that another scalar stands before; not of the file, but where it changes no ids.
+    case beforeMark([UInt8])
     /// Cuts before and after the longest of some texts, as SentencePiece does with user-defined pieces.
     case verbatim(Normalizer.VerbatimTrie)
   }
@@ -44,6 +46,11 @@ struct PreTokenizer: Sendable, Equatable {
   var steps: [Step] = []
   /// Whether the model's symbols are bytes, spelled with ``ByteAlphabet``, instead of scalars.
   var isByteLevel = false
+
+  /// Whether pieces depend on being at the start of the text.
+  var marksStart: Bool {
+    steps.contains { if case .metaspace(_, .first, _) = $0 { true } else { false } }
+  }
 
   /// Calls `body` with each piece of `text[range]`, which is not empty. `isFirst` says that it starts the whole text.
   func forEachPiece(of text: [UInt8], in range: Range<Int>, isFirst: Bool, _ body: ([UInt8], Range<Int>) -> Void) {
@@ -81,6 +88,13 @@ struct PreTokenizer: Sendable, Equatable {
         while index < end, marked[index] != first || !marked.holds(mark, at: index) { index += 1 }
         return index
       }
+    case .beforeMark(let mark):
+      cut(text, range, isFirst: isFirst, step: step, body) { start in
+        var index = start
+        while range.upperBound - index >= mark.count, text.holds(mark, at: index) { index += mark.count }
+        while index < range.upperBound, text[index] != mark[0] || !text.holds(mark, at: index) { index += 1 }
+        return index
+      }
     case .verbatim(let tree):
       cut(text, range, isFirst: isFirst, step: step, body) { start in
         if let length = SentencePieceNormalizer.verbatimLength(text, start, tree.trie) { return start + length }
@@ -103,5 +117,19 @@ struct PreTokenizer: Sendable, Equatable {
       cut(text, start..<end, isFirst: isFirst && start == range.lowerBound, step: step + 1, body)
       start = end
     }
+  }
+}
+
+extension PreTokenizer {
+  /// This with a last cut before marks of spaces, when no merge of the model goes across one: words can then be encoded, and
+  /// remembered, one by one.
+  func cuttingBeforeMarks(for model: TokenModel) -> PreTokenizer {
+    guard case .bytePair(let model) = model, !isByteLevel, !model.ignoresMerges else { return self }
+    for mark in [SentencePieceNormalizer.mark, [0x20]] where model.isCut(before: mark) {
+      var result = self
+      result.steps.append(.beforeMark(mark))
+      return result
+    }
+    return self
   }
 }

@@ -195,8 +195,11 @@ struct RegexParser {
   @discardableResult private mutating func member(
     into set: inout ScalarSet, foldingCase: Bool, isInClass: Bool = false
   ) throws(Fault) -> UInt32? {
-    if accept("\\s") { set.insert(.spaces) } else if accept("\\S") { set.insert(ScalarClasses.all.subtracting(.spaces)) } else if accept("\\d")
-    {
+    if accept("\\s") {
+      set.insert(.spaces)
+    } else if accept("\\S") {
+      set.insert(ScalarClasses.all.subtracting(.spaces))
+    } else if accept("\\d") {
       set.insert(.decimal)
     } else if peek == "\\", index + 1 < scalars.count, scalars[index + 1] == "p" || scalars[index + 1] == "P" {
       let isNegated = scalars[index + 1] == "P"

@@ -24,9 +24,8 @@ struct SentencePieceNormalizer: Sendable, Equatable {
     if addsDummyPrefix { output.append(contentsOf: space) }
     var followsSpace = removesExtraSpaces
     while index < text.count {
-      let start = output.count
-      let end = writePrefix(text, index, trie, followsSpace: followsSpace, space, into: &output)
-      if output.count > start { followsSpace = removesExtraSpaces && endsInSpace(output, start, text, index, end) }
+      let (end, endsInSpace) = writePrefix(text, index, trie, followsSpace: followsSpace, space, into: &output)
+      if let endsInSpace { followsSpace = removesExtraSpaces && endsInSpace }
       index = end
     }
     if removesExtraSpaces {
@@ -35,40 +34,35 @@ struct SentencePieceNormalizer: Sendable, Equatable {
     return output
   }
 
-  /// Writes what the text at `index` becomes, with spaces escaped, and returns where that text ends.
+  /// Writes what the text at `index` becomes, with spaces escaped. Returns where that text ends, and whether what was written ended in
+  /// a space before escaping, nil when nothing was.
   private func writePrefix(
     _ text: [UInt8], _ index: Int, _ trie: ByteTrie?, followsSpace: Bool, _ space: [UInt8], into output: inout [UInt8]
-  ) -> Int {
+  ) -> (end: Int, endsInSpace: Bool?) {
     var skips = followsSpace
+    var last: UInt8?
     func write(_ byte: UInt8, _ output: inout [UInt8]) {
       if byte == 0x20 {
-        if !skips { output.append(contentsOf: space) }
+        if skips { return }
+        output.append(contentsOf: space)
       } else {
-        skips = false
         output.append(byte)
       }
+      skips = false
+      last = byte
     }
+    var end = index
     if let length = Self.verbatimLength(text, index, trie) {
-      for offset in 0..<length { write(text[index + offset], &output) }
-      return index + length
+      end = index + length
+      for place in index..<end { write(text[place], &output) }
+    } else if let map, map.canStart(text[index]), let match = map.match(text, index, text.count, longest: true) {
+      end = index + match.length
+      for byte in map.bytes(of: match.replacement) { write(byte, &output) }
+    } else {
+      end = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
+      for place in index..<end { write(text[place], &output) }
     }
-    if let map, map.canStart(text[index]), let match = map.match(text, index, text.count, longest: true) {
-      var replacement: [UInt8] = []
-      map.write(match.replacement, into: &replacement)
-      for byte in replacement { write(byte, &output) }
-      return index + match.length
-    }
-    let end = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
-    for place in index..<end { write(text[place], &output) }
-    return end
-  }
-
-  /// Whether what was just written ended in a space, before escaping.
-  private func endsInSpace(_ output: [UInt8], _ start: Int, _ text: [UInt8], _ index: Int, _ end: Int) -> Bool {
-    if !escapesSpaces { return output.last == 0x20 }
-    guard output.count - start >= 3, output.suffix(3).elementsEqual(Self.mark) else { return false }
-    // A mark that the text itself has is no space.
-    return !(end - index == 3 && text[index..<end].elementsEqual(Self.mark))
+    return (end, last.map { $0 == 0x20 })
   }
 
   /// The end of the text at `index` that becomes one space, or nil.
@@ -77,9 +71,7 @@ struct SentencePieceNormalizer: Sendable, Equatable {
       return length == 1 && text[index] == 0x20 ? index + 1 : nil
     }
     if let map, map.canStart(text[index]), let match = map.match(text, index, text.count, longest: true) {
-      var replacement: [UInt8] = []
-      map.write(match.replacement, into: &replacement)
-      return replacement == [0x20] ? index + match.length : nil
+      return map.bytes(of: match.replacement) == [0x20] ? index + match.length : nil
     }
     return text[index] == 0x20 ? index + 1 : nil
   }

@@ -21,9 +21,14 @@ extension Tokenizer {
       if let field = try file.optional(key) { throw field.unsupportedValue }
     }
     let modelField = try file.required("model")
+    if try modelField.optional("sentencepiece") != nil {
+      self = try Self.sentencePiece(file)
+      return
+    }
     let isUnigram = try modelField.isUnigram()
     let preTokenizer = try PreTokenizer(file.optional("pre_tokenizer"))
     let normalizer = try Normalizer(file.optional("normalizer"))
+    if preTokenizer.marksStart, normalizer.mayMoveStart, let field = try file.optional("normalizer") { throw field.unsupportedValue }
 
     let vocabularyField = try modelField.required("vocab")
     let pieces = isUnigram ? try vocabularyField.pieces() : []
@@ -46,7 +51,7 @@ extension Tokenizer {
   }
 
   /// One table of the model's tokens and the added ones, whose ids must agree and be distinct.
-  private static func table(
+  static func table(
     vocabulary: [(spelling: [UInt8], id: Int32)], added: [AddedToken]
   ) throws(TokenizerError) -> TokenTable {
     var entries = vocabulary
@@ -72,11 +77,11 @@ extension Tokenizer {
   }
 
   /// The file with an empty vocabulary and no merges, which are written anew from the tables.
-  private static func header(of value: JSONValue) -> JSONObject {
+  static func header(of value: JSONValue) -> JSONObject {
     var header = value.object ?? JSONObject()
     if var model = header["model"]?.object {
-      model["vocab"] = .object(JSONObject())
-      model["merges"] = .array([])
+      model["vocab"] = model["vocab"]?.array == nil ? .object(JSONObject()) : .array([])
+      if model["merges"] != nil { model["merges"] = .array([]) }
       header["model"] = .object(model)
     }
     return header
@@ -85,7 +90,7 @@ extension Tokenizer {
 
 extension TokenizerField {
   /// Whether the model is a unigram model; checks the type and the options of the other kind.
-  fileprivate func isUnigram() throws(TokenizerError) -> Bool {
+  func isUnigram() throws(TokenizerError) -> Bool {
     let type = try optional("type")?.string()
     if type == "Unigram" { return true }
     if type != nil, type != "BPE" { throw try unsupportedType() }
@@ -97,7 +102,7 @@ extension TokenizerField {
   }
 
   /// The pieces of a unigram vocabulary; their ids are their places.
-  fileprivate func pieces() throws(TokenizerError) -> [(entry: (spelling: [UInt8], id: Int32), score: Double)] {
+  func pieces() throws(TokenizerError) -> [(entry: (spelling: [UInt8], id: Int32), score: Double)] {
     guard let array = value.array else { throw .wrongType(path: path, expected: "an array", found: value.kind) }
     guard array.count <= Tokenizer.idLimit else {
       throw .idOutOfRange(token: "the last token", id: array.count - 1, limit: Tokenizer.idLimit)
@@ -116,7 +121,7 @@ extension TokenizerField {
     return pieces
   }
 
-  fileprivate func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
+  func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
     var entries: [(spelling: [UInt8], id: Int32)] = []
     for (token, value) in try members() {
       let field = TokenizerField(value: value, path: path.isEmpty ? token : "\(path).\(token)")
@@ -125,7 +130,7 @@ extension TokenizerField {
     return entries
   }
 
-  fileprivate func addedTokens() throws(TokenizerError) -> [AddedToken] {
+  func addedTokens() throws(TokenizerError) -> [AddedToken] {
     var tokens: [AddedToken] = []
     for field in try elements() {
       let text = try field.required("content").string()

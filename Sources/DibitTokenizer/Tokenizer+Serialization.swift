@@ -12,13 +12,10 @@ extension Tokenizer {
         if let token = token(of: Int32(id)) { vocabulary.append((token, .integer(id))) }
       }
       members["vocab"] = .object(JSONObject(vocabulary))
-      members["merges"] = .array(
-        model.merges.merges.map { merge in
-          .array([.string(token(of: merge.left) ?? ""), .string(token(of: merge.right) ?? "")])
-        })
+      members["merges"] = .array(listed(model.merges))
     case .unigram(let model):
       members["vocab"] = .array(
-        model.scores.enumerated().map { id, score in .array([.string(token(of: Int32(id)) ?? ""), .number(score)]) })
+        model.listedScores.enumerated().map { id, score in .array([.string(token(of: Int32(id)) ?? ""), .number(score)]) })
     }
     file["model"] = .object(members)
     return JSONValue.object(file).serialized(pretty: true)

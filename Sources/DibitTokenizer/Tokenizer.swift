@@ -24,11 +24,11 @@ public struct Tokenizer: Sendable {
 
   init(
     model: TokenModel, normalizer: Normalizer, preTokenizer: PreTokenizer, postProcessor: PostProcessor, decoder: TokenDecoder,
-    addedTokens: [AddedToken], header: JSONObject
+    addedTokens: [AddedToken], header: JSONObject, verbatimIDs: Set<Int32> = []
   ) {
     self.model = model
     self.normalizer = normalizer
-    self.preTokenizer = preTokenizer
+    self.preTokenizer = preTokenizer.cuttingBeforeMarks(for: model)
     self.postProcessor = postProcessor
     self.decoder = decoder
     self.addedTokens = addedTokens
@@ -42,7 +42,8 @@ public struct Tokenizer: Sendable {
     pieces = PieceTable(tokens: model.tokens, respelled: respelled, decoder: decoder)
     specialIDs = Set(addedTokens.filter(\.isSpecial).map(\.id))
     // Of two tokens that are spelled alike after normalising, a special one is found first.
-    let ordered = addedTokens.filter(\.isSpecial) + addedTokens.filter { !$0.isSpecial }
+    // SentencePiece's user-defined pieces are found by its own pre-tokeniser.
+    let ordered = (addedTokens.filter(\.isSpecial) + addedTokens.filter { !$0.isSpecial }).filter { !verbatimIDs.contains($0.id) }
     rawMatcher = AddedTokenMatcher(ordered.filter { !$0.isNormalized })
     normalizedMatcher = AddedTokenMatcher(
       ordered.filter(\.isNormalized).map { token in

@@ -21,6 +21,12 @@ public enum TokenizerError: Error, Equatable, Sendable {
   /// An entry of a unigram vocabulary that is no pair of a piece and a finite score.
   case malformedPiece(index: Int)
   case duplicatePiece(String, first: Int, second: Int)
+  /// A piece of a scored vocabulary that cannot be used.
+  case unusablePiece(index: Int, reason: String)
+  /// A binary file that is damaged, or that asks for what this library does not have.
+  case binary(file: String, offset: Int, expected: String, found: String)
+  /// A part of a tokenizer file that contradicts what the file's `model.sentencepiece` says.
+  case contradiction(path: String)
   case malformedMerge(rank: Int)
   case unknownMergeToken(rank: Int, token: String)
   case vocabularyTooSmall(size: Int, minimum: Int)
@@ -49,6 +55,9 @@ extension TokenizerError: CustomStringConvertible {
     case .unknownToken(let path, let token): "'\(path)' in the tokenizer file names '\(token)', which is not in the vocabulary"
     case .malformedPiece(let index): "entry \(index) of the vocabulary in the tokenizer file is not a piece and a finite score"
     case .duplicatePiece(let piece, let first, let second): "the piece '\(piece)' is listed twice, with the ids \(first) and \(second)"
+    case .unusablePiece(let index, let reason): "piece \(index) of the vocabulary cannot be used: \(reason)"
+    case .binary(let file, let offset, let expected, let found): "the \(file) has \(found) at byte \(offset), but needs \(expected)"
+    case .contradiction(let path): "'\(path)' in the tokenizer file is not what 'model.sentencepiece' implies"
     case .malformedMerge(let rank): "merge \(rank) in the tokenizer file is not a pair of tokens"
     case .unknownMergeToken(let rank, let token): "merge \(rank) in the tokenizer file needs '\(token)', which is not in the vocabulary"
     case .vocabularyTooSmall(let size, let minimum):

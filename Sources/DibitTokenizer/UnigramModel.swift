@@ -4,6 +4,8 @@ struct UnigramModel: Sendable {
   let isModelToken: [Bool]
   /// The score of every token of the model, by id.
   let scores: [Double]
+  /// The scores as a file lists them.
+  let listedScores: [Double]
   let unknownID: Int32
   /// What a scalar that is no token counts: ten less than the lowest score.
   let unknownScore: Double
@@ -16,11 +18,12 @@ struct UnigramModel: Sendable {
   /// `isFound` says which ids text can spell; the others come out only as unknown or as bytes.
   init(
     tokens: TokenTable, isModelToken: [Bool], scores: [Double], lowestScore: Double, unknownID: Int32, fallbackIDs: [Int32?]?,
-    isSinglePrecision: Bool, isFound: (Int32) -> Bool
+    isSinglePrecision: Bool, listedScores: [Double]? = nil, isFound: (Int32) -> Bool
   ) {
     self.tokens = tokens
     self.isModelToken = isModelToken
     self.scores = scores
+    self.listedScores = listedScores ?? scores
     self.unknownID = unknownID
     unknownScore = isSinglePrecision ? Double(Float(lowestScore) - 10) : lowestScore - 10
     self.fallbackIDs = fallbackIDs
@@ -105,19 +108,20 @@ struct UnigramEncoder {
         let id = model.trie.tokens[Int(node)]
         if id < 0 || (!blocked.isEmpty && blocked.contains(id)) { continue }
         if end == start + length { isScalarKnown = true }
-        offer(model.scores[Int(id)] + before, id, start, end, isSingle)
+        let score = model.scores[Int(id)] + before
+        offer(isSingle ? Double(Float(score)) : score, id, start, end)
       }
       if !isScalarKnown {
         let score = model.unknownScore + before
-        offer(isSingle ? Double(Float(score)) : score, model.unknownID, start, start + length, isSingle)
+        offer(isSingle ? Double(Float(score)) : score, model.unknownID, start, start + length)
       }
       start += length
     }
   }
 
-  private mutating func offer(_ score: Double, _ id: Int32, _ start: Int, _ end: Int, _ isSingle: Bool) {
+  private mutating func offer(_ score: Double, _ id: Int32, _ start: Int, _ end: Int) {
     guard starts[end] < 0 || score > scores[end] else { return }
-    scores[end] = isSingle ? Double(Float(score)) : score
+    scores[end] = score
     starts[end] = Int32(start)
     ids[end] = id
   }
