@@ -97,11 +97,20 @@ struct CharacterMap: Sendable, Equatable {
   func applied(_ text: [UInt8]) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(text.count + text.count / 8)
+    forEachPart(text) { part, replacement in
+      if let replacement { write(replacement, into: &output) } else { for index in part { output.append(text[index]) } }
+      return true
+    }
+    return output
+  }
+
+  /// Calls `body` with every part of the text, in order, and its replacement if it has one, until `body` returns false.
+  func forEachPart(_ text: [UInt8], _ body: (Range<Int>, Range<Int>?) -> Bool) {
     var index = 0
     while index < text.count {
       // Between two ASCII bytes is a boundary of clusters, except within a line end.
       if isAlone(text, index) {
-        transform(text, index, index + 1, into: &output)
+        guard body(index..<index + 1, replacement(text, index, index + 1)) else { return }
         index += 1
         continue
       }
@@ -111,19 +120,18 @@ struct CharacterMap: Sendable, Equatable {
       for cluster in run {
         let stop = index + cluster.utf8.count
         if stop - index < 6, let match = match(text, index, stop, longest: false) {
-          write(match.replacement, into: &output)
+          guard body(index..<stop, match.replacement) else { return }
         } else {
           var scalar = index
           while scalar < stop {
             let next = ScalarScanner.scalar(in: text, at: scalar).next
-            transform(text, scalar, next, into: &output)
+            guard body(scalar..<next, replacement(text, scalar, next)) else { return }
             scalar = next
           }
         }
         index = stop
       }
     }
-    return output
   }
 
   private func isAlone(_ text: [UInt8], _ index: Int) -> Bool {
@@ -133,11 +141,7 @@ struct CharacterMap: Sendable, Equatable {
     return text[index + 1] < 0x80 && !(text[index] == 0x0D && text[index + 1] == 0x0A)
   }
 
-  private func transform(_ text: [UInt8], _ start: Int, _ end: Int, into output: inout [UInt8]) {
-    if startsKey[Int(text[start])], let match = match(text, start, end, longest: false) {
-      write(match.replacement, into: &output)
-    } else {
-      for index in start..<end { output.append(text[index]) }
-    }
+  private func replacement(_ text: [UInt8], _ start: Int, _ end: Int) -> Range<Int>? {
+    startsKey[Int(text[start])] ? match(text, start, end, longest: false)?.replacement : nil
   }
 }

@@ -34,13 +34,14 @@ struct ModelParts {
     let unknown = try field.required("unk_id")
     let id = try unknown.integer()
     guard scores.indices.contains(id) else { throw .unknownToken(path: unknown.path, token: String(id)) }
+    let read = scores.map(SerdeNumber.reading)
     var fallbackIDs: [Int32?]?
     if try field.bool("byte_fallback", default: false) {
       fallbackIDs = (0..<256).map { modelID(String(decoding: BytePairModel.fallbackSpelling(UInt8($0)), as: UTF8.self)) }
     }
     return UnigramModel(
-      tokens: tokens, isModelToken: isModelToken, scores: scores, lowestScore: scores.min() ?? 0, unknownID: Int32(id),
-      fallbackIDs: fallbackIDs, isSinglePrecision: false, isFound: { _ in true })
+      tokens: tokens, isModelToken: isModelToken, scores: read, lowestScore: read.min() ?? 0, unknownID: Int32(id),
+      fallbackIDs: fallbackIDs, isSinglePrecision: false, listedScores: scores, isFound: { _ in true })
   }
 }
 

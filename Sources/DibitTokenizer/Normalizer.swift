@@ -26,57 +26,54 @@ struct Normalizer: Sendable, Equatable {
 
   var steps: [Step] = []
 
-  /// The normalised text, and whether its first scalar still is at the start of the original: Hugging Face's library takes a text
-  /// whose start was removed for one in the middle.
-  func apply(_ text: [UInt8]) -> (text: [UInt8], isAtStart: Bool) {
+  /// The normalised text, and, when `tracksStart`, whether its first scalar comes from the start of the original.
+  func apply(_ text: [UInt8], tracksStart: Bool = false) -> (text: [UInt8], isAtStart: Bool) {
     var text = text
-    var isAtStart = true
+    // The scalars that come from the start.
+    var leading = 1
     for step in steps {
+      let before = tracksStart ? text : []
       switch step {
       case .prepend(let prefix): if !text.isEmpty { text = prefix + text }
       case .replace(let pattern, let content):
-        if content.isEmpty, text.holds(pattern, at: 0) { isAtStart = false }
         text = text.replacing(pattern, by: content)
-      case .replaceMatches(let program, let content): text = Self.replaced(text, program, content, &isAtStart)
+      case .replaceMatches(let program, let content): text = Self.replaced(text, program, content)
       case .form(false, true): text = CanonicalComposition.composed(text)
       case .form(let isCompatible, let composes):
         text = CanonicalComposition.normalized(text, isCompatible: isCompatible, composes: composes)
-      case .lowercase: text = Self.mapped(text, &isAtStart) { Self.lowercase($0, into: &$1) }
+      case .lowercase: text = Self.mapped(text) { Self.lowercase($0, into: &$1) }
       case .stripAccents:
-        text = Self.mapped(text, &isAtStart) { scalar, output in
+        text = Self.mapped(text) { scalar, output in
           if !Self.isAccent(scalar) { output.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter) }
         }
-      case .strip(let left, let right): text = Self.stripped(text, left, right, &isAtStart)
+      case .strip(let left, let right): text = Self.stripped(text, left, right)
       case .nmt:
-        text = Self.mapped(text, &isAtStart) { scalar, output in
+        text = Self.mapped(text) { scalar, output in
           if let cleaned = Self.cleaned(scalar) { output.append(contentsOf: UTF8.encode(cleaned) ?? UTF8.encodedReplacementCharacter) }
         }
       case .precompiled(let map): text = map.applied(text)
       case .sentencePiece(let normalizer, let verbatim): text = normalizer.applied(text, verbatim: verbatim?.trie)
       }
+      if tracksStart { leading = Self.leading(after: step, of: before, leading) }
     }
-    return (text, isAtStart)
+    return (text, leading > 0)
   }
 
-  /// Whether a step removes from the start what an earlier step may have put there: whether the rest is at the start then depends on
-  /// what became of every scalar, which ``apply(_:)`` does not follow.
+  /// Whether a step may remove what a normalisation form, whose result is not followed scalar by scalar, left at the start.
   var mayMoveStart: Bool {
-    var grows = false
+    var isFormed = false
     for step in steps {
       switch step {
-      case .form, .lowercase, .precompiled, .sentencePiece: grows = true
-      case .replace(_, let content), .replaceMatches(_, let content):
-        if grows, content.isEmpty { return true }
-        grows = true
-      case .strip(true, _), .nmt, .stripAccents: if grows { return true }
-      case .prepend, .strip(false, _): break
+      case .form, .sentencePiece: isFormed = true
+      case .replace, .replaceMatches, .strip(true, _), .nmt, .stripAccents: if isFormed { return true }
+      case .prepend, .precompiled, .lowercase, .strip(false, _): break
       }
     }
     return false
   }
 
   private static func replaced(
-    _ text: [UInt8], _ program: RegexProgram, _ content: [UInt8], _ isAtStart: inout Bool
+    _ text: [UInt8], _ program: RegexProgram, _ content: [UInt8]
   ) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(text.count)
@@ -84,7 +81,6 @@ struct Normalizer: Sendable, Equatable {
     var index = 0
     while index < text.count {
       if let end = program.matchEnd(in: scanner, at: index) {
-        if index == 0, content.isEmpty { isAtStart = false }
         output.append(contentsOf: content)
         index = end
       } else {
@@ -97,7 +93,7 @@ struct Normalizer: Sendable, Equatable {
   }
 
   private static func mapped(
-    _ text: [UInt8], _ isAtStart: inout Bool, _ body: (Unicode.Scalar, inout [UInt8]) -> Void
+    _ text: [UInt8], _ body: (Unicode.Scalar, inout [UInt8]) -> Void
   ) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(text.count)
@@ -105,7 +101,6 @@ struct Normalizer: Sendable, Equatable {
     while index < text.count {
       let (scalar, next) = ScalarScanner.scalar(in: text, at: index)
       body(scalar, &output)
-      if index == 0, output.isEmpty { isAtStart = false }
       index = next
     }
     return output
@@ -134,11 +129,10 @@ struct Normalizer: Sendable, Equatable {
   }
 
   /// The text without white space at its ends.
-  private static func stripped(_ text: [UInt8], _ left: Bool, _ right: Bool, _ isAtStart: inout Bool) -> [UInt8] {
+  private static func stripped(_ text: [UInt8], _ left: Bool, _ right: Bool) -> [UInt8] {
     var start = 0
     var end = text.count
     if left { start = ScalarScanner(bytes: text, end: end).run(from: 0) { $0.isSpace } }
-    if start > 0 { isAtStart = false }
     while right, end > start {
       var previous = end - 1
       while previous > start, text[previous] & 0xC0 == 0x80 { previous -= 1 }

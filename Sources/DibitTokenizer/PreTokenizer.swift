@@ -52,6 +52,19 @@ struct PreTokenizer: Sendable, Equatable {
     steps.contains { if case .metaspace(_, .first, _) = $0 { true } else { false } }
   }
 
+  /// Whether text may be removed before pieces are asked whether they are at the start.
+  var removesBeforeStart: Bool {
+    var removes = false
+    for step in steps {
+      switch step {
+      case .cut(_, .removed, _): removes = true
+      case .metaspace(_, .first, _): return removes
+      default: break
+      }
+    }
+    return false
+  }
+
   /// Calls `body` with each piece of `text[range]`, which is not empty. `isFirst` says that it starts the whole text.
   func forEachPiece(of text: [UInt8], in range: Range<Int>, isFirst: Bool, _ body: ([UInt8], Range<Int>) -> Void) {
     cut(text, range, isFirst: isFirst, step: 0, body)

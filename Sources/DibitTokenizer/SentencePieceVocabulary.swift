@@ -60,8 +60,7 @@ struct SentencePieceVocabulary: Sendable, Equatable {
           throw .unusablePiece(index: id, reason: "it is of type byte, but not spelled like <0x0A>")
         }
         bytes[Int(byte)] = Int32(id)
-      case .unused: throw .unusablePiece(index: id, reason: "it is of type unused, which is not supported")
-      case .normal, .control, .userDefined: break
+      case .normal, .control, .userDefined, .unused: break
       }
     }
     guard let unknown else { throw .missing(path: "a piece of type unknown") }
@@ -78,12 +77,14 @@ struct SentencePieceVocabulary: Sendable, Equatable {
 
   /// The merges that the scores imply: any two parts of a piece that are pieces or scalars themselves. Pieces of one score share a
   /// rank, and of those the leftmost pair of a text merges first.
-  func merges() -> (table: MergeTable, symbols: ScoredSymbols) {
+  func merges() throws(TokenizerError) -> (table: MergeTable, symbols: ScoredSymbols) {
     var entries: [(spelling: [UInt8], id: Int32)] = []
     for (id, piece) in pieces.enumerated() where isFound(id) { entries.append((piece.text, Int32(id))) }
     let found = TokenTable(entries)
     if mergesStrangers { entries += strangers(found) }
     let symbols = TokenTable(entries)
+
+    try checkUnused(symbols)
 
     let mergeable = pieces.indices.filter(isFound)
     let scores = Set(mergeable.map { pieces[$0].score }).sorted(by: >)
@@ -108,6 +109,18 @@ struct SentencePieceVocabulary: Sendable, Equatable {
       MergeTable(ranked: ranked, listed: listed),
       ScoredSymbols(table: symbols, tokenCount: Int32(pieces.count), whole: TokenTable(whole))
     )
+  }
+
+  /// SentencePiece merges unused pieces and takes them apart again. That is not supported, so none may be made of other symbols.
+  private func checkUnused(_ symbols: TokenTable) throws(TokenizerError) {
+    for (id, piece) in pieces.enumerated() where piece.type == .unused {
+      let text = piece.text
+      var isReached = ScalarScanner.scalar(in: text, at: 0).next == text.count
+      for cut in 1..<max(text.count, 1) where text[cut] & 0xC0 != 0x80 && !isReached {
+        isReached = symbols.id(of: text, in: 0..<cut) != nil && symbols.id(of: text, in: cut..<text.count) != nil
+      }
+      if isReached { throw .unusablePiece(index: id, reason: "it is of type unused, but other pieces merge into it") }
+    }
   }
 
   /// The scalars of pieces that are no pieces, with ids after those of the pieces.

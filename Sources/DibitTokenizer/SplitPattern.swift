@@ -28,6 +28,18 @@ enum SplitPattern: Sendable, Equatable {
     }
   }
 
+  /// The pattern of Qwen 3.5, which is not matched by hand.
+  static let qwen35 =
+    "\(fold)|\(prefix)"
+    + #"[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\#(tail)"#
+
+  /// The patterns of DeepSeek V3, each applied to what the one before leaves.
+  static let deepSeek = [
+    #"\p{N}{1,3}"#, "[\u{4E00}-\u{9FA5}\u{3040}-\u{309F}\u{30A0}-\u{30FF}]+",
+    ##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"##
+      + #"|\s*[\r\n]+|\#(tail)"#,
+  ]
+
   /// The pattern of Mistral's Tekken vocabularies, which is not matched by hand.
   static let tekken =
     "\(prefix)\(upper)*\(lower)+|\(prefix)\(upper)+\(lower)*" + #"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\#(tail)"#

@@ -28,7 +28,11 @@ extension Tokenizer {
     let isUnigram = try modelField.isUnigram()
     let preTokenizer = try PreTokenizer(file.optional("pre_tokenizer"))
     let normalizer = try Normalizer(file.optional("normalizer"))
-    if preTokenizer.marksStart, normalizer.mayMoveStart, let field = try file.optional("normalizer") { throw field.unsupportedValue }
+    if preTokenizer.marksStart, normalizer.mayMoveStart || (preTokenizer.removesBeforeStart && !normalizer.steps.isEmpty),
+      let field = try file.optional("pre_tokenizer")
+    {
+      throw field.unsupportedValue
+    }
 
     let vocabularyField = try modelField.required("vocab")
     let pieces = isUnigram ? try vocabularyField.pieces() : []

@@ -53,6 +53,11 @@ extension GGUFVocabulary {
       }
     }
     var normalizer = SentencePieceNormalizer()
+    if kind == .unigram {
+      // For byte pairs llama.cpp knows what a silent file means; for unigrams the file must say it.
+      guard addsSpacePrefix != nil else { throw .missing(path: "tokenizer.ggml.add_space_prefix") }
+      guard removesExtraSpaces != nil else { throw .missing(path: "tokenizer.ggml.remove_extra_whitespaces") }
+    }
     normalizer.addsDummyPrefix = addsSpacePrefix ?? true
     normalizer.removesExtraSpaces = removesExtraSpaces ?? false
     if let characterMap, !characterMap.isEmpty {
@@ -141,21 +146,21 @@ extension GGUFVocabulary {
   /// The cutting that each name means, as llama.cpp defines it.
   private func preTokenizer() throws(TokenizerError) -> (file: JSONValue, ignoresMerges: Bool) {
     let gpt2: JSONValue = ["type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true]
-    func pattern(_ regex: String) -> JSONValue {
-      [
-        "type": "Sequence",
-        "pretokenizers": [
-          ["type": "Split", "pattern": ["Regex": .string(regex)], "behavior": "Isolated", "invert": false],
-          ["type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false],
-        ],
-      ]
+    func pattern(_ regexes: String...) -> JSONValue {
+      let cuts: [JSONValue] = regexes.map { regex in
+        ["type": "Split", "pattern": ["Regex": .string(regex)], "behavior": "Isolated", "invert": false]
+      }
+      let last: JSONValue = ["type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false]
+      return ["type": "Sequence", "pretokenizers": .array(cuts + [last])]
     }
     switch pre ?? "" {
-    case "gpt-2", "mpt", "olmo", "phi-2", "jina-es", "jina-de": return (gpt2, false)
-    case "llama3", "llama-v3", "llama-bpe", "smaug-bpe": return (pattern(SplitPattern.regex(of: .llama3)), pre != "smaug-bpe")
-    case "dbrx", "dolma2": return (pattern(SplitPattern.regex(of: .llama3)), false)
+    case "gpt-2", "mpt", "olmo", "phi-2": return (gpt2, false)
+    case "llama3", "llama-v3", "llama-bpe": return (pattern(SplitPattern.regex(of: .llama3)), true)
+    case "dbrx", "smaug-bpe": return (pattern(SplitPattern.regex(of: .llama3)), false)
     case "qwen2", "deepseek-r1-qwen", "megrez", "stablelm2": return (pattern(SplitPattern.regex(of: .qwen2)), false)
     case "gpt-4o", "llama4": return (pattern(SplitPattern.regex(of: .o200k)), false)
+    case "qwen35": return (pattern(SplitPattern.qwen35), false)
+    case "deepseek-v3": return (pattern(SplitPattern.deepSeek[0], SplitPattern.deepSeek[1], SplitPattern.deepSeek[2]), false)
     case "tekken": return (pattern(SplitPattern.tekken), true)
     case "smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b":
       return (

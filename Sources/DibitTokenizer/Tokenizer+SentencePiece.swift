@@ -34,12 +34,12 @@ extension Tokenizer {
   private init(
     _ vocabulary: SentencePieceVocabulary, unknown: Int32, bytes: [Int32?]?, tokens: TokenTable, added: [AddedToken],
     postProcessor: PostProcessor, decoder: TokenDecoder, header: JSONObject
-  ) {
+  ) throws(TokenizerError) {
     let isModelToken = (0..<tokens.count).map { $0 < vocabulary.pieces.count }
     let model: TokenModel
     switch vocabulary.kind {
     case .bytePair:
-      let (merges, symbols) = vocabulary.merges()
+      let (merges, symbols) = try vocabulary.merges()
       model = .bytePair(
         BytePairModel(
           tokens: tokens, isModelToken: isModelToken, merges: merges, isByteLevel: false, unknownID: unknown, fusesUnknown: true,
@@ -76,7 +76,7 @@ extension Tokenizer {
     let added = try file.optional("added_tokens").map { field throws(TokenizerError) in try field.addedTokens() } ?? []
     let entries = vocabulary.pieces.enumerated().map { (spelling: $1.text, id: Int32($0)) }
     let tokens = try table(vocabulary: entries, added: added)
-    let result = Tokenizer(
+    let result = try Tokenizer(
       vocabulary, unknown: unknown, bytes: bytes, tokens: tokens, added: added,
       postProcessor: try PostProcessor(file.optional("post_processor"), tokens: tokens),
       decoder: try TokenDecoder(file.optional("decoder")), header: header(of: file.value))

@@ -89,7 +89,8 @@ public struct Tokenizer: Sendable {
         encoder.append(id)
         continue
       }
-      let (normalized, isAtStart) = normalizer.steps.isEmpty ? (bytes, true) : normalizer.apply(Array(bytes[outer.range]))
+      let (normalized, isAtStart) =
+        normalizer.steps.isEmpty ? (bytes, true) : normalizer.apply(Array(bytes[outer.range]), tracksStart: preTokenizer.marksStart)
       let range = normalizer.steps.isEmpty ? outer.range : 0..<normalized.count
       for inner in normalizedMatcher.segments(of: normalized, in: range, blocking: blocked) {
         if let id = inner.id {
