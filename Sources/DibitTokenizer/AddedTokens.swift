@@ -96,7 +96,7 @@ struct AddedTokenMatcher: Sendable {
   }
 
   /// `\w`: letters, marks, decimal digits, connectors and joiners.
-  private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+  static func isWord(_ scalar: Unicode.Scalar) -> Bool {
     if ScalarKind.isNew(scalar) { return false }
     let properties = scalar.properties
     switch properties.generalCategory {

@@ -3,26 +3,27 @@ struct BytePairEncoder {
   private let model: BytePairModel
   /// Ids that merging must not produce.
   private let blocked: Set<Int32>
-  private(set) var output: [Int32] = []
 
   // A doubly linked list over the symbols of the piece; a merged-away symbol has the id `dead`.
   private var symbols: [Int32] = []
   private var next: [Int32] = []
   private var previous: [Int32] = []
+  /// Where each symbol starts in the text, for ``ScoredSymbols``.
+  private var origins: [Int] = []
   private var queue = MinimumQueue()
   private var pendingUnknown: Int32?
   private static let dead: Int32 = -1
+  /// A scalar that is no symbol.
+  private static let stranger: Int32 = -2
 
   init(model: BytePairModel, blocking blocked: Set<Int32>) {
     self.model = model
     self.blocked = blocked
   }
 
-  /// Appends an id that is not the model's work.
-  mutating func append(_ id: Int32) { output.append(id) }
-
-  /// Appends the ids of `text[range]`.
-  mutating func encode(_ text: [UInt8], _ range: Range<Int>) {
+  /// Appends the ids of `text[range]` to `output`.
+  mutating func encode(_ text: [UInt8], _ range: Range<Int>, into output: inout [Int32]) {
+    if let scored = model.scored { return encode(text, range, scored, into: &output) }
     if model.ignoresMerges, let id = wholeToken(text, range), !blocked.contains(id) { return output.append(id) }
     symbols.removeAll(keepingCapacity: true)
     if model.isByteLevel {
@@ -42,7 +43,7 @@ struct BytePairEncoder {
       }
     }
     flushUnknown()
-    merge()
+    merge(into: &output)
   }
 
   private func wholeToken(_ text: [UInt8], _ range: Range<Int>) -> Int32? {
@@ -74,34 +75,51 @@ struct BytePairEncoder {
     pendingUnknown = nil
   }
 
-  /// Merges neighbours by rank, leftmost first among equals, in O(n log n), and appends the result.
-  private mutating func merge() {
-    let count = symbols.count
-    guard count > 1 else {
+  /// Encodes as SentencePiece does: scalars outside the vocabulary take part in merging, and what is left of them becomes bytes or
+  /// the unknown token in the end.
+  private mutating func encode(_ text: [UInt8], _ range: Range<Int>, _ scored: ScoredSymbols, into output: inout [Int32]) {
+    if let id = scored.whole.id(of: text, in: range) { return output.append(id) }
+    symbols.removeAll(keepingCapacity: true)
+    origins.removeAll(keepingCapacity: true)
+    var index = range.lowerBound
+    while index < range.upperBound {
+      let end = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
+      symbols.append(scored.table.id(of: text, in: index..<end) ?? Self.stranger)
+      origins.append(index)
+      index = end
+    }
+    merge()
+    var followsUnknown = false
+    index = 0
+    while index >= 0 {
+      let symbol = symbols[index]
+      if symbol >= 0, symbol < scored.tokenCount {
+        output.append(symbol)
+        followsUnknown = false
+      } else {
+        let start = origins[index]
+        let end = ScalarScanner.scalar(in: text, at: start).next
+        if let id = model.id(of: text, in: start..<end), !blocked.contains(id), id != model.unknownID {
+          output.append(id)
+          followsUnknown = false
+        } else if let fallback = model.fallbackIDs {
+          for place in start..<end { if let id = fallback[Int(text[place])] ?? model.unknownID { output.append(id) } }
+        } else {
+          if !followsUnknown, let unknown = model.unknownID { output.append(unknown) }
+          followsUnknown = true
+        }
+      }
+      index = Int(next[index])
+    }
+  }
+
+  /// Merges neighbours and appends what is left.
+  private mutating func merge(into output: inout [Int32]) {
+    guard symbols.count > 1 else {
       output.append(contentsOf: symbols)
       return
     }
-    next.removeAll(keepingCapacity: true)
-    previous.removeAll(keepingCapacity: true)
-    for index in 0..<count {
-      next.append(index + 1 < count ? Int32(index + 1) : -1)
-      previous.append(Int32(index - 1))
-    }
-    for index in 0..<count - 1 { enqueue(index, index + 1) }
-    while let entry = queue.popMinimum() {
-      let left = Int(entry & 0xFFFF_FFFF)
-      let result = model.merges.merges[Int(entry >> 32)].result
-      guard symbols[left] != Self.dead, next[left] >= 0 else { continue }
-      let right = Int(next[left])
-      // An entry made for an older pair still counts when the present pair gives the same token, as in Hugging Face's merge loop.
-      guard let rank = model.merges.rank(symbols[left], symbols[right]), model.merges.merges[rank].result == result else { continue }
-      symbols[left] = result
-      symbols[right] = Self.dead
-      next[left] = next[right]
-      if next[left] >= 0 { previous[Int(next[left])] = Int32(left) }
-      if previous[left] >= 0 { enqueue(Int(previous[left]), left) }
-      if next[left] >= 0 { enqueue(left, Int(next[left])) }
-    }
+    merge()
     var index = 0
     while index >= 0 {
       output.append(symbols[index])
@@ -109,10 +127,37 @@ struct BytePairEncoder {
     }
   }
 
+  /// Merges neighbours by rank, leftmost first among equals, in O(n log n).
+  private mutating func merge() {
+    let count = symbols.count
+    next.removeAll(keepingCapacity: true)
+    previous.removeAll(keepingCapacity: true)
+    for index in 0..<count {
+      next.append(index + 1 < count ? Int32(index + 1) : -1)
+      previous.append(Int32(index - 1))
+    }
+    for index in 1..<max(count, 1) { enqueue(index - 1, index) }
+    while let entry = queue.popMinimum() {
+      let left = Int(entry & 0xFFFF_FFFF)
+      guard symbols[left] != Self.dead, next[left] >= 0 else { continue }
+      let right = Int(next[left])
+      // An entry made for an older pair still counts when the present pair gives the same token, as in Hugging Face's merge loop.
+      guard let value = model.merges.value(symbols[left], symbols[right]),
+        model.merges.holds(UInt32(truncatingIfNeeded: entry >> 32), for: value)
+      else { continue }
+      symbols[left] = value.result
+      symbols[right] = Self.dead
+      next[left] = next[right]
+      if next[left] >= 0 { previous[Int(next[left])] = Int32(left) }
+      if previous[left] >= 0 { enqueue(Int(previous[left]), left) }
+      if next[left] >= 0 { enqueue(left, Int(next[left])) }
+    }
+  }
+
   private mutating func enqueue(_ left: Int, _ right: Int) {
-    guard let rank = model.merges.rank(symbols[left], symbols[right]) else { return }
-    if !blocked.isEmpty, blocked.contains(model.merges.merges[rank].result) { return }
-    queue.insert(UInt64(rank) << 32 | UInt64(left))
+    guard let value = model.merges.value(symbols[left], symbols[right]) else { return }
+    if !blocked.isEmpty, blocked.contains(value.result) { return }
+    queue.insert(UInt64(value.rank) << 32 | UInt64(left))
   }
 }
 

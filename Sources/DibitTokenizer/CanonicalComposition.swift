@@ -1,26 +1,56 @@
-/// Canonical composition of Unicode text (NFC): decompose, order the marks, compose.
+/// The normalisation forms of Unicode: decompose, order the marks, compose.
 ///
-/// This is NFC as of Unicode 9, the version that Hugging Face's library has: marks that came later are not reordered. The same
+/// They are those of Unicode 9, the version that Hugging Face's library has: marks that came later are not reordered. The same
 /// text must give the same ids as where the model was trained.
 enum CanonicalComposition {
   /// `text`, which is valid UTF-8, in NFC. Text without a scalar from U+0300 on is returned as it is.
   static func composed(_ text: [UInt8]) -> [UInt8] {
     // Bytes below 0xCC start scalars below U+0300, all of which are composed already.
     guard text.contains(where: { $0 >= 0xCC }) else { return text }
+    return normalized(text, isCompatible: false, composes: true)
+  }
+
+  /// `text`, which is valid UTF-8, in NFD, NFKC, NFKD or NFC. ASCII is returned as it is.
+  static func normalized(_ text: [UInt8], isCompatible: Bool, composes: Bool) -> [UInt8] {
+    guard text.contains(where: { $0 >= 0x80 }) else { return text }
     var scalars: [Unicode.Scalar] = []
     scalars.reserveCapacity(text.count)
     var index = 0
     while index < text.count {
       let (scalar, next) = ScalarScanner.scalar(in: text, at: index)
-      decompose(scalar, into: &scalars)
+      if isCompatible, scalar.value >= 0xA0, let parts = compatible[scalar.value] {
+        scalars += parts
+      } else {
+        decompose(scalar, into: &scalars)
+      }
       index = next
     }
     order(&scalars)
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
-    for scalar in compose(scalars) { result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter) }
+    for scalar in composes ? compose(scalars) : scalars {
+      result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    }
     return result
   }
+
+  private static let compatible: [UInt32: [Unicode.Scalar]] = {
+    var table: [UInt32: [Unicode.Scalar]] = [:]
+    var scalar: UInt32 = 0
+    for entry in CompatibilityDecompositions.text.utf8.split(whereSeparator: { $0 == 0x20 || $0 == 0x0A }) {
+      var parts: [UInt32] = [0]
+      for character in entry {
+        switch character {
+        case UInt8(ascii: ":"): (scalar, parts) = (parts[0], [0])
+        case UInt8(ascii: "."): parts.append(0)
+        default: parts[parts.count - 1] = parts[parts.count - 1] << 4 | UInt32(character < 0x3A ? character - 0x30 : character - 0x37)
+        }
+      }
+      table[scalar] = parts.compactMap { Unicode.Scalar($0) }
+      scalar += 1
+    }
+    return table
+  }()
 
   private struct Table {
     var decompositions: [UInt32: [Unicode.Scalar]] = [:]

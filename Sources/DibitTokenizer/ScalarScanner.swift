@@ -65,7 +65,15 @@ enum ScalarKind: UInt8 {
 /// Reads the scalars of `bytes[..<end]`, which are valid UTF-8, by their offsets.
 struct ScalarScanner {
   let bytes: [UInt8]
+  /// Where the text starts, for anchors.
+  var start = 0
   let end: Int
+
+  init(bytes: [UInt8], start: Int = 0, end: Int) {
+    self.bytes = bytes
+    self.start = start
+    self.end = end
+  }
 
   /// The kind of the scalar at `index` and the offset after it.
   func step(_ index: Int) -> (kind: ScalarKind, next: Int) {

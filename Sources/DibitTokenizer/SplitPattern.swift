@@ -7,25 +7,52 @@ enum SplitPattern: Sendable, Equatable {
   case qwen2
   case o200k
 
+  private static let tail = #"\s+(?!\S)|\s+"#
+  private static let fold = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+  private static let prefix = #"[^\r\n\p{L}\p{N}]?"#
+  private static let upper = #"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"#
+  private static let lower = #"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"#
+  private static let gpt2Tail = #"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\#(tail)"#
+
+  /// The regular expression of a pattern.
+  static func regex(of pattern: SplitPattern) -> String {
+    let word = "\(fold)|\(prefix)" + #"\p{L}+|"#
+    let rest = #"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\#(tail)"#
+    return switch pattern {
+    case .gpt2: "'s|'t|'re|'ve|'m|'ll|'d" + gpt2Tail
+    case .llama3: word + #"\p{N}{1,3}"# + rest
+    case .qwen2: word + #"\p{N}"# + rest
+    case .o200k:
+      "\(prefix)\(upper)*\(lower)+\(fold)?|\(prefix)\(upper)+\(lower)*\(fold)?"
+        + #"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\#(tail)"#
+    }
+  }
+
+  /// The pattern of Qwen 3.5, which is not matched by hand.
+  static let qwen35 =
+    "\(fold)|\(prefix)"
+    + #"[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\#(tail)"#
+
+  /// The patterns of DeepSeek V3, each applied to what the one before leaves.
+  static let deepSeek = [
+    #"\p{N}{1,3}"#, "[\u{4E00}-\u{9FA5}\u{3040}-\u{309F}\u{30A0}-\u{30FF}]+",
+    ##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"##
+      + #"|\s*[\r\n]+|\#(tail)"#,
+  ]
+
+  /// The pattern of Mistral's Tekken vocabularies, which is not matched by hand.
+  static let tekken =
+    "\(prefix)\(upper)*\(lower)+|\(prefix)\(upper)+\(lower)*" + #"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\#(tail)"#
+
   /// The pattern written as `regex`, or nil when it is not one of these.
   init?(regex: String) {
-    let tail = #"\s+(?!\S)|\s+"#
-    let fold = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-    let word = #"\#(fold)|[^\r\n\p{L}\p{N}]?\p{L}+|"#
-    let rest = #"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\#(tail)"#
-    let gpt2 = #"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\#(tail)"#
-    let upper = #"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"#
-    let lower = #"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"#
-    let prefix = #"[^\r\n\p{L}\p{N}]?"#
-    let o200k =
-      "\(prefix)\(upper)*\(lower)+\(fold)?|\(prefix)\(upper)+\(lower)*\(fold)?"
-      + #"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\#(tail)"#
-    switch regex {
-    case "'s|'t|'re|'ve|'m|'ll|'d" + gpt2, "'(?:[sdmt]|ll|ve|re)" + gpt2: self = .gpt2
-    case word + #"\p{N}{1,3}"# + rest: self = .llama3
-    case word + #"\p{N}"# + rest: self = .qwen2
-    case o200k: self = .o200k
-    default: return nil
+    let known: [SplitPattern] = [.gpt2, .llama3, .qwen2, .o200k]
+    if regex == "'(?:[sdmt]|ll|ve|re)" + Self.gpt2Tail {
+      self = .gpt2
+    } else if let pattern = known.first(where: { Self.regex(of: $0) == regex }) {
+      self = pattern
+    } else {
+      return nil
     }
   }
 

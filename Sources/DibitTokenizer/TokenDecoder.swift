@@ -55,7 +55,7 @@ enum TokenDecoder: Sendable, Equatable {
   var strip: Strip { if case .sentencePiece(_, _, let strip) = self { strip } else { Strip() } }
 
   /// The byte that `<0x0A>` names.
-  private static func fallbackByte(_ spelling: [UInt8]) -> UInt8? {
+  static func fallbackByte(_ spelling: [UInt8]) -> UInt8? {
     guard spelling.count == 6, spelling.starts(with: "<0x".utf8), spelling[5] == UInt8(ascii: ">") else { return nil }
     var byte: UInt8 = 0
     for digit in spelling[3..<5] {

@@ -18,12 +18,50 @@ extension Normalizer {
     for part in try field.flattened("normalizers") {
       switch try part.type() {
       case "Prepend": steps.append(.prepend(Array(try part.required("prepend").string().utf8)))
-      case "Replace":
-        let content = try part.required("content").string()
-        steps.append(.replace(pattern: try part.literalPattern(), content: Array(content.utf8)))
-      case "NFC": steps.append(.compose)
+      case "Replace": steps.append(try Self.replacement(part))
+      case "NFC": steps.append(.form(isCompatible: false, composes: true))
+      case "NFD": steps.append(.form(isCompatible: false, composes: false))
+      case "NFKC": steps.append(.form(isCompatible: true, composes: true))
+      case "NFKD": steps.append(.form(isCompatible: true, composes: false))
+      case "Lowercase": steps.append(.lowercase)
+      case "StripAccents": steps.append(.stripAccents)
+      case "Nmt": steps.append(.nmt)
+      case "Strip":
+        steps.append(.strip(left: try part.required("strip_left").bool(), right: try part.required("strip_right").bool()))
+      case "Precompiled":
+        if let map = try part.characterMap() { steps.append(.precompiled(map)) }
       default: throw try part.unsupportedType()
       }
+    }
+  }
+
+  private static func replacement(_ part: TokenizerField) throws(TokenizerError) -> Step {
+    let content = Array(try part.required("content").string().utf8)
+    guard let regex = try part.required("pattern").optional("Regex") else {
+      return .replace(pattern: try part.literalPattern(), content: content)
+    }
+    return .replaceMatches(try regex.program(), content: content)
+  }
+}
+
+extension TokenizerField {
+  /// The map of a `Precompiled` normaliser, or nil when it is empty.
+  func characterMap() throws(TokenizerError) -> CharacterMap? {
+    guard let field = try optional("precompiled_charsmap") else { return nil }
+    guard let bytes = Base64.decoded(try field.string().utf8) else {
+      throw .invalidCharacterMap(path: field.path, reason: "it is not base 64")
+    }
+    if bytes.isEmpty { return nil }
+    do throws(CharacterMap.Fault) { return try CharacterMap(bytes) } catch {
+      throw .invalidCharacterMap(path: field.path, reason: error.reason)
+    }
+  }
+
+  /// The pattern that this string is.
+  fileprivate func program() throws(TokenizerError) -> RegexProgram {
+    let regex = try string()
+    do throws(RegexParser.Fault) { return try RegexProgram(parsing: regex) } catch {
+      throw .unsupportedPattern(path: path, regex: regex, reason: error.reason)
     }
   }
 }
@@ -39,26 +77,33 @@ extension PreTokenizer {
         if try part.bool("add_prefix_space", default: true) { steps.append(.prefixSpace) }
         if try part.bool("use_regex", default: true) { steps.append(.split(.gpt2)) }
         isByteLevel = true
-      case "Split": steps.append(.split(try Self.pattern(part)))
+      case "Split": steps.append(try Self.split(part))
       case "Digits": steps.append(.digits(individual: try part.bool("individual_digits", default: false)))
       case "Metaspace": steps.append(try Self.metaspace(part))
+      case "Whitespace": steps.append(.cut(.word, .removed, isInverted: true))
+      case "WhitespaceSplit": steps.append(.cut(.space, .removed, isInverted: false))
+      case "Punctuation":
+        steps.append(.cut(.punctuation, try part.optional("behavior").map(Self.behavior) ?? .isolated, isInverted: false))
       default: throw try part.unsupportedType()
       }
     }
   }
 
-  private static func pattern(_ part: TokenizerField) throws(TokenizerError) -> SplitPattern {
-    let field = try part.required("pattern")
-    guard let regexField = try field.optional("Regex") else { throw field.unsupportedValue }
-    let regex = try regexField.string()
-    guard let pattern = SplitPattern(regex: regex) else { throw .unknownPattern(path: regexField.path, regex: regex) }
-    // The patterns match everywhere, so keeping matches apart and dropping what is between them are the same.
-    let behavior = try part.required("behavior")
-    let invert = try part.bool("invert", default: false)
-    switch (try behavior.string(), invert) {
-    case ("Isolated", _), ("Removed", true): return pattern
-    default: throw behavior.unsupportedValue
+  private static func behavior(_ field: TokenizerField) throws(TokenizerError) -> Behavior {
+    guard let behavior = Behavior(rawValue: try field.string()) else { throw field.unsupportedValue }
+    return behavior
+  }
+
+  private static func split(_ part: TokenizerField) throws(TokenizerError) -> Step {
+    let behavior = try behavior(part.required("behavior"))
+    let isInverted = try part.bool("invert", default: false)
+    guard let field = try part.required("pattern").optional("Regex") else {
+      return .cut(.literal(try part.literalPattern()), behavior, isInverted: isInverted)
     }
+    // The known patterns match everywhere, so keeping matches apart and dropping what is between them are the same.
+    let keepsAll = behavior == .isolated || (behavior == .removed && isInverted)
+    if keepsAll, let pattern = SplitPattern(regex: try field.string()) { return .split(pattern) }
+    return .cut(.regex(try field.program()), behavior, isInverted: isInverted)
   }
 
   private static func metaspace(_ part: TokenizerField) throws(TokenizerError) -> Step {
@@ -96,9 +141,23 @@ extension PostProcessor {
         let template = try Self.template(part, tokens: tokens)
         prefix = template.prefix + prefix
         suffix += template.suffix
+      case "BertProcessing", "RobertaProcessing":
+        prefix = [try Self.id(part.required("cls"), tokens)] + prefix
+        suffix.append(try Self.id(part.required("sep"), tokens))
       default: throw try part.unsupportedType()
       }
     }
+  }
+
+  /// The id in a pair of a token and its id.
+  private static func id(_ pair: TokenizerField, _ tokens: TokenTable) throws(TokenizerError) -> Int32 {
+    let elements = try pair.elements()
+    guard elements.count == 2 else { throw pair.unsupportedValue }
+    let token = try elements[0].string()
+    guard let id = Int32(exactly: try elements[1].integer()), tokens.spelling(of: id) != nil else {
+      throw .unknownToken(path: pair.path, token: token)
+    }
+    return id
   }
 
   private static func template(_ part: TokenizerField, tokens: TokenTable) throws(TokenizerError) -> PostProcessor {

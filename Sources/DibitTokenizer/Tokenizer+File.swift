@@ -21,36 +21,31 @@ extension Tokenizer {
       if let field = try file.optional(key) { throw field.unsupportedValue }
     }
     let modelField = try file.required("model")
-    try modelField.checkModelOptions()
+    if try modelField.optional("sentencepiece") != nil {
+      self = try Self.sentencePiece(file)
+      return
+    }
+    let isUnigram = try modelField.isUnigram()
     let preTokenizer = try PreTokenizer(file.optional("pre_tokenizer"))
     let normalizer = try Normalizer(file.optional("normalizer"))
+    if preTokenizer.marksStart, normalizer.mayMoveStart || (preTokenizer.removesBeforeStart && !normalizer.steps.isEmpty),
+      let field = try file.optional("pre_tokenizer")
+    {
+      throw field.unsupportedValue
+    }
 
-    let vocabulary = try modelField.required("vocab").vocabulary()
+    let vocabularyField = try modelField.required("vocab")
+    let pieces = isUnigram ? try vocabularyField.pieces() : []
+    let vocabulary = isUnigram ? pieces.map(\.entry) : try vocabularyField.vocabulary()
     let added = try file.optional("added_tokens").map { field throws(TokenizerError) in try field.addedTokens() } ?? []
     let tokens = try Self.table(vocabulary: vocabulary, added: added)
     var isModelToken = [Bool](repeating: false, count: tokens.count)
     for entry in vocabulary { isModelToken[Int(entry.id)] = true }
-    func modelID(_ token: String) -> Int32? {
-      tokens.id(of: Array(token.utf8)).flatMap { isModelToken[Int($0)] ? $0 : nil }
-    }
-
-    var unknownID: Int32?
-    if let field = try modelField.optional("unk_token") {
-      let token = try field.string()
-      guard let id = modelID(token) else { throw .unknownToken(path: field.path, token: token) }
-      unknownID = id
-    }
-    let model = BytePairModel(
-      tokens: tokens,
-      isModelToken: isModelToken,
-      merges: try MergeTable(modelField.required("merges"), id: modelID),
-      isByteLevel: preTokenizer.isByteLevel,
-      unknownID: unknownID,
-      fusesUnknown: try modelField.bool("fuse_unk", default: false),
-      ignoresMerges: try modelField.bool("ignore_merges", default: false),
-      hasByteFallback: try modelField.bool("byte_fallback", default: false))
+    let parts = ModelParts(field: modelField, tokens: tokens, isModelToken: isModelToken)
     self.init(
-      model: model,
+      model: isUnigram
+        ? .unigram(try parts.unigram(scores: pieces.map(\.score), isByteLevel: preTokenizer.isByteLevel))
+        : .bytePair(try parts.bytePair(isByteLevel: preTokenizer.isByteLevel)),
       normalizer: normalizer,
       preTokenizer: preTokenizer,
       postProcessor: try PostProcessor(file.optional("post_processor"), tokens: tokens),
@@ -60,7 +55,7 @@ extension Tokenizer {
   }
 
   /// One table of the model's tokens and the added ones, whose ids must agree and be distinct.
-  private static func table(
+  static func table(
     vocabulary: [(spelling: [UInt8], id: Int32)], added: [AddedToken]
   ) throws(TokenizerError) -> TokenTable {
     var entries = vocabulary
@@ -86,11 +81,11 @@ extension Tokenizer {
   }
 
   /// The file with an empty vocabulary and no merges, which are written anew from the tables.
-  private static func header(of value: JSONValue) -> JSONObject {
+  static func header(of value: JSONValue) -> JSONObject {
     var header = value.object ?? JSONObject()
     if var model = header["model"]?.object {
-      model["vocab"] = .object(JSONObject())
-      model["merges"] = .array([])
+      model["vocab"] = model["vocab"]?.array == nil ? .object(JSONObject()) : .array([])
+      if model["merges"] != nil { model["merges"] = .array([]) }
       header["model"] = .object(model)
     }
     return header
@@ -98,15 +93,39 @@ extension Tokenizer {
 }
 
 extension TokenizerField {
-  fileprivate func checkModelOptions() throws(TokenizerError) {
-    if let type = try optional("type"), try type.string() != "BPE" { throw try unsupportedType() }
+  /// Whether the model is a unigram model; checks the type and the options of the other kind.
+  func isUnigram() throws(TokenizerError) -> Bool {
+    let type = try optional("type")?.string()
+    if type == "Unigram" { return true }
+    if type != nil, type != "BPE" { throw try unsupportedType() }
     if let dropout = try optional("dropout"), dropout.value.double != 0 { throw dropout.unsupportedValue }
     for key in ["continuing_subword_prefix", "end_of_word_suffix"] {
       if let field = try optional(key), try !field.string().isEmpty { throw field.unsupportedValue }
     }
+    return false
   }
 
-  fileprivate func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
+  /// The pieces of a unigram vocabulary; their ids are their places.
+  func pieces() throws(TokenizerError) -> [(entry: (spelling: [UInt8], id: Int32), score: Double)] {
+    guard let array = value.array else { throw .wrongType(path: path, expected: "an array", found: value.kind) }
+    guard array.count <= Tokenizer.idLimit else {
+      throw .idOutOfRange(token: "the last token", id: array.count - 1, limit: Tokenizer.idLimit)
+    }
+    var pieces: [(entry: (spelling: [UInt8], id: Int32), score: Double)] = []
+    pieces.reserveCapacity(array.count)
+    var seen: [[UInt8]: Int] = [:]
+    for (index, value) in array.enumerated() {
+      guard let pair = value.array, pair.count == 2, let text = pair[0].string, let score = pair[1].double, score.isFinite else {
+        throw .malformedPiece(index: index)
+      }
+      let spelling = Array(text.utf8)
+      if let first = seen.updateValue(index, forKey: spelling) { throw .duplicatePiece(text, first: first, second: index) }
+      pieces.append(((spelling, Int32(index)), score))
+    }
+    return pieces
+  }
+
+  func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
     var entries: [(spelling: [UInt8], id: Int32)] = []
     for (token, value) in try members() {
       let field = TokenizerField(value: value, path: path.isEmpty ? token : "\(path).\(token)")
@@ -115,7 +134,7 @@ extension TokenizerField {
     return entries
   }
 
-  fileprivate func addedTokens() throws(TokenizerError) -> [AddedToken] {
+  func addedTokens() throws(TokenizerError) -> [AddedToken] {
     var tokens: [AddedToken] = []
     for field in try elements() {
       let text = try field.required("content").string()
@@ -139,34 +158,5 @@ extension TokenizerField {
     let id = try integer()
     guard id >= 0, id < Tokenizer.idLimit else { throw .idOutOfRange(token: token, id: id, limit: Tokenizer.idLimit) }
     return Int32(id)
-  }
-}
-
-extension MergeTable {
-  /// Reads `"a b"` strings or `["a", "b"]` pairs; all of their tokens and results must be in the vocabulary.
-  fileprivate init(_ field: TokenizerField, id: (String) -> Int32?) throws(TokenizerError) {
-    guard let array = field.value.array else { throw .wrongType(path: field.path, expected: "an array", found: field.value.kind) }
-    var merges: [Merge] = []
-    merges.reserveCapacity(array.count)
-    for value in array {
-      if let line = value.string, line.utf8.starts(with: "#version".utf8) { continue }
-      let rank = merges.count
-      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: rank) }
-      guard let leftID = id(left) else { throw .unknownMergeToken(rank: rank, token: left) }
-      guard let rightID = id(right) else { throw .unknownMergeToken(rank: rank, token: right) }
-      guard let result = id(left + right) else { throw .unknownMergeToken(rank: rank, token: left + right) }
-      merges.append(Merge(left: leftID, right: rightID, result: result))
-    }
-    self.init(merges)
-  }
-
-  private static func pair(_ value: JSONValue) -> (String, String)? {
-    if let line = value.string {
-      let parts = line.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-      guard parts.count == 2, let left = String(parts[0]), let right = String(parts[1]) else { return nil }
-      return (left, right)
-    }
-    guard let parts = value.array, parts.count == 2, let left = parts[0].string, let right = parts[1].string else { return nil }
-    return (left, right)
   }
 }

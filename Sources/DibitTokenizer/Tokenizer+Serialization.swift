@@ -4,17 +4,20 @@ extension Tokenizer {
   /// The tokenizer as a `tokenizer.json` that Hugging Face's library reads and that encodes the same.
   public func serialized() -> String {
     var file = header
-    var model = header["model"]?.object ?? JSONObject()
-    var vocabulary: [(key: String, value: JSONValue)] = []
-    for id in 0..<self.model.tokens.count where self.model.isModelToken[id] {
-      if let token = token(of: Int32(id)) { vocabulary.append((token, .integer(id))) }
+    var members = header["model"]?.object ?? JSONObject()
+    switch model {
+    case .bytePair(let model):
+      var vocabulary: [(key: String, value: JSONValue)] = []
+      for id in 0..<model.tokens.count where model.isModelToken[id] {
+        if let token = token(of: Int32(id)) { vocabulary.append((token, .integer(id))) }
+      }
+      members["vocab"] = .object(JSONObject(vocabulary))
+      members["merges"] = .array(listed(model.merges))
+    case .unigram(let model):
+      members["vocab"] = .array(
+        model.listedScores.enumerated().map { id, score in .array([.string(token(of: Int32(id)) ?? ""), .number(score)]) })
     }
-    model["vocab"] = .object(JSONObject(vocabulary))
-    model["merges"] = .array(
-      self.model.merges.merges.map { merge in
-        .array([.string(token(of: merge.left) ?? ""), .string(token(of: merge.right) ?? "")])
-      })
-    file["model"] = .object(model)
+    file["model"] = .object(members)
     return JSONValue.object(file).serialized(pretty: true)
   }
 }

@@ -1,12 +1,13 @@
 internal import DibitJSON
 
-/// A byte-pair tokenizer: text to ids and back, as the `tokenizer.json` of a model defines it.
+/// A tokenizer: text to ids and back, as the `tokenizer.json` of a model defines it.
 ///
-/// Use this for byte-level vocabularies (the GPT-2, Llama 3, Qwen 2 and o200k kinds) and for SentencePiece vocabularies that were
-/// converted to byte pairs (the Llama 2 kind). Every part of the file that would change ids is either applied or refused with a
-/// ``TokenizerError``; nothing is ignored.
+/// Use this for byte-pair vocabularies of bytes (the GPT-2, Llama 3, Qwen and o200k kinds) or of SentencePiece (the Llama 2 and Gemma
+/// kinds), and for unigram vocabularies (the T5 and XLM-R kinds). Every part of the file that would change ids is either applied or
+/// refused with a ``TokenizerError``; nothing is ignored. The text is a `String`, so it is valid Unicode; `String(decoding:as:)` puts
+/// U+FFFD for each maximal part of a scalar in damaged bytes, as Python's `errors="replace"` does.
 public struct Tokenizer: Sendable {
-  let model: BytePairModel
+  let model: TokenModel
   let normalizer: Normalizer
   let preTokenizer: PreTokenizer
   let postProcessor: PostProcessor
@@ -22,26 +23,27 @@ public struct Tokenizer: Sendable {
   private let normalizedMatcher: AddedTokenMatcher
 
   init(
-    model: BytePairModel, normalizer: Normalizer, preTokenizer: PreTokenizer, postProcessor: PostProcessor, decoder: TokenDecoder,
-    addedTokens: [AddedToken], header: JSONObject
+    model: TokenModel, normalizer: Normalizer, preTokenizer: PreTokenizer, postProcessor: PostProcessor, decoder: TokenDecoder,
+    addedTokens: [AddedToken], header: JSONObject, verbatimIDs: Set<Int32> = []
   ) {
     self.model = model
     self.normalizer = normalizer
-    self.preTokenizer = preTokenizer
+    self.preTokenizer = preTokenizer.cuttingBeforeMarks(for: model)
     self.postProcessor = postProcessor
     self.decoder = decoder
     self.addedTokens = addedTokens
     self.header = header
     var respelled: [Int32: [UInt8]] = [:]
     for token in addedTokens where token.isNormalized {
-      let spelling = normalizer.apply(token.content)
+      let spelling = normalizer.apply(token.content).text
       if spelling != token.content { respelled[token.id] = spelling }
     }
     self.respelled = respelled
     pieces = PieceTable(tokens: model.tokens, respelled: respelled, decoder: decoder)
     specialIDs = Set(addedTokens.filter(\.isSpecial).map(\.id))
     // Of two tokens that are spelled alike after normalising, a special one is found first.
-    let ordered = addedTokens.filter(\.isSpecial) + addedTokens.filter { !$0.isSpecial }
+    // SentencePiece's user-defined pieces are found by its own pre-tokeniser.
+    let ordered = (addedTokens.filter(\.isSpecial) + addedTokens.filter { !$0.isSpecial }).filter { !verbatimIDs.contains($0.id) }
     rawMatcher = AddedTokenMatcher(ordered.filter { !$0.isNormalized })
     normalizedMatcher = AddedTokenMatcher(
       ordered.filter(\.isNormalized).map { token in
@@ -81,20 +83,21 @@ public struct Tokenizer: Sendable {
   /// The ids of `text`, without additions and without the ids in `blocked`.
   func encode(_ text: String, blocking blocked: Set<Int32>) -> [Int32] {
     let bytes = Array(text.utf8)
-    var encoder = BytePairEncoder(model: model, blocking: blocked)
+    var encoder = PieceEncoder(model: model, blocking: blocked)
     for outer in rawMatcher.segments(of: bytes, in: 0..<bytes.count, blocking: blocked) {
       if let id = outer.id {
         encoder.append(id)
         continue
       }
-      let normalized = normalizer.steps.isEmpty ? bytes : normalizer.apply(Array(bytes[outer.range]))
+      let (normalized, isAtStart) =
+        normalizer.steps.isEmpty ? (bytes, true) : normalizer.apply(Array(bytes[outer.range]), tracksStart: preTokenizer.marksStart)
       let range = normalizer.steps.isEmpty ? outer.range : 0..<normalized.count
       for inner in normalizedMatcher.segments(of: normalized, in: range, blocking: blocked) {
         if let id = inner.id {
           encoder.append(id)
           continue
         }
-        let isFirst = outer.range.lowerBound == 0 && inner.range.lowerBound == range.lowerBound
+        let isFirst = isAtStart && outer.range.lowerBound == 0 && inner.range.lowerBound == range.lowerBound
         preTokenizer.forEachPiece(of: normalized, in: inner.range, isFirst: isFirst) { encoder.encode($0, $1) }
       }
     }

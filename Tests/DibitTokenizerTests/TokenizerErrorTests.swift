@@ -57,26 +57,44 @@ internal import Testing
     arguments: [
       ("truncation", ["max_length": 8], "'truncation' in the tokenizer file is {\"max_length\":8}, which is not supported"),
       ("padding", ["pad_id": 0], "'padding' in the tokenizer file is {\"pad_id\":0}, which is not supported"),
-      ("model.type", "Unigram", "'model' in the tokenizer file is of type 'Unigram', which is not supported"),
+      ("model.type", "WordPiece", "'model' in the tokenizer file is of type 'WordPiece', which is not supported"),
       ("model.dropout", 0.5, "'model.dropout' in the tokenizer file is 0.5, which is not supported"),
       (
         "model.continuing_subword_prefix", "##",
         "'model.continuing_subword_prefix' in the tokenizer file is \"##\", which is not supported"
       ),
       ("model.end_of_word_suffix", "</w>", "'model.end_of_word_suffix' in the tokenizer file is \"</w>\", which is not supported"),
-      ("normalizer", ["type": "Lowercase"], "'normalizer' in the tokenizer file is of type 'Lowercase', which is not supported"),
       (
-        "normalizer", ["type": "Sequence", "normalizers": [["type": "NFC"], ["type": "NFKC"]]],
-        "'normalizer.normalizers[1]' in the tokenizer file is of type 'NFKC', which is not supported"
+        "normalizer", ["type": "BertNormalizer"], "'normalizer' in the tokenizer file is of type 'BertNormalizer', which is not supported"
       ),
       (
-        "normalizer", ["type": "Replace", "pattern": ["Regex": " +"], "content": ""],
-        "'normalizer.pattern' in the tokenizer file is {\"Regex\":\" +\"}, which is not supported"
+        "normalizer", ["type": "Sequence", "normalizers": [["type": "NFC"], ["type": "ByteLevel"]]],
+        "'normalizer.normalizers[1]' in the tokenizer file is of type 'ByteLevel', which is not supported"
       ),
-      ("pre_tokenizer", ["type": "Whitespace"], "'pre_tokenizer' in the tokenizer file is of type 'Whitespace', which is not supported"),
+      (
+        "normalizer", ["type": "Replace", "pattern": ["Regex": " *"], "content": ""],
+        "'normalizer.pattern.Regex' in the tokenizer file is a pattern that is not supported, because it can match nothing:  *"
+      ),
+      (
+        "normalizer", ["type": "Precompiled", "precompiled_charsmap": "AA"],
+        "'normalizer.precompiled_charsmap' in the tokenizer file is no character map: it is not base 64"
+      ),
+      (
+        "normalizer", ["type": "Precompiled", "precompiled_charsmap": "CAAAAAAAAAA="],
+        "'normalizer.precompiled_charsmap' in the tokenizer file is no character map: its array of 8 bytes does not fit into 4 bytes"
+      ),
+      (
+        "pre_tokenizer", ["type": "BertPreTokenizer"],
+        "'pre_tokenizer' in the tokenizer file is of type 'BertPreTokenizer', which is not supported"
+      ),
       (
         "pre_tokenizer", ["type": "Split", "pattern": ["Regex": #"\w+"#], "behavior": "Isolated"],
-        #"'pre_tokenizer.pattern.Regex' in the tokenizer file is a split pattern that is not known: \w+"#
+        "'pre_tokenizer.pattern.Regex' in the tokenizer file is a pattern that is not supported, "
+          + #"because the escape '\w' is not supported: \w+"#
+      ),
+      (
+        "pre_tokenizer", ["type": "Split", "pattern": ["String": " "], "behavior": "Dropped"],
+        "'pre_tokenizer.behavior' in the tokenizer file is \"Dropped\", which is not supported"
       ),
       (
         "pre_tokenizer", ["type": "Sequence", "pretokenizers": [["type": "ByteLevel"], ["type": "Digits"]]],
@@ -87,8 +105,8 @@ internal import Testing
         "'pre_tokenizer.prepend_scheme' in the tokenizer file is \"last\", which is not supported"
       ),
       (
-        "post_processor", ["type": "BertProcessing"],
-        "'post_processor' in the tokenizer file is of type 'BertProcessing', which is not supported"
+        "post_processor", ["type": "BertProcessing", "sep": ["<end>"], "cls": ["<end>", 7]],
+        "'post_processor.sep' in the tokenizer file is [\"<end>\"], which is not supported"
       ),
       (
         "post_processor", ["type": "TemplateProcessing", "single": [["Sequence": ["id": "B"]]]],
