@@ -49,6 +49,7 @@ extension Checkpoint {
     return switch format(of: mapped.bytes) {
     // What is nothing else is reported as a broken safetensors file, or as what it is instead of one.
     case .safetensors, nil: (.safetensors, try SafetensorsContainer(mapped))
+    case .gguf: (.gguf, try GGUFContainer(mapped))
     default: (.safetensors, try SafetensorsContainer(mapped))
     }
   }
@@ -57,6 +58,7 @@ extension Checkpoint {
   private static func format(of bytes: Bytes) -> CheckpointFormat? {
     switch FileKind.recognise(bytes) {
     case .safetensors: .safetensors
+    case .gguf: .gguf
     default: nil
     }
   }

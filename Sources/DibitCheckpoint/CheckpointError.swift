@@ -11,6 +11,7 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case emptyFile(path: String)
   case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
+  case gguf(file: String, GGUFFault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -53,7 +54,7 @@ extension CheckpointError {
   public var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
+    case .emptyFile, .tooLarge, .malformed, .gguf, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex, .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
     case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
