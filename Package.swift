@@ -41,8 +41,9 @@ let package = Package(
     // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
+    .target(name: "CDibitDigest", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest"),
+    layer("DibitDigest", ["CDibitDigest"]),
     layer("DibitJSON"),
     layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
