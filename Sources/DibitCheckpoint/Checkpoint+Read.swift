@@ -25,11 +25,23 @@ extension Checkpoint {
     guard rows.lowerBound >= 0, rows.upperBound <= info.rows else {
       throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
     }
-    let stride = info.columns * info.dtype.byteCount
-    let source = try bytes(name).slice(rows.lowerBound * stride..<rows.upperBound * stride)
     matrix.setRows(rows.count)
     var target = matrix.mutableSpan
-    Widening.widen(source, info.dtype, into: &target)
+    try readRows(name, rows: rows, into: &target)
+  }
+
+  /// Reads rows of a tensor as floats into `target`, which has room for exactly these; several threads may do so at a time.
+  ///
+  /// Shapes and rounding as in the reading of a matrix.
+  ///
+  /// - Throws: ``CheckpointError`` when there is no such tensor or it has no such rows.
+  public func readRows(_ name: String, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
+    let info = try tensor(name)
+    guard rows.lowerBound >= 0, rows.upperBound <= info.rows else {
+      throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
+    }
+    let stride = info.columns * info.dtype.byteCount
+    Widening.widen(try bytes(name).slice(rows.lowerBound * stride..<rows.upperBound * stride), info.dtype, into: &target)
   }
 
   /// Reads a whole tensor as floats; shapes and rounding as in ``readRows(_:rows:into:)``.
