@@ -53,8 +53,9 @@ let package = Package(
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+    .target(name: "CDibitDigest", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest"),
+    layer("DibitDigest", ["CDibitDigest"]),
     layer("DibitJSON"),
     layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),

@@ -31,7 +31,12 @@ struct ConversionPlan {
     var seen = Set<String>()
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
-      planned.append(PlannedTensor(parameter, info, scheme))
+      var tensor = PlannedTensor(parameter, info, scheme)
+      if let trained = try Self.trainedScales(tensor, in: checkpoint, opened.json) {
+        tensor.clips = trained
+        seen.insert(trained)
+      }
+      planned.append(tensor)
     }
     for name in declarations.scales {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
@@ -52,6 +57,22 @@ struct ConversionPlan {
   }
 }
 
+extension ConversionPlan {
+  /// The name of the tensor with the trained scales of a tensor's rows, where the checkpoint has one.
+  private static func trainedScales(
+    _ tensor: PlannedTensor, in checkpoint: Checkpoint, _ json: JSONValue
+  ) throws(ConversionError) -> String? {
+    let name = tensor.name + StretchedElastic.suffix
+    guard let info = checkpoint.info(name) else { return nil }
+    if let bits = json["w_bits"], bits.int != 2 { throw .trainedBits(tensor: name, found: bits.serialized()) }
+    guard case .grid(bits: 2, group: _) = tensor.format else { throw .trainedScales(tensor: name, bits: tensor.bits) }
+    guard info.shape == [tensor.rows, 1] || info.shape == [tensor.rows] else {
+      throw .checkpoint(.shapeMismatch(tensor: name, file: info.file, expected: [tensor.rows, 1], found: info.shape))
+    }
+    return name
+  }
+}
+
 /// One tensor of the source and how it will be stored.
 struct PlannedTensor {
   let name: String
@@ -62,6 +83,8 @@ struct PlannedTensor {
   let sourceBytes: Int
   /// How the tensor is stored, in words.
   let storage: String
+  /// The tensor with the trained scales of its rows.
+  var clips: String?
 
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     name = parameter.name.tensor
@@ -90,6 +113,11 @@ struct PlannedTensor {
   var isPacked: Bool { if case .grid = format { true } else { false } }
 
   var dtype: DType { Self.dtype(of: format) }
+
+  /// Bits of a stored element.
+  var bits: Int {
+    if case .grid(let bits, _) = format { bits } else { dtype.byteCount * 8 }
+  }
 
   private static func dtype(of format: WeightFormat) -> DType {
     switch format {
