@@ -63,7 +63,7 @@ let clock = JinjaClock(year: 2026, month: 7, day: 4, hour: 15, minute: 5, second
     limits.operations = 10_000
     limits.outputBytes = 1 << 16
     var (texts, errors) = (0, 0)
-    let sources = Golden.all.map { (Array($0.template.unicodeScalars.prefix(400)), $0.cases[0].context) }
+    let sources = Golden.all.map { (Array($0.template.unicodeScalars.prefix(250)), $0.cases[0].context) }
     guard !sources.isEmpty else { return }
     for _ in 0..<20_000 {
       var (scalars, context) = sources[random(sources.count)]
