@@ -70,13 +70,14 @@ let package = Package(
     layer(
       "DibitModelStore",
       [
-        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels", "DibitJSON",
+        "DibitDigest",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
-      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON"]),
+      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON"]),
     layer(
       "DibitTraining",
       [

@@ -15,7 +15,6 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case pytorch(file: String, PyTorchFault)
   case llama2c(file: String, Llama2CFault)
   case hdf5(file: String, HDF5Fault)
-  case gguf(file: String, GGUFFault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -58,7 +57,7 @@ extension CheckpointError {
   public var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .gguf, .pytorch, .llama2c, .gguf, .ambiguous, .malformedIndex, .shardName, .notInShard,
+    case .emptyFile, .tooLarge, .malformed, .gguf, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard,
       .notInIndex,
       .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:

@@ -4,6 +4,7 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitTensor
+internal import DibitTokenizer
 
 /// What a conversion will write, settled before the first byte: every fault of the source that can be found early is found here.
 struct ConversionPlan {
@@ -11,6 +12,8 @@ struct ConversionPlan {
   let configuration: ModelConfiguration
   let configurationJSON: JSONValue
   let tokenizer: [UInt8]
+  /// The tokenizer_config.json to write; nil where the source says nothing about chats.
+  let chat: JSONValue?
   /// In the order of the file: F32 first, so that every tensor is aligned.
   let tensors: [PlannedTensor]
 
@@ -19,14 +22,20 @@ struct ConversionPlan {
     ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
   ]
 
-  init(source: String, scheme: QuantizationScheme) throws(ConversionError) {
+  init(source: String, tokenizer tokenizerPath: String? = nil, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
     let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
     let declarations = try liftStore { () throws(ModelStoreError) in try opened.declarations() }
-    _ = try liftStore { () throws(ModelStoreError) in try TokenizerSource.open(source) }
-    tokenizer = try liftStore { () throws(ModelStoreError) in try readBytes(StoreFile.tokenizer, in: source) }
+    let tokenizer = try liftStore { () throws(ModelStoreError) in
+      try TokenizerSource.open(tokenizerPath ?? source, vocabularySize: configuration.vocabularySize)
+    }
+    guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
+      throw .source(.vocabulary(path: source, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize))
+    }
+    self.tokenizer = Array((tokenizer.serialized() + "\n").utf8)
+    chat = try liftStore { () throws(ModelStoreError) in try ChatSource.open(source).json }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {

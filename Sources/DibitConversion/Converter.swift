@@ -29,12 +29,13 @@ public struct Converter: Sendable {
   public func run(progress: (ConversionProgress) -> Bool = { _ in true }) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
-    let plan = try ConversionPlan(source: source, scheme: options.scheme)
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let directory = try staged()
     var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
     let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
     let files = ModelFiles(
-      configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, weightsDigest: weightsDigest,
+      configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
+      weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
