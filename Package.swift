@@ -41,15 +41,15 @@ let package = Package(
     // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
-    .target(name: "CDibitDigest", cSettings: kernelFlags),
+    .target(name: "CDibitBytes", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest", ["CDibitDigest"]),
+    layer("DibitDigest", ["CDibitBytes"]),
     layer("DibitJSON"),
     layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
-    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest"]),
+    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes"]),
     layer("DibitTokenizer", ["DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.
@@ -96,7 +96,8 @@ let package = Package(
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor"]),
-    tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
+    tests(
+      "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
