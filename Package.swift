@@ -53,15 +53,17 @@ let package = Package(
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
-    .target(name: "CDibitDigest", cSettings: kernelFlags),
+    .target(name: "CDibitBytes", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest", ["CDibitDigest"]),
+    layer("DibitDigest", ["CDibitBytes"]),
     layer("DibitJSON"),
     layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
-    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
+    layer(
+      "DibitCheckpoint",
+      ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
@@ -117,7 +119,8 @@ let package = Package(
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor"]),
-    tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
+    tests(
+      "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),

@@ -1,4 +1,4 @@
-internal import CDibitDigest
+internal import CDibitBytes
 
 /// The SHA-256 digest of FIPS 180-4, fed piece by piece, with the CPU's own instructions where it has them.
 ///

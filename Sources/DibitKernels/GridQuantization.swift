@@ -95,7 +95,8 @@ public enum GridQuantization {
       }
     }
     return (
-      Array(copying: packed.codes.span.extracting(0..<packed.codeByteCount)), Array(copying: packed.scales.span.extracting(0..<packed.scaleByteCount))
+      Array(copying: packed.codes.span.extracting(0..<packed.codeByteCount)),
+      Array(copying: packed.scales.span.extracting(0..<packed.scaleByteCount))
     )
   }
 }

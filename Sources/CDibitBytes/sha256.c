@@ -1,4 +1,4 @@
-#include "cdibitdigest.h"
+#include "cdibitbytes.h"
 
 // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 static const uint32_t constants[64] = {
