@@ -61,7 +61,6 @@ extension Checkpoint {
   private static func open(_ mapped: MappedFile) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
     switch format(of: mapped.bytes) {
     case .gguf: return (.gguf, try GGUFContainer(mapped))
-    case .gguf: return (.gguf, try GGUFContainer(mapped))
     case .hdf5: return (.hdf5, try HDF5Container(path: mapped.path))
     case .pytorch: return (.pytorch, try PyTorchContainer(mapped))
     case .llama2c: return (.llama2c, try Llama2CContainer(mapped))

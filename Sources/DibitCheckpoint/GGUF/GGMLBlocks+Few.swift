@@ -13,7 +13,7 @@ extension GGMLBlocks {
     for byte in 0..<4 {
       var fraction = unsafe block.byte(48 + byte)
       for digit in 0..<4 {
-        unsafe out[240 + 4 * digit + byte] = d * Float((Int(fraction) * 3 >> 8) - 1)
+        unsafe out[240 + 4 * digit + byte] = d * Float(((Int(fraction) * 3) >> 8) - 1)
         fraction = fraction &* 3
       }
     }
