@@ -168,6 +168,18 @@ private let bad: [BadGGUF] = [
     #expect(file.tensors[0].shape == [3, 2], "the file lists the dimensions backwards")
   }
 
+  @Test func theDocumentedFileParses() throws {
+    guard let text = try? readFile("docs/formats/gguf.md", limit: 1 << 20) else {
+      print("skipped: docs/formats/gguf.md is not there")
+      return
+    }
+    let block = String(decoding: text, as: UTF8.self).split(separator: "```").dropFirst().first ?? ""
+    let file = block.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
+    let checkpoint = try Checkpoint.open(bytes: bytes(file), named: "doc")
+    #expect(checkpoint.gguf?["k"] == .uint32(7) && checkpoint.info("a")?.shape == [3, 2])
+    #expect(try checkpoint.readVector("a") == [1, 2, 3, 4, 5, 6])
+  }
+
   @Test func messages() {
     #expect(
       CheckpointError.gguf(file: "f", .blocks(tensor: "a", type: .q4K, columns: 33)).description
