@@ -12,6 +12,8 @@ extension ModelConfiguration {
     for key in Self.foreignKeys { try keys.refuse(key) }
     for (key, neutral) in Self.neutralValues { try keys.require(key, neutral) }
     self = try Self.read(family, keys)
+    // GGUF files of Gemma store what norms multiply by, the one included.
+    if norm == .rmsPlusOne, try keys.count("dibit_norm_offset", default: 1, minimum: 0) == 0 { norm = .rms }
     try validate()
   }
 

@@ -29,7 +29,14 @@ extension ConfigurationKeys {
       return try number(place + ".original_max_position_embeddings", default: Double(c.contextLength))
     }
     switch type {
-    case "default": break
+    case "default":
+      // A GGUF file does not say how its factors came about.
+      if let factors = try list("dibit_rope_frequency_factors", length: rope.pairs, of: "numbers", { $0.double }) {
+        guard factors.allSatisfy({ $0 > 0 }) else {
+          throw .invalidValue(key: "dibit_rope_frequency_factors", expected: "positive numbers", found: "\(factors)")
+        }
+        rope.scaling = .longRoPE(factors: factors)
+      }
     case "linear": rope.scaling = .linear(factor: try number(place + ".factor"))
     case "dynamic": _ = try number(place + ".factor")
     case "llama3":

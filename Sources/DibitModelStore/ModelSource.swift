@@ -36,6 +36,7 @@ public struct ModelSource: Sendable {
     if let parameters = Llama2CParameters(metadata: stored.metadata) {
       return try viewed(stored, Llama2CModel.translation(of: parameters))
     }
+    if stored.format == .gguf { return try viewed(stored, try gguf(stored, path: path)) }
     let json = try readJSON(StoreFile.configuration, in: directory(of: path))
     guard stored.format == .hdf5 else { return (json, stored) }
     if KerasModel.recognises(json) {
@@ -45,6 +46,14 @@ public struct ModelSource: Sendable {
     do throws(HDF5Fault) { names = try HDF5Names.dotted(stored.tensorNames) } catch { throw .checkpoint(.hdf5(file: path, error)) }
     let views = zip(names, stored.tensorNames).map { TensorView($0, from: $1) }
     return try viewed(stored, ModelTranslation(configuration: json, views: views))
+  }
+
+  private static func gguf(_ stored: Checkpoint, path: String) throws(ModelStoreError) -> ModelTranslation {
+    let file: GGUFFile
+    do throws(CheckpointError) {
+      file = try GGUFFile(try MappedFile(path: stored.filePaths[0]).bytes, file: stored.filePaths[0])
+    } catch { throw .checkpoint(error) }
+    do throws(GGUFModelError) { return try GGUFModel.translate(file) } catch { throw .gguf(error, path: stored.filePaths[0]) }
   }
 
   private static func viewed(_ stored: Checkpoint, _ translation: ModelTranslation) throws(ModelStoreError) -> (JSONValue, Checkpoint) {

@@ -13,7 +13,7 @@ extension GGMLBlocks {
     for byte in 0..<4 {
       var fraction = unsafe block.byte(48 + byte)
       for digit in 0..<4 {
-        unsafe out[240 + 4 * digit + byte] = d * Float((Int(fraction) * 3 >> 8) - 1)
+        unsafe out[240 + 4 * digit + byte] = d * Float(((Int(fraction) * 3) >> 8) - 1)
         fraction = fraction &* 3
       }
     }
@@ -23,17 +23,16 @@ extension GGMLBlocks {
   private static func fiveDigits(_ bytes: SIMD16<UInt8>, _ d: Float, _ out: UnsafeMutablePointer<Float>, stride: Int) {
     var fraction = bytes
     for digit in 0..<5 {
-      unsafe out.store(d * (threefold(fraction).floats - 1), at: stride * digit)
+      unsafe out.store(d * (threefold(fraction) - 1), at: stride * digit)
       fraction = fraction &+ fraction &+ fraction
     }
   }
 
   /// The integer part of 3 x / 256.
   @inline(__always)
-  private static func threefold(_ x: SIMD16<UInt8>) -> SIMD16<UInt8> {
-    // 3 x >= 256 from 86 on, and >= 512 from 171 on.
-    let none = SIMD16<UInt8>(repeating: 0)
-    return none.replacing(with: 1, where: x .>= 86) &+ none.replacing(with: 1, where: x .>= 171)
+  private static func threefold(_ x: SIMD16<UInt8>) -> SIMD16<Float> {
+    let wide = SIMD16<Int32>(truncatingIfNeeded: x)
+    return SIMD16<Float>((wide &+ wide &+ wide) &>> 8)
   }
 
   /// 64 bytes of codes as Q2_K, d. (q - 1) d
@@ -55,12 +54,11 @@ extension GGMLBlocks {
   @inline(__always) @unsafe
   static func q2_0(_ block: UnsafeRawPointer, _ out: UnsafeMutablePointer<Float>) {
     let d = unsafe block.half(0)
-    let shifts = SIMD16<UInt8>(0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6)
-    for part in 0..<4 {
-      let word = unsafe block.loadUnaligned(fromByteOffset: 2 + 4 * part, as: SIMD4<UInt8>.self)
-      let (a, b, c, e) = (word[0], word[1], word[2], word[3])
-      let q = SIMD16<UInt8>(a, a, a, a, b, b, b, b, c, c, c, c, e, e, e, e)
-      unsafe out.store(d * (((q &>> shifts) & 3).floats - 1), at: 16 * part)
+    for byte in 0..<16 {
+      // Masked where they lie and brought down as floats, which is exact: there is no shift by lane in the oldest instruction set.
+      let fields = SIMD4<Int32>(repeating: Int32(unsafe block.byte(2 + byte))) & SIMD4(3, 12, 48, 192)
+      let values = d * (SIMD4<Float>(fields) * SIMD4(1, 0.25, 0.0625, 0.015625) - 1)
+      unsafe UnsafeMutableRawPointer(out + 4 * byte).storeBytes(of: values, as: SIMD4<Float>.self)
     }
   }
 

@@ -119,11 +119,14 @@ extension GGMLBlocks {
   /// Sixteen bytes of nibbles that choose levels.
   @inline(__always) @unsafe
   fileprivate static func choose(_ codes: UnsafeRawPointer, _ d: Float, _ levels: SIMD16<Float>, _ out: UnsafeMutablePointer<Float>) {
-    let scaled = d * levels
-    for j in 0..<16 {
-      let code = Int(unsafe codes.byte(j))
-      unsafe out[j] = scaled[code & 15]
-      unsafe out[j + 16] = scaled[code >> 4]
+    unsafe withUnsafeBytes(of: d * levels) { table in
+      guard let scaled = table.baseAddress else { return }
+      for j in 0..<16 {
+        // SAFETY: a nibble is less than the 16 levels.
+        let code = Int(unsafe codes.byte(j))
+        unsafe out[j] = scaled.load(fromByteOffset: (code & 15) * 4, as: Float.self)
+        unsafe out[j + 16] = scaled.load(fromByteOffset: (code >> 4) * 4, as: Float.self)
+      }
     }
   }
 

@@ -30,7 +30,7 @@ struct GGUFHeader {
       if let kind = FileKind.recognise(bytes), kind != .gguf { throw .otherFormat(kind) }
       throw .magic(found: magic)
     }
-    let version: UInt32 = try cursor.number("version")
+    let version: UInt32 = try cursor.number("GGUF version")
     guard version == 2 || version == 3 else {
       if (1...3).contains(version.byteSwapped) { throw .bigEndian(version: version.byteSwapped) }
       throw .version(found: version)

@@ -1,0 +1,57 @@
+public import DibitCheckpoint
+public import DibitJSON
+
+/// What a model needs to be written as a GGUF file that llama.cpp loads; the tokenizer's keys are added by others.
+public struct GGUFExport: Equatable, Sendable {
+  /// A key with its value.
+  public struct Pair: Equatable, Sendable {
+    /// The key, with the name of the architecture.
+    public let key: String
+    /// Its value.
+    public let value: GGUFValue
+  }
+
+  /// A tensor that Hugging Face checkpoints do not have.
+  public struct Table: Equatable, Sendable {
+    /// The name in the GGUF file.
+    public let name: String
+    /// The elements, to be written as F32.
+    public let values: [Float]
+  }
+
+  /// The hyper-parameters, `general.architecture` first.
+  public let metadata: [Pair]
+  /// Every tensor: ``TensorView/name`` is llama.cpp's, ``TensorView/source`` Hugging Face's, the order is llama.cpp's.
+  public let views: [TensorView]
+  /// llama.cpp's names of norms whose elements must be stored as one more than they are.
+  public let normsToRaise: [String]
+  /// Tables of the rotary embedding.
+  public let tables: [Table]
+}
+
+extension GGUFModel {
+  /// What to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
+  ///
+  /// - Throws: ``GGUFModelError`` when llama.cpp has no such architecture (afm7), or a key or tensor has no place in the format.
+  public static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])]) throws(GGUFModelError) -> GGUFExport {
+    guard let family = configuration["model_type"]?.string else { throw .missingKey("model_type") }
+    guard let architecture = GGUFArchitecture.all.first(where: { $0.family == family }) else {
+      throw .notExportable("llama.cpp has no architecture for model_type '\(family)'")
+    }
+    var writer = GGUFParameters(configuration, architecture)
+    let (metadata, tables, heads, layers) = try writer.parameters()
+    let names = architecture.tensors(layers: layers) { $0.hugging }
+    var (views, norms): ([TensorView], [String]) = ([], [])
+    for (name, shape) in tensors {
+      guard let entry = names[Array(name.utf8)] else { throw .unknownTensor(name, architecture: architecture.name) }
+      guard let view = entry.layout.view(entry.gguf, from: name, shape: shape, heads: heads, toHugging: false) else {
+        throw .shape(tensor: name, expected: "rows of whole heads", found: shape)
+      }
+      views.append(view)
+      if architecture.addsOneToNorms, entry.gguf.hasSuffix("norm.weight"), configuration[normOffsetKey]?.double != 0 {
+        norms.append(entry.gguf)
+      }
+    }
+    return GGUFExport(metadata: metadata, views: views, normsToRaise: norms, tables: tables)
+  }
+}
