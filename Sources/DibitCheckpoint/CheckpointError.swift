@@ -11,6 +11,7 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case emptyFile(path: String)
   case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
+  case gguf(file: String, GGUFFault)
   case pytorch(file: String, PyTorchFault)
   case llama2c(file: String, Llama2CFault)
   case hdf5(file: String, HDF5Fault)
