@@ -53,14 +53,17 @@ let package = Package(
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+    .target(name: "CDibitBytes", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest"),
+    layer("DibitDigest", ["CDibitBytes"]),
     layer("DibitJSON"),
     layer("DibitTensor", settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
-    layer("DibitCheckpoint", ["DibitTensor", "DibitJSON", "DibitDigest", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
+    layer(
+      "DibitCheckpoint",
+      ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
@@ -69,13 +72,14 @@ let package = Package(
     layer(
       "DibitModelStore",
       [
-        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels", "DibitJSON",
+        "DibitDigest",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
-      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON"]),
+      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON"]),
     layer(
       "DibitTraining",
       [
@@ -115,7 +119,8 @@ let package = Package(
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor"]),
-    tests("DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport"]),
+    tests(
+      "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),

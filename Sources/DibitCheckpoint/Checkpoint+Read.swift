@@ -30,6 +30,20 @@ extension Checkpoint {
     try read(try place(of: name), rows: rows, into: &target)
   }
 
+  /// Reads rows of a tensor as floats into `target`, which has room for exactly these; several threads may do so at a time.
+  ///
+  /// Shapes and rounding as in the reading of a matrix.
+  ///
+  /// - Throws: ``CheckpointError`` when there is no such tensor or it has no such rows.
+  public func readRows(_ name: String, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
+    let info = try tensor(name)
+    guard rows.lowerBound >= 0, rows.upperBound <= info.rows else {
+      throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
+    }
+    require(target.count == rows.count * info.columns, "Checkpoint: \(rows.count) rows of \(info.columns) into \(target.count) floats")
+    try read(try place(of: name), rows: rows, into: &target)
+  }
+
   /// Reads a whole tensor as floats; shapes and rounding as in ``readRows(_:rows:into:)``.
   public func readMatrix(_ name: String) throws(CheckpointError) -> Matrix {
     let info = try tensor(name)

@@ -31,10 +31,10 @@ extension Checkpoint {
     } else if let bytes = container.plainBytes(place.index) {
       Gather.gather(bytes, place.info.dtype, order, rows: rows, into: &target)
     } else {
-      var stored = Matrix(rows: order.storedRows, columns: order.storedColumns)
-      var all = stored.mutableSpan
-      try container.readRows(place.index, rows: 0..<order.storedRows, into: &all)
-      Gather.gather(stored.span, order, rows: rows, into: &target)
+      let values = try whole.values(container: place.container, index: place.index, count: place.info.count) {
+        all throws(CheckpointError) in try container.readRows(place.index, rows: 0..<order.storedRows, into: &all)
+      }
+      Gather.gather(values.span, order, rows: rows, into: &target)
     }
   }
 

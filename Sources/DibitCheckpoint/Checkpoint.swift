@@ -37,6 +37,8 @@ public struct Checkpoint: Sendable {
   public let tensorNames: [String]
   let containers: [any TensorContainer]
   private let places: [[UInt8]: Place]
+  /// What views that need whole tensors share.
+  let whole = WholeTensor()
 
   /// Where a tensor lies, and what it looks like from here.
   struct Place: Sendable {
@@ -106,7 +108,9 @@ public struct Checkpoint: Sendable {
     let rows = rows.clamped(to: 0..<place.info.rows)
     // A row of another order lies all over the stored tensor: it goes when the last one was read.
     guard let order = place.order else { return containers[place.container].release(place.index, rows: rows) }
-    if rows.upperBound == place.info.rows { containers[place.container].release(place.index, rows: 0..<order.storedRows) }
+    guard rows.upperBound == place.info.rows else { return }
+    containers[place.container].release(place.index, rows: 0..<order.storedRows)
+    whole.clear()
   }
 
   func place(of name: String) throws(CheckpointError) -> Place {

@@ -15,7 +15,6 @@ extension CheckpointError: CustomStringConvertible {
     case .pytorch(let file, let fault): "\(quoted(file)): \(fault)"
     case .llama2c(let file, let fault): "\(quoted(file)): \(fault)"
     case .hdf5(let file, let fault): "\(quoted(file)): \(fault)"
-    case .gguf(let file, let fault): "\(quoted(file)): \(fault)"
     case .ambiguous(let directory, let candidates):
       "\(quoted(directory)): one file with tensors expected, \(candidates.count) found (\(listed(candidates))); name one of them"
     case .malformedIndex(let file, let reason): "\(quoted(file)): \(reason)"

@@ -11,10 +11,10 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case emptyFile(path: String)
   case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
+  case gguf(file: String, GGUFFault)
   case pytorch(file: String, PyTorchFault)
   case llama2c(file: String, Llama2CFault)
   case hdf5(file: String, HDF5Fault)
-  case gguf(file: String, GGUFFault)
   case ambiguous(directory: String, candidates: [String])
   case malformedIndex(file: String, reason: String)
   case shardName(index: String, tensor: String, shard: String)
@@ -57,7 +57,8 @@ extension CheckpointError {
   public var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .pytorch, .llama2c, .gguf, .ambiguous, .malformedIndex, .shardName, .notInShard, .notInIndex,
+    case .emptyFile, .tooLarge, .malformed, .gguf, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard,
+      .notInIndex,
       .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData

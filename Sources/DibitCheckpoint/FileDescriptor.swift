@@ -80,6 +80,11 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
+  /// Asks the system to write to the disk what it has collected so far, without waiting, so that ``sync()`` finds little to do.
+  func startWriteBack() {
+    SystemCall.startWriteBack(number)
+  }
+
   /// Waits until the contents are on the disk.
   func sync() throws(CheckpointError) {
     while fsync(number) != 0 {

@@ -71,7 +71,7 @@ func splitOutput(_ path: String) -> (parent: String, name: String)? {
 }
 
 /// The names in a directory, sorted by their bytes, without `.` and `..`.
-func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
+public func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
   // SAFETY: the stream is closed once, below, and used by this function alone.
   guard let stream = unsafe opendir(path) else {
     switch errno {

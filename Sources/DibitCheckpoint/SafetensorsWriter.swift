@@ -105,6 +105,13 @@ public struct SafetensorsWriter: ~Copyable {
   }
 
   private mutating func put(_ bytes: Span<UInt8>) throws(CheckpointError) {
+    // A large piece goes to the file as it lies.
+    if bytes.count >= Self.bufferSize / 4 {
+      try flush()
+      hash.update(bytes)
+      try file.write(bytes)
+      return file.startWriteBack()
+    }
     var first = 0
     while first < bytes.count {
       if buffer.count >= Self.bufferSize { try flush() }
@@ -126,17 +133,25 @@ public struct SafetensorsWriter: ~Copyable {
 enum Narrowing {
   static func narrow(_ values: Span<Float>, to dtype: DType) -> [UInt8] {
     switch dtype {
-    case .f32: bytes(of: values.indices.map { values[$0] })
-    case .bf16: bytes(of: values.indices.map { BFloat16(values[$0]).bitPattern })
-    case .f16: bytes(of: values.indices.map { Float16(values[$0]).bitPattern })
-    case .f64: bytes(of: values.indices.map { Double(values[$0]) })
+    case .f32: bytes(of: values) { $0 }
+    case .bf16: bytes(of: values) { BFloat16($0).bitPattern }
+    case .f16: bytes(of: values) { Float16($0).bitPattern }
+    case .f64: bytes(of: values) { Double($0) }
     default: fatalError("SafetensorsWriter: floats cannot be stored as \(dtype.rawValue)")
     }
   }
 
-  private static func bytes(of elements: [some BitwiseCopyable]) -> [UInt8] {
-    // SAFETY: the elements have no padding, and every bit pattern is a byte.
-    unsafe elements.withUnsafeBytes { unsafe Array($0) }
+  @inline(__always)
+  private static func bytes<Element: BitwiseCopyable>(of values: Span<Float>, _ element: (Float) -> Element) -> [UInt8] {
+    let count = values.count * MemoryLayout<Element>.size
+    return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      // SAFETY: element `index` lies within the `count` bytes; elements have no padding, and every bit pattern is a byte.
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      for index in values.indices {
+        unsafe raw.storeBytes(of: element(values[index]), toByteOffset: index * MemoryLayout<Element>.size, as: Element.self)
+      }
+      filled = count
+    }
   }
 }
 

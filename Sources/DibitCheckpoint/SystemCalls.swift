@@ -26,4 +26,14 @@ enum SystemCall {
     let function = unsafe unsafeBitCast(symbol, to: Function.self)
     return unsafe function(AT_FDCWD, first, AT_FDCWD, second, 2) == 0 ? 0 : errno
   }
+
+  /// Starts to write a file's collected pages to the disk. Only advice: failures of the disk come back from `fsync`.
+  static func startWriteBack(_ file: Int32) {
+    typealias Function = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
+    // Left out of Swift's Glibc module too. The flag SYNC_FILE_RANGE_WRITE is 2; no length means to the end.
+    guard let symbol = unsafe dlsym(nil, "sync_file_range") else { return }
+    // SAFETY: this is the signature of sync_file_range(2).
+    let function = unsafe unsafeBitCast(symbol, to: Function.self)
+    _ = function(file, 0, 0, 2)
+  }
 }

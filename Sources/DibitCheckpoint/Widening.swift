@@ -1,3 +1,4 @@
+internal import CDibitBytes
 internal import DibitTensor
 internal import Glibc
 
@@ -21,7 +22,7 @@ enum Widening {
     switch dtype {
     case .f32: unsafe memcpy(out, source, count * 4)
     case .bf16: for i in 0..<count { unsafe out[i] = Float(BFloat16(bitPattern: source.u16(i))) }
-    case .f16: for i in 0..<count { unsafe out[i] = half(source.u16(i)) }
+    case .f16: unsafe dibit_widen_f16(source, out, count)
     case .f64: for i in 0..<count { unsafe out[i] = Float(source.loadUnaligned(fromByteOffset: i * 8, as: Double.self)) }
     case .f8e4m3:
       let table = e4m3

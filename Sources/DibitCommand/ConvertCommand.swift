@@ -10,11 +10,12 @@ struct ConvertCommand: ParsableCommand {
     discussion: """
       Example: dibit convert ./llama-checkpoint --output ./llama-2bit
 
-      CHECKPOINT is a directory with config.json, tokenizer.json and safetensors weights, whole or sharded, F32, F16 or BF16.
+      CHECKPOINT is a directory or a file: Hugging Face's config.json, tokenizer.json (or tokenizer.model) and weights in safetensors,
+      PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents.
       A tensor that already lies on the 2-bit grid is packed as it is. Norms stay F32.
       """)
 
-  @Argument(help: "The checkpoint's directory.") var checkpoint: String
+  @Argument(help: "The checkpoint's directory or file.") var checkpoint: String
   @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
   @Option(help: "Bits of a weight: 2, 4, 16 or 32. 16 and 32 keep floats.") var bits = 2
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'.", valueName: "size")) var groupSize = "64"
@@ -22,6 +23,7 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp(
       "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
   var embeddingBits: Int?
+  @Option(help: ArgumentHelp("A tokenizer to use instead of the one beside the checkpoint.", valueName: "file")) var tokenizer: String?
   @Option(help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT or mlx-lm, belongs to.", valueName: "model"))
   var base: String?
   @Flag(help: "Replace an existing output.") var overwrite = false
@@ -50,6 +52,7 @@ struct ConvertCommand: ParsableCommand {
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
     options.scheme.group = Int(groupSize)
+    options.tokenizer = tokenizer
     options.overwrite = overwrite
     let converter = Converter(source: checkpoint, output: output, options: options, on: try compute.makeCompute())
     var line = ProgressLine("converting")

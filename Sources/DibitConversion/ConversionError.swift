@@ -8,6 +8,8 @@ public enum ConversionError: Error, Equatable, Sendable {
   case alreadyConverted(path: String)
   case unknownTensor(String, path: String, architecture: String)
   case notFinite(tensor: String, row: Int, column: Int, value: String)
+  case trainedScales(tensor: String, bits: Int)
+  case trainedBits(tensor: String, found: String)
   case interrupted
 }
 
@@ -21,6 +23,10 @@ extension ConversionError: CustomStringConvertible {
     case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
     case .notFinite(let tensor, let row, let column, let value):
       "tensor '\(tensor)': the element at [\(row), \(column)] is \(value): the checkpoint is damaged, a converted model could not work"
+    case .trainedScales(let tensor, let bits):
+      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with --bits 2"
+    case .trainedBits(let tensor, let found):
+      "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
     case .interrupted: "interrupted: nothing was written"
     }
   }

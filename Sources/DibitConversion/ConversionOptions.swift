@@ -4,6 +4,8 @@ public import DibitQuantization
 public struct ConversionOptions: Equatable, Sendable {
   /// How the tensors are stored.
   public var scheme = QuantizationScheme()
+  /// A tokenizer file or directory to use instead of the one beside the checkpoint.
+  public var tokenizer: String?
   /// Replaces an existing output.
   public var overwrite = false
 

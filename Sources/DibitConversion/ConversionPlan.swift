@@ -4,6 +4,7 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitTensor
+internal import DibitTokenizer
 
 /// What a conversion will write, settled before the first byte: every fault of the source that can be found early is found here.
 struct ConversionPlan {
@@ -11,6 +12,8 @@ struct ConversionPlan {
   let configuration: ModelConfiguration
   let configurationJSON: JSONValue
   let tokenizer: [UInt8]
+  /// The tokenizer_config.json to write; nil where the source says nothing about chats.
+  let chat: JSONValue?
   /// In the order of the file: F32 first, so that every tensor is aligned.
   let tensors: [PlannedTensor]
 
@@ -19,19 +22,30 @@ struct ConversionPlan {
     ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
   ]
 
-  init(source: String, scheme: QuantizationScheme) throws(ConversionError) {
+  init(source: String, tokenizer tokenizerPath: String? = nil, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
     let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
     let declarations = try liftStore { () throws(ModelStoreError) in try opened.declarations() }
-    _ = try liftStore { () throws(ModelStoreError) in try TokenizerSource.open(source) }
-    tokenizer = try liftStore { () throws(ModelStoreError) in try readBytes(StoreFile.tokenizer, in: source) }
+    let tokenizer = try liftStore { () throws(ModelStoreError) in
+      try TokenizerSource.open(tokenizerPath ?? source, vocabularySize: configuration.vocabularySize)
+    }
+    guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
+      throw .source(.vocabulary(path: source, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize))
+    }
+    self.tokenizer = Array((tokenizer.serialized() + "\n").utf8)
+    chat = try liftStore { () throws(ModelStoreError) in try ChatSource.open(source).json }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
-      planned.append(PlannedTensor(parameter, info, scheme))
+      var tensor = PlannedTensor(parameter, info, scheme)
+      if let trained = try Self.trainedScales(tensor, in: checkpoint, opened.json) {
+        tensor.clips = trained
+        seen.insert(trained)
+      }
+      planned.append(tensor)
     }
     for name in declarations.scales {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
@@ -52,6 +66,22 @@ struct ConversionPlan {
   }
 }
 
+extension ConversionPlan {
+  /// The name of the tensor with the trained scales of a tensor's rows, where the checkpoint has one.
+  private static func trainedScales(
+    _ tensor: PlannedTensor, in checkpoint: Checkpoint, _ json: JSONValue
+  ) throws(ConversionError) -> String? {
+    let name = tensor.name + StretchedElastic.suffix
+    guard let info = checkpoint.info(name) else { return nil }
+    if let bits = json["w_bits"], bits.int != 2 { throw .trainedBits(tensor: name, found: bits.serialized()) }
+    guard case .grid(bits: 2, group: _) = tensor.format else { throw .trainedScales(tensor: name, bits: tensor.bits) }
+    guard info.shape == [tensor.rows, 1] || info.shape == [tensor.rows] else {
+      throw .checkpoint(.shapeMismatch(tensor: name, file: info.file, expected: [tensor.rows, 1], found: info.shape))
+    }
+    return name
+  }
+}
+
 /// One tensor of the source and how it will be stored.
 struct PlannedTensor {
   let name: String
@@ -62,6 +92,8 @@ struct PlannedTensor {
   let sourceBytes: Int
   /// How the tensor is stored, in words.
   let storage: String
+  /// The tensor with the trained scales of its rows.
+  var clips: String?
 
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     name = parameter.name.tensor
@@ -90,6 +122,11 @@ struct PlannedTensor {
   var isPacked: Bool { if case .grid = format { true } else { false } }
 
   var dtype: DType { Self.dtype(of: format) }
+
+  /// Bits of a stored element.
+  var bits: Int {
+    if case .grid(let bits, _) = format { bits } else { dtype.byteCount * 8 }
+  }
 
   private static func dtype(of format: WeightFormat) -> DType {
     switch format {

@@ -18,6 +18,11 @@ public struct ConversionReport: Equatable, Sendable {
     /// What rounding lost; nil for tensors that were kept.
     public let error: GridQuantization.Error?
 
+    /// Rows whose scales the checkpoint brought along from training; nil where scales were fitted.
+    public internal(set) var trainedScales: Int?
+    /// How many of these had to be rounded to F16.
+    public internal(set) var roundedScales = 0
+
     /// The number of weights.
     public var elements: Int { shape.reduce(1, *) }
     /// Whether every weight lay on the grid and was packed without loss.
@@ -73,6 +78,7 @@ public struct ConversionReport: Equatable, Sendable {
           [
             "name": .string(tensor.name), "shape": .array(tensor.shape.map { .integer($0) }), "storage": .string(tensor.storage),
             "bytes": .integer(tensor.bytes), "snr_db": tensor.error.map { .number($0.decibels) } ?? .null, "exact": .bool(tensor.isExact),
+            "trained_scales": tensor.trainedScales.map { .integer($0) } ?? .null, "rounded_scales": .integer(tensor.roundedScales),
           ]
         }),
     ]

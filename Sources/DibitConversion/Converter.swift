@@ -5,6 +5,7 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitTensor
+internal import Synchronization
 
 /// Turns a float checkpoint into a model directory, a piece of a tensor at a time: memory does not grow with the model.
 public struct Converter: Sendable {
@@ -13,7 +14,7 @@ public struct Converter: Sendable {
   private let options: ConversionOptions
   private let compute: Compute
 
-  /// Floats that are rounded in one piece: 16 MB.
+  /// Elements that are rounded in one piece: 8 MB of F16.
   private static let pieceElements = 4 << 20
 
   /// A conversion of the checkpoint directory `source` to the model directory `output`.
@@ -28,12 +29,13 @@ public struct Converter: Sendable {
   public func run(progress: (ConversionProgress) -> Bool = { _ in true }) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
-    let plan = try ConversionPlan(source: source, scheme: options.scheme)
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let directory = try staged()
     var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
     let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
     let files = ModelFiles(
-      configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, weightsDigest: weightsDigest,
+      configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
+      weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
@@ -52,18 +54,18 @@ public struct Converter: Sendable {
   private func writeWeights(
     _ plan: ConversionPlan, to path: String, _ report: inout ConversionReport, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
-    do {
-      var writer = try SafetensorsWriter(
-        path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
-      report.outputBytes = writer.byteCount
-      var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
-      for tensor in plan.tensors { report.tensors.append(try write(tensor, to: &writer, &pass, progress)) }
-      return try writer.finish()
-    } catch let error as CheckpointError {
-      throw .checkpoint(error)
-    } catch let error as ConversionError {
-      throw error
-    } catch { throw .interrupted }
+    var pieces = try PieceWriter(
+      path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
+    report.outputBytes = pieces.byteCount
+    var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
+    for tensor in plan.tensors {
+      if case .grid(let bits, let group) = tensor.format {
+        report.tensors.append(try pack(tensor, bits: bits, group: group, to: &pieces, &pass, progress))
+      } else {
+        report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
+      }
+    }
+    return try pieces.finish()
   }
 
   /// Where a conversion stands.
@@ -71,36 +73,93 @@ public struct Converter: Sendable {
     let checkpoint: Checkpoint
     let total: Int
     var done = 0
+
+    /// Leaves rows behind and says so.
+    mutating func leave(
+      _ tensor: PlannedTensor, _ rows: Range<Int>, _ progress: (ConversionProgress) -> Bool
+    ) throws(ConversionError) {
+      checkpoint.release(tensor.name, rows: rows)
+      done += rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
+      guard progress(ConversionProgress(tensor: tensor.name, bytes: done, totalBytes: total)) else { throw .interrupted }
+    }
   }
 
-  private func write(
-    _ tensor: PlannedTensor, to writer: inout SafetensorsWriter, _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
-  ) throws -> ConversionReport.Tensor {
+  /// The rows of a tensor in pieces.
+  private func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
     let step = max(1, min(tensor.rows, Self.pieceElements / max(tensor.columns, 1)))
-    var piece = Matrix(rows: step, columns: tensor.columns)
-    var scales: [UInt8] = []
-    var error = GridQuantization.Error()
-    for first in stride(from: 0, to: tensor.rows, by: step) {
-      let rows = first..<min(first + step, tensor.rows)
-      try pass.checkpoint.readRows(tensor.name, rows: rows, into: &piece)
-      try checkFinite(piece, tensor, first)
-      if case .grid(let bits, let group) = tensor.format {
-        let packed = GridQuantization.encode(piece, bits: bits, group: group, error: &error, on: compute)
-        try writer.append(packed.codes.span)
-        scales += packed.scales
-      } else {
-        try writer.append(floats: piece.span, as: tensor.dtype)
-      }
-      pass.checkpoint.release(tensor.name, rows: rows)
-      pass.done += rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
-      guard progress(ConversionProgress(tensor: tensor.name, bytes: pass.done, totalBytes: pass.total)) else {
-        throw ConversionError.interrupted
-      }
+    return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
+  }
+
+  /// Stores a tensor as floats.
+  private func copy(
+    _ tensor: PlannedTensor, to writer: inout PieceWriter, _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> ConversionReport.Tensor {
+    let checkpoint = pass.checkpoint
+    let pieces = pieces(of: tensor)
+    var piece = Matrix(rows: pieces.first?.count ?? 0, columns: tensor.columns)
+    for rows in pieces {
+      try lift { () throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: rows, into: &piece) }
+      try checkFinite(piece, tensor, rows.lowerBound)
+      try writer.append(floats: piece.span, as: tensor.dtype)
+      try pass.leave(tensor, rows, progress)
     }
-    if !scales.isEmpty { try writer.append(scales.span) }
     return ConversionReport.Tensor(
+      name: tensor.name, shape: tensor.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes, bytes: tensor.byteCount, error: nil)
+  }
+
+  /// Stores a tensor on the grid. While one piece is read and rounded on all threads, one of them hashes and writes the piece before.
+  private func pack(
+    _ tensor: PlannedTensor, bits: Int, group: Int, to writer: inout PieceWriter, _ pass: inout Pass,
+    _ progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> ConversionReport.Tensor {
+    let checkpoint = pass.checkpoint
+    let pieces = pieces(of: tensor)
+    let trained = try trainedScales(tensor, checkpoint)
+    var error = GridQuantization.Error()
+    let lost = Lost()
+    for rows in pieces {
+      var packed = writer.room(rows: pieces[0].count, columns: tensor.columns, bits: bits, group: group)
+      do throws(CheckpointError) {
+        try GridQuantization.encode(rows: rows, into: &packed, error: &error, on: compute) {
+          writer.writePending()
+        } read: { (part, values) throws(CheckpointError) in
+          try checkpoint.readRows(tensor.name, rows: part, into: &values)
+          guard let trained else { return }
+          for row in part {
+            let first = (row - part.lowerBound) * tensor.columns
+            lost.add(trained.apply(to: &values, first..<first + tensor.columns, row: row), row: row)
+          }
+        }
+      } catch { throw .checkpoint(error) }
+      guard error.signal.isFinite else { throw try notFinite(tensor, rows, checkpoint) }
+      try writer.append(packed, endsTensor: rows.upperBound == tensor.rows)
+      try pass.leave(tensor, rows, progress)
+    }
+    error.noise += lost.total
+    var result = ConversionReport.Tensor(
       name: tensor.name, shape: tensor.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes, bytes: tensor.byteCount,
-      error: tensor.isPacked ? error : nil)
+      error: error)
+    if let trained { (result.trainedScales, result.roundedScales) = (tensor.rows, trained.roundedScales) }
+    return result
+  }
+
+  /// The scales that the checkpoint brings along for a tensor.
+  private func trainedScales(_ tensor: PlannedTensor, _ checkpoint: Checkpoint) throws(ConversionError) -> StretchedElastic? {
+    guard let name = tensor.clips else { return nil }
+    let clips = try lift { () throws(CheckpointError) in try checkpoint.readVector(name) }
+    if let bad = firstNonFinite(clips.span) { throw .notFinite(tensor: name, row: bad, column: 0, value: "\(clips[bad])") }
+    let types = try lift { () throws(CheckpointError) in (try checkpoint.tensor(tensor.name).dtype, try checkpoint.tensor(name).dtype) }
+    return StretchedElastic(clips: clips, weightType: types.0, clipType: types.1)
+  }
+
+  /// The error that names the first element of some rows that is no number.
+  private func notFinite(_ tensor: PlannedTensor, _ rows: Range<Int>, _ checkpoint: Checkpoint) throws(ConversionError) -> ConversionError {
+    var row = Matrix(rows: 1, columns: tensor.columns)
+    for index in rows {
+      try lift { () throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: index..<index + 1, into: &row) }
+      try checkFinite(row, tensor, index)
+    }
+    fatalError("Converter: tensor '\(tensor.name)' has a sum that is not finite, of elements that are")
   }
 
   private func checkFinite(_ piece: borrowing Matrix, _ tensor: PlannedTensor, _ firstRow: Int) throws(ConversionError) {
@@ -108,6 +167,18 @@ public struct Converter: Sendable {
     let (row, column) = (bad / tensor.columns, bad % tensor.columns)
     throw .notFinite(tensor: tensor.name, row: firstRow + row, column: column, value: "\(piece[row, column])")
   }
+}
+
+/// What rows lost by the rounding of trained scales, from several threads; the sum does not depend on their order.
+private final class Lost: Sendable {
+  private let rows = Mutex<[Int: Double]>([:])
+
+  func add(_ noise: Double, row: Int) {
+    guard noise > 0 else { return }
+    rows.withLock { $0[row] = noise }
+  }
+
+  var total: Double { rows.withLock { rows in rows.keys.sorted().reduce(0) { $0 + (rows[$1] ?? 0) } } }
 }
 
 /// Adds this layer's context to a file's error.

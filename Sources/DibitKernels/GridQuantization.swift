@@ -1,5 +1,6 @@
 internal import CDibitKernels
 public import DibitTensor
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -9,7 +10,7 @@ public import DibitTensor
 public enum GridQuantization {
   /// What rounding lost, as sums of squares.
   public struct Error: Equatable, Sendable {
-    /// The sum of squared weights.
+    /// The sum of squared weights; not finite when a weight was not.
     public var signal: Double = 0
     /// The sum of squared differences.
     public var noise: Double = 0
@@ -19,39 +20,83 @@ public enum GridQuantization {
 
     /// Signal-to-noise ratio in dB; infinite when every weight was on the grid.
     public var decibels: Double { noise == 0 ? .infinity : 10 * log10(signal / noise) }
+
+    /// Adds what other weights lost.
+    public static func += (left: inout Error, right: Error) {
+      left.signal += right.signal
+      left.noise += right.noise
+    }
   }
 
-  /// Codes and F16 scales of `x: [n, k]`, in the byte order of ``WeightFormat/grid(bits:group:)``, with each group's scale the
-  /// least-squares one, rounded to F16 before the codes are chosen. Adds what was lost to `error`.
+  /// Elements that a thread reads, rounds and packs at a time: they stay in its cache, and their groups fill whole vectors.
+  private static let taskElements = 32_768
+
+  /// Reads `rows`, rounds them and packs them into `packed`, whose columns, bits and group say how. Adds what was lost to `error`.
   ///
-  /// The error is the minimum over all assignments of codes, up to the rounding of the scale. Values that lie on a grid with an
-  /// F16 scale come back exactly.
+  /// A scale is nearly the least-squares one, within 0.02 dB on tensors of any usual distribution, and is rounded to F16 before the
+  /// codes are chosen; beyond the largest F16 it stays there. A group whose values lie on a grid with an F16 scale comes back
+  /// exactly; where several such scales give the same values, the largest is kept. Codes, scales and error depend neither on the
+  /// number of threads nor on the ISA.
+  ///
+  /// - Parameters:
+  ///   - meanwhile: runs once, on one of the threads, at the same time; for writing the piece before.
+  ///   - read: fills `[rows.count, columns]` with some of the rows. It is called on several threads at a time; when it throws, the
+  ///     error of the first rows that failed is thrown and `packed` holds nothing of use.
+  public static func encode<Failure: Swift.Error>(
+    rows: Range<Int>, into packed: inout PackedRows, error: inout Error, on compute: Compute, meanwhile: () -> Void = {},
+    read: (_ rows: Range<Int>, _ values: inout MutableSpan<Float>) throws(Failure) -> Void
+  ) throws(Failure) {
+    packed.setRows(rows.count)
+    let (columns, bits, group) = (packed.columns, packed.bits, packed.group)
+    let (codeBytes, groups) = (packed.codeBytesPerRow, packed.groupsPerRow)
+    let step = max(1, taskElements / max(columns, 1))
+    let tasks = (rows.count + step - 1) / step
+    let room = (groups == 1 ? columns + 15 : 16 * group)
+    var errors = Buffer<Double>(count: 2 * tasks)
+    let failure = Mutex<(task: Int, error: Failure)?>(nil)
+    let (codes, scales) = unsafe packed.pointers()
+    let totals = unsafe errors.mutablePointer
+    compute.pool.forEach(tasks + 1) { task, worker in
+      guard task > 0 else { return meanwhile() }
+      let first = (task - 1) * step
+      let part = rows.lowerBound + first..<min(rows.lowerBound + first + step, rows.upperBound)
+      let values = unsafe compute.scratch(worker, count: step * columns + room)
+      do throws(Failure) {
+        // SAFETY: scratch memory of this worker, for `step` rows; `part` has no more.
+        var span = unsafe MutableSpan(_unsafeStart: values, count: part.count * columns)
+        try read(part, &span)
+      } catch {
+        failure.withLock { if $0.map({ $0.task > task }) ?? true { $0 = (task, error) } }
+        return
+      }
+      // SAFETY: `packed` has room for all rows, each task writes its own, and `room` is what the kernel asks for.
+      unsafe compute.kernels.quantize(
+        Int32(bits), group, values, part.count, columns, codes + first * codeBytes, scales + first * groups, totals + 2 * (task - 1),
+        totals + 2 * (task - 1) + 1, values + step * columns)
+    }
+    if let found = failure.withLock({ $0 }) { throw found.error }
+    for task in 0..<tasks {
+      error.signal += errors[2 * task]
+      error.noise += errors[2 * task + 1]
+    }
+  }
+
+  /// Codes and F16 scales of `x: [n, k]`, as ``encode(rows:into:error:on:meanwhile:read:)`` makes them.
   public static func encode(
     _ x: borrowing Matrix, bits: Int, group: Int, error: inout Error, on compute: Compute
   ) -> (codes: [UInt8], scales: [UInt8]) {
-    require(bits == 2 || bits == 4, "GridQuantization: \(bits) bits; 2 or 4 are supported")
-    require(group > 0, "GridQuantization: group \(group) is not positive")
-    let (n, k) = (x.rows, x.columns)
-    let (rowBytes, groups) = (Weight.codeBytesPerRow(columns: k, bits: bits), Weight.groups(columns: k, group: group))
-    var codes = [UInt8](repeating: 0, count: n * rowBytes)
-    var scales = [UInt8](repeating: 0, count: n * groups * 2)
-    var sums = Buffer<Double>(count: 2 * n)
-    let (xs, totals) = unsafe (x.pointer, sums.mutablePointer)
-    unsafe codes.withUnsafeMutableBufferPointer { codes in
-      unsafe scales.withUnsafeMutableBytes { scales in
-        guard let codes = codes.baseAddress, let scales = unsafe scales.baseAddress?.assumingMemoryBound(to: UInt16.self) else { return }
-        compute.pool.forEach(n) { row, worker in
-          let scratch = unsafe compute.scratch(worker, count: min(group, k))
-          unsafe compute.kernels.quantize(
-            Int32(bits), group, xs + row * k, 1, k, codes + row * rowBytes, scales + row * groups, totals + 2 * row, totals + 2 * row + 1,
-            scratch)
-        }
+    var packed = PackedRows(capacity: x.rows, columns: x.columns, bits: bits, group: group)
+    let (pointer, columns) = unsafe (x.pointer, x.columns)
+    encode(rows: 0..<x.rows, into: &packed, error: &error, on: compute) { rows, values in
+      // SAFETY: the rows lie within `x`, and `values` has room for them.
+      unsafe values.withUnsafeMutableBufferPointer { values in
+        guard let base = values.baseAddress else { return }
+        unsafe base.update(from: pointer + rows.lowerBound * columns, count: rows.count * columns)
       }
     }
-    for row in 0..<n {
-      error.signal += sums[2 * row]
-      error.noise += sums[2 * row + 1]
-    }
-    return (codes, scales)
+    return (
+      Array(copying: packed.codes.span.extracting(0..<packed.codeByteCount)),
+      Array(copying: packed.scales.span.extracting(0..<packed.scaleByteCount))
+    )
   }
 }

@@ -41,7 +41,7 @@ public struct RoPE: ~Copyable, Sendable {
     var sine = Matrix(rows: positions, columns: frequencies.count)
     for position in 0..<positions {
       for (pair, frequency) in frequencies.enumerated() {
-        let angle = Double(position) * frequency
+        let angle = Double(Float(position) * Float(frequency))
         cosine[position, pair] = Float(cos(angle) * factor)
         sine[position, pair] = Float(sin(angle) * factor)
       }

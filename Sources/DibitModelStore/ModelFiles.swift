@@ -14,16 +14,22 @@ public struct ModelFiles: Sendable {
   public let scheme: QuantizationScheme
   /// The bytes of tokenizer.json.
   public let tokenizer: [UInt8]
+  /// What the source says about chats, kept as tokenizer_config.json; nil where it says nothing.
+  public let chat: JSONValue?
   /// SHA-256 of model.safetensors.
   public let weightsDigest: String
   /// Where the weights come from, for the manifest.
   public let source: JSONValue
 
   /// The files beside finished weights.
-  public init(configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], weightsDigest: String, source: JSONValue) {
+  public init(
+    configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], chat: JSONValue? = nil, weightsDigest: String,
+    source: JSONValue
+  ) {
     self.configuration = configuration
     self.scheme = scheme
     self.tokenizer = tokenizer
+    self.chat = chat
     self.weightsDigest = weightsDigest
     self.source = source
   }
@@ -36,7 +42,9 @@ public struct ModelFiles: Sendable {
     var configuration = configuration.object ?? JSONObject()
     configuration[QuantizationScheme.key] = scheme.json
     let text = JSONValue.object(configuration).serialized(pretty: true) + "\n"
-    let parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
+    var parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
+    let chatText = chat.map { $0.serialized(pretty: true) + "\n" }
+    if let chatText { parts.append("chat \(SHA256.digest(Array(chatText.utf8)))") }
     let digest = SHA256.digest(Array(parts.joined(separator: "\n").utf8))
     let manifest: JSONValue = [
       "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest),
@@ -46,6 +54,7 @@ public struct ModelFiles: Sendable {
     do throws(CheckpointError) {
       try directory.write(text, to: StoreFile.configuration)
       try directory.write(tokenizer, to: StoreFile.tokenizer)
+      if let chatText { try directory.write(chatText, to: StoreFile.tokenizerConfiguration) }
       try directory.write(manifest.serialized(pretty: true) + "\n", to: StoreFile.manifest)
     } catch { throw .checkpoint(error) }
     return digest

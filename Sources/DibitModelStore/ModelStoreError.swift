@@ -17,6 +17,7 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case tensor(String, path: String, expected: String, found: String)
   case notFinite(tensor: String, path: String, index: Int)
   case otherBase(adapter: String, expected: String, found: String)
+  case chatTemplate(String, path: String)
   case unsupportedAdapter(path: String, key: String, value: String)
 }
 
@@ -39,6 +40,7 @@ extension ModelStoreError: CustomStringConvertible {
       "'\(path)': tensor '\(tensor)': element \(index) is not a finite number; the checkpoint is damaged"
     case .otherBase(let adapter, let expected, let found):
       "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
+    case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
     }
   }

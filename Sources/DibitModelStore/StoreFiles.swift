@@ -17,6 +17,10 @@ public enum StoreFile {
   public static let adapterWeights = "adapter_model.safetensors"
   /// The same as older versions of PEFT wrote it.
   static let adapterPickle = "adapter_model.bin"
+  /// What Hugging Face keeps beside a tokenizer: special tokens, chat template.
+  public static let tokenizerConfiguration = "tokenizer_config.json"
+  /// A chat template in a file of its own.
+  public static let chatTemplate = "chat_template.jinja"
 
   /// Far above any published tokenizer.json, so that a wrong file cannot fill the memory.
   static let largest = 256 << 20

@@ -1,21 +1,124 @@
 internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitTensor
 public import DibitTokenizer
 
 /// Finds the tokenizer of a model, in whatever form its source keeps it.
+///
+/// Known are Hugging Face's tokenizer.json, SentencePiece's tokenizer.model, the vocabulary inside a GGUF file and llama2.c's
+/// tokenizer.bin; files are recognised by their contents.
 public enum TokenizerSource {
-  /// The files that a directory may keep its tokenizer in, the one to prefer first.
-  private static let names = [StoreFile.tokenizer]
+  /// Reads a tokenizer file, or the tokenizer of a model directory or file.
+  ///
+  /// - Parameter vocabularySize: The model's, where it is known: it names the files of llama2.c.
+  public static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> Tokenizer {
+    if isDirectory(path) { return try directory(path, vocabularySize) }
+    if let file = try candidate(path) { return try read(file) }
+    // The weights of a model: its tokenizer lies beside them.
+    return try directory(ModelSource.directory(of: path), vocabularySize)
+  }
 
-  /// Reads a tokenizer file, or the tokenizer of a model directory.
-  public static func open(_ path: String) throws(ModelStoreError) -> Tokenizer {
-    guard isDirectory(path) else { return try read(path) }
-    for name in names where isRegularFile(path + "/" + name) { return try read(path + "/" + name) }
+  /// A tokenizer file; nil for a file of weights that holds no tokenizer.
+  private static func candidate(_ path: String) throws(ModelStoreError) -> MappedFile? {
+    let file: MappedFile
+    do throws(CheckpointError) { file = try MappedFile(path: path) } catch { throw .checkpoint(error) }
+    switch FileKind.recognise(file.bytes) {
+    case .safetensors, .pytorch, .hdf5, .llama2c: return nil
+    default: return file
+    }
+  }
+
+  private static func directory(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> Tokenizer {
+    var names = [StoreFile.tokenizer, "tokenizer.model", "assets/tokenizer/vocabulary.spm", "tokenizer.bin"]
+    if let vocabularySize { names.append("tok\(vocabularySize).bin") }
+    for name in names where isRegularFile(path + "/" + name) {
+      // KerasHub calls its own description tokenizer.json too; the vocabulary is under assets.
+      if name == StoreFile.tokenizer, try readJSON(name, in: path)["registered_name"] != nil { continue }
+      if let file = try candidate(path + "/" + name) { return try read(file, besides: path) }
+    }
+    let ggufs = (try? directoryNames(path))?.filter { $0.hasSuffix(".gguf") } ?? []
+    if let only = ggufs.first, ggufs.count == 1, let file = try candidate(path + "/" + only) { return try read(file) }
     throw .checkpoint(.notFound(path: path + "/" + StoreFile.tokenizer))
   }
 
-  private static func read(_ path: String) throws(ModelStoreError) -> Tokenizer {
-    let bytes: [UInt8]
-    do throws(CheckpointError) { bytes = try readFile(path, limit: StoreFile.largest) } catch { throw .checkpoint(error) }
-    do throws(TokenizerError) { return try Tokenizer(parsing: bytes) } catch { throw .tokenizer(error, path: path) }
+  private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> Tokenizer {
+    let kind = FileKind.recognise(file.bytes)
+    if kind == .gguf {
+      let gguf: GGUFFile
+      do throws(CheckpointError) { gguf = try GGUFFile(file.bytes, file: file.path) } catch { throw .checkpoint(error) }
+      return try tokenizer(file.path) { () throws(TokenizerError) in try Tokenizer(gguf: GGUFVocabulary(gguf)) }
+    }
+    guard file.bytes.count <= StoreFile.largest else {
+      throw .checkpoint(.tooLarge(path: file.path, limit: StoreFile.largest, found: file.bytes.count))
+    }
+    let bytes = file.bytes.array
+    return try tokenizer(file.path) { () throws(TokenizerError) in
+      switch kind {
+      case .sentencePiece:
+        let settings = directory.map(Settings.init) ?? Settings()
+        return try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd)
+      case .json,
+        nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
+        return try Tokenizer(parsing: bytes)
+      default:
+        guard let count = Llama2CVocabulary.count(bytes) else { return try Tokenizer(parsing: bytes) }
+        return try Tokenizer(llama2c: bytes, vocabularySize: count)
+      }
+    }
+  }
+
+  private static func tokenizer(_ path: String, _ body: () throws(TokenizerError) -> Tokenizer) throws(ModelStoreError) -> Tokenizer {
+    do throws(TokenizerError) { return try body() } catch { throw .tokenizer(error, path: path) }
+  }
+
+  /// What a directory says about a SentencePiece model, which does not say it itself.
+  private struct Settings {
+    var addsBeginning = true
+    var addsEnd = false
+
+    init() {}
+
+    init(_ directory: String) {
+      guard let json = try? readJSON(StoreFile.tokenizerConfiguration, in: directory) else { return }
+      addsBeginning = json["add_bos_token"]?.bool ?? true
+      addsEnd = json["add_eos_token"]?.bool ?? false
+    }
+  }
+}
+
+/// The `tokenizer.bin` of llama2.c, which does not say how many pieces it holds.
+private enum Llama2CVocabulary {
+  /// The number of pieces when the file is nothing but pieces; nil for any other file.
+  static func count(_ bytes: [UInt8]) -> Int? {
+    func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) } }
+    var (offset, count) = (4, 0)
+    while bytes.count - offset >= 8 {
+      let length = word(offset + 4)
+      guard length <= bytes.count - offset - 8 else { return nil }
+      offset += 8 + length
+      count += 1
+    }
+    return offset == bytes.count && count > 0 ? count : nil
+  }
+}
+
+extension GGUFVocabulary {
+  /// The keys `tokenizer.*` of a file.
+  init(_ file: GGUFFile) {
+    func key(_ name: String) -> GGUFValue? { file["tokenizer.ggml." + name] }
+    func strings(_ name: String) -> [[UInt8]]? { key(name)?.array?.strings.map { $0.map { Array($0) } } }
+    self.init(model: key("model")?.text ?? "", tokens: strings("tokens") ?? [])
+    pre = key("pre")?.text
+    scores = key("scores")?.array?.floats
+    tokenTypes = key("token_type")?.array?.ints
+    merges = strings("merges")
+    (beginningID, endID) = (key("bos_token_id")?.int, key("eos_token_id")?.int)
+    (unknownID, paddingID) = (key("unknown_token_id")?.int, key("padding_token_id")?.int)
+    (addsBeginning, addsEnd) = (key("add_bos_token")?.bool, key("add_eos_token")?.bool)
+    addsSpacePrefix = key("add_space_prefix")?.bool
+    removesExtraSpaces = key("remove_extra_whitespaces")?.bool
+    if case .array(.uint8(let bytes)) = key("precompiled_charsmap") { characterMap = bytes }
+    if case .array(.int8(let bytes)) = key("precompiled_charsmap") { characterMap = bytes.map { UInt8(bitPattern: $0) } }
+    chatTemplate = file["tokenizer.chat_template"]?.text
   }
 }

@@ -30,6 +30,9 @@ struct CharacterMap: Sendable, Equatable {
     startsKey = try Self.check(units, replacements)
   }
 
+  /// Longer replacements are refused, so that a text grows by a bounded factor.
+  static let replacementLimit = 256
+
   private static func word(_ bytes: [UInt8], _ at: Int) -> UInt32 {
     UInt32(bytes[at]) | UInt32(bytes[at + 1]) << 8 | UInt32(bytes[at + 2]) << 16 | UInt32(bytes[at + 3]) << 24
   }
@@ -49,6 +52,9 @@ struct CharacterMap: Sendable, Equatable {
         let place = Int(units[base] & 0x7FFF_FFFF)
         guard place < replacements.count else { throw Fault(reason: "a key has no replacement") }
         guard replacements[place] & 0xC0 != 0x80 else { throw Fault(reason: "a replacement starts within a scalar") }
+        guard replacements[place...].prefix(replacementLimit + 1).contains(0) else {
+          throw Fault(reason: "a replacement has more than \(replacementLimit) bytes")
+        }
       }
       for byte in 1..<256 {
         let child = base ^ byte

@@ -59,6 +59,28 @@ struct Normalizer: Sendable, Equatable {
     return (text, leading > 0)
   }
 
+  /// By what factor the steps can make a text longer, at most ``growthLimit`` plus one.
+  var growth: Int {
+    var growth = 1
+    for step in steps {
+      let factor =
+        switch step {
+        case .replace(let pattern, let content): (content.count + pattern.count - 1) / pattern.count
+        case .replaceMatches(_, let content): content.count
+        case .form(let isCompatible, _): isCompatible ? 18 : 3
+        case .lowercase: 3
+        case .precompiled, .sentencePiece: CharacterMap.replacementLimit
+        case .prepend, .stripAccents, .strip, .nmt: 1
+        }
+      growth = min(growth.multipliedReportingOverflow(by: max(1, factor)).partialValue, Self.growthLimit + 1)
+      if growth > Self.growthLimit { return growth }
+    }
+    return growth
+  }
+
+  /// A file whose steps could make a text longer than this many times is refused.
+  static let growthLimit = 1 << 24
+
   /// Whether a step may remove what a normalisation form, whose result is not followed scalar by scalar, left at the start.
   var mayMoveStart: Bool {
     var isFormed = false
@@ -118,7 +140,7 @@ struct Normalizer: Sendable, Equatable {
   /// The marks of Unicode 9, Hugging Face's version.
   private static func isAccent(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x300, 0x1715: return false
+    case 0..<0x300, 0x1715, 0x111C9: return false
     case 0x1CF2, 0x1CF3: return true
     default: break
     }

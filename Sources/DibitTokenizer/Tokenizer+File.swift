@@ -28,6 +28,7 @@ extension Tokenizer {
     let isUnigram = try modelField.isUnigram()
     let preTokenizer = try PreTokenizer(file.optional("pre_tokenizer"))
     let normalizer = try Normalizer(file.optional("normalizer"))
+    if normalizer.growth > Normalizer.growthLimit, let field = try file.optional("normalizer") { throw field.unsupportedValue }
     if preTokenizer.marksStart, normalizer.mayMoveStart || (preTokenizer.removesBeforeStart && !normalizer.steps.isEmpty),
       let field = try file.optional("pre_tokenizer")
     {
@@ -70,6 +71,11 @@ extension Tokenizer {
       } else {
         entries.append((token.content, token.id))
       }
+    }
+    // Tables have a row for every id, so ids may not run far ahead of the tokens that the file has.
+    let limit = min(idLimit, entries.count * 8 + 65536)
+    if let entry = entries.first(where: { $0.id >= limit }) {
+      throw .idOutOfRange(token: String(decoding: entry.spelling, as: UTF8.self), id: Int(entry.id), limit: limit)
     }
     var owners: [Int32: [UInt8]] = [:]
     for entry in entries {

@@ -112,7 +112,8 @@ extension GGUFVocabulary {
     }
     return [
       "version": "1.0", "truncation": .null, "padding": .null, "added_tokens": .array(added), "normalizer": .null,
-      "pre_tokenizer": kind.file, "post_processor": try postProcessor(), "decoder": ["type": "ByteLevel"],
+      "pre_tokenizer": kind.file, "post_processor": try postProcessor(),
+      "decoder": ["type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true],
       "model": [
         "type": "BPE", "dropout": .null, "unk_token": .null, "continuing_subword_prefix": .null, "end_of_word_suffix": .null,
         "fuse_unk": false, "byte_fallback": false, "ignore_merges": .bool(kind.ignoresMerges), "vocab": .object(JSONObject(vocabulary)),

@@ -25,7 +25,7 @@ import Testing
   }
 
   private func floats(_ path: String) throws -> [[Float]] {
-    try StoredModel.weights(in: path).2.parameters.map { expanded($0.weight) }
+    try ModelSource.open(path).weights().parameters.map { expanded($0.weight) }
   }
 
   @Test(arguments: families)

@@ -48,6 +48,7 @@ import Testing
         .badData,
         [
           .emptyFile(path: "p"), .tooLarge(path: "p", limit: 1, found: 2), .malformed(file: "p", fault),
+          .pytorch(file: "p", .cycle), .llama2c(file: "p", .version(found: 3)),
           .ambiguous(directory: "d", candidates: ["a", "b"]), .malformedIndex(file: "p", reason: "r"),
           .shardName(index: "i", tensor: "t", shard: "s"), .notInShard(index: "i", tensor: "t", shard: "s"),
           .notInIndex(index: "i", tensor: "t", shard: "s"), .unknownTensor("t", path: "p"),

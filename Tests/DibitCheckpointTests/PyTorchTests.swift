@@ -68,6 +68,15 @@ import Testing
     }
   }
 
+  @Test func theExampleOfTheDocumentation() throws {
+    let text: (String) -> [UInt8] = { [0x58, UInt8($0.utf8.count), 0, 0, 0] + Array($0.utf8) }
+    var pickle: [UInt8] = [0x80, 2, 0x7D, 0x28] + text("t") + Array("ctorch._utils\n_rebuild_tensor_v2\n((".utf8) + text("storage")
+    pickle += Array("ctorch\nFloatStorage\n".utf8) + text("0") + text("cpu") + [0x4B, 2, 0x74, 0x51]
+    pickle +=
+      [0x4B, 0, 0x4B, 2, 0x85, 0x4B, 1, 0x85, 0x89] + Array("ccollections\nOrderedDict\n".utf8) + [0x29, 0x52, 0x74, 0x52, 0x75, 0x2E]
+    #expect(try torchFile(ZipMaker.torch(pickle, ramp(2)).make().bytes).get().floats("t") == [0, 1])
+  }
+
   @Test func parametersOfATrainingCheckpoint() throws {
     let parameter = Python.call(
       .global("torch._utils", "_rebuild_parameter"), [.tensor(count: 2, shape: [2], strides: [1]), .yes, .hooks])

@@ -131,6 +131,7 @@ internal import Testing
     arguments: [
       ("model.vocab.a", -1, "the token 'a' has the id -1, but ids must be from 0 to 16777215"),
       ("model.vocab.a", 16_777_216, "the token 'a' has the id 16777216, but ids must be from 0 to 16777215"),
+      ("model.vocab.a", 70_000, "the token 'a' has the id 70000, but ids must be from 0 to 65599"),
       ("model.vocab.a", 3, "the tokens 'a' and 'c' share the id 3"),
       ("added_tokens", [["id": 1, "content": "x"]], "the tokens 'a' and 'x' share the id 1"),
       ("added_tokens", [["id": 2, "content": "a"]], "the token 'a' has the id 1 in the vocabulary but 2 among the added tokens"),

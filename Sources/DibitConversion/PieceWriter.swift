@@ -1,0 +1,74 @@
+internal import DibitCheckpoint
+internal import DibitKernels
+internal import DibitTensor
+
+/// Writes a model's tensors in their order; a packed piece waits until the next one is being made.
+struct PieceWriter: ~Copyable {
+  private var writer: SafetensorsWriter
+  /// A piece that is not written yet, and whether its tensor's scales follow it.
+  private var pending: PackedRows?
+  private var endsTensor = false
+  /// Room that is free for the next piece.
+  private var spare: PackedRows?
+  /// Scales of the tensor at work.
+  private var scales: [UInt8] = []
+  private var failure: CheckpointError?
+
+  /// The size of the whole file in bytes.
+  var byteCount: Int { writer.byteCount }
+
+  init(
+    path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)]
+  ) throws(ConversionError) {
+    do throws(CheckpointError) { writer = try SafetensorsWriter(path: path, tensors: tensors, metadata: metadata) } catch {
+      throw .checkpoint(error)
+    }
+  }
+
+  /// Room for a piece, that of an earlier one where it fits.
+  mutating func room(rows: Int, columns: Int, bits: Int, group: Int) -> PackedRows {
+    if let room = spare.take(), room.capacity >= rows, room.columns == columns, room.bits == bits, room.group == group { return room }
+    return PackedRows(capacity: rows, columns: columns, bits: bits, group: group)
+  }
+
+  /// Writes the piece that waits, if there is one. A failure is thrown by the next `append`.
+  mutating func writePending() {
+    guard failure == nil, let piece = pending.take() else { return }
+    do throws(CheckpointError) { try Self.write(piece, endsTensor, &scales, &writer) } catch { failure = error }
+    spare = consume piece
+  }
+
+  private static func write(
+    _ piece: borrowing PackedRows, _ endsTensor: Bool, _ scales: inout [UInt8], _ writer: inout SafetensorsWriter
+  ) throws(CheckpointError) {
+    try writer.append(piece.codes.span.extracting(0..<piece.codeByteCount))
+    for index in 0..<piece.scaleByteCount { scales.append(piece.scales[index]) }
+    guard endsTensor else { return }
+    try writer.append(scales.span)
+    scales.removeAll(keepingCapacity: true)
+  }
+
+  /// Adds a packed piece; `endsTensor` with the last one of a tensor.
+  mutating func append(_ piece: consuming PackedRows, endsTensor: Bool) throws(ConversionError) {
+    try flush()
+    pending = consume piece
+    self.endsTensor = endsTensor
+  }
+
+  /// Adds floats.
+  mutating func append(floats: Span<Float>, as dtype: DType) throws(ConversionError) {
+    try flush()
+    do throws(CheckpointError) { try writer.append(floats: floats, as: dtype) } catch { throw .checkpoint(error) }
+  }
+
+  /// Ends the file and returns its digest.
+  consuming func finish() throws(ConversionError) -> String {
+    try flush()
+    do throws(CheckpointError) { return try writer.finish() } catch { throw .checkpoint(error) }
+  }
+
+  private mutating func flush() throws(ConversionError) {
+    writePending()
+    if let failure { throw .checkpoint(failure) }
+  }
+}

@@ -1,0 +1,54 @@
+public import DibitTensor
+
+/// Room for codes and scales of some rows, in the byte order of ``WeightFormat/grid(bits:group:)``; used again from piece to piece.
+@safe
+public struct PackedRows: ~Copyable, Sendable {
+  /// Elements of a row.
+  public let columns: Int
+  /// Bits of a code: 2 or 4.
+  public let bits: Int
+  /// Consecutive elements that share a scale; at least ``columns`` for one scale per row.
+  public let group: Int
+  /// Rows in use.
+  public private(set) var rows = 0
+  /// The most rows that fit.
+  public let capacity: Int
+  /// Codes; those of the rows in use are the first ``codeByteCount`` bytes.
+  public private(set) var codes: Buffer<UInt8>
+  /// F16 scales, little-endian; those of the rows in use are the first ``scaleByteCount`` bytes.
+  public private(set) var scales: Buffer<UInt8>
+
+  /// Room for `capacity` rows of `columns` elements; none is in use.
+  public init(capacity: Int, columns: Int, bits: Int, group: Int) {
+    require(bits == 2 || bits == 4, "PackedRows: \(bits) bits; 2 or 4 are supported")
+    require(
+      group > 0 && (group % 16 == 0 || group >= columns), "PackedRows: groups of \(group), not of a multiple of 16 or a row of \(columns)")
+    (self.capacity, self.columns, self.bits, self.group) = (capacity, columns, bits, group)
+    codes = Buffer(count: capacity * Weight.codeBytesPerRow(columns: columns, bits: bits))
+    scales = Buffer(count: capacity * Weight.groups(columns: columns, group: group) * 2)
+  }
+
+  /// Bytes of the codes of a row.
+  public var codeBytesPerRow: Int { Weight.codeBytesPerRow(columns: columns, bits: bits) }
+
+  /// The number of scales of a row.
+  public var groupsPerRow: Int { Weight.groups(columns: columns, group: group) }
+
+  /// Bytes of the codes of the rows in use.
+  public var codeByteCount: Int { rows * codeBytesPerRow }
+
+  /// Bytes of the scales of the rows in use.
+  public var scaleByteCount: Int { rows * groupsPerRow * 2 }
+
+  /// Uses the first `rows` rows.
+  mutating func setRows(_ rows: Int) {
+    require(rows >= 0 && rows <= capacity, "PackedRows: \(rows) rows exceed the capacity of \(capacity)")
+    self.rows = rows
+  }
+
+  /// The addresses of codes and scales, for C kernels that write.
+  @unsafe mutating func pointers() -> (codes: UnsafeMutablePointer<UInt8>, scales: UnsafeMutablePointer<UInt16>) {
+    // SAFETY: the storage is 64-byte aligned and holds only bytes, which any type may be made of.
+    unsafe (codes.mutablePointer, UnsafeMutableRawPointer(scales.mutablePointer).assumingMemoryBound(to: UInt16.self))
+  }
+}

@@ -1,0 +1,64 @@
+internal import DibitCheckpoint
+internal import DibitJinja
+public import DibitJSON
+public import DibitTokenizer
+
+/// What a model's source says about chats: its template and the tokens that the template may name.
+public struct ChatSource: Sendable {
+  /// The template; nil where the source has none.
+  public let template: JinjaChatTemplate?
+  /// The spellings of the tokens that end an answer.
+  public let endTokens: [String]
+  /// The same as a `tokenizer_config.json`, to be kept beside a converted model; nil where the source says nothing.
+  public let json: JSONValue?
+
+  private static let tokenKeys = ["bos_token", "eos_token", "unk_token", "pad_token"]
+
+  /// Reads what lies beside a model, or within its GGUF file.
+  public static func open(_ path: String) throws(ModelStoreError) -> ChatSource {
+    if let gguf = try gguf(path) { return try ChatSource(gguf, path: path) }
+    let directory = ModelSource.directory(of: path)
+    var members = JSONObject()
+    if isRegularFile(directory + "/" + StoreFile.tokenizerConfiguration) {
+      let json = try readJSON(StoreFile.tokenizerConfiguration, in: directory)
+      // A token is a text, or an object that describes an added token.
+      for key in tokenKeys { if let text = json[key]?.string ?? json[key]?["content"]?.string { members[key] = .string(text) } }
+      if let template = json["chat_template"], !template.isNull { members["chat_template"] = template }
+    }
+    if isRegularFile(directory + "/" + StoreFile.chatTemplate) {
+      members["chat_template"] = .string(String(decoding: try readBytes(StoreFile.chatTemplate, in: directory), as: UTF8.self))
+    }
+    return try ChatSource(members, path: directory)
+  }
+
+  private init(_ members: JSONObject, path: String) throws(ModelStoreError) {
+    json = members.count > 0 ? .object(members) : nil
+    endTokens = members["eos_token"]?.string.map { [$0] } ?? []
+    guard let source = members["chat_template"].flatMap({ JinjaChatTemplate.source(in: $0) }) else {
+      template = nil
+      return
+    }
+    let tokens = Self.tokenKeys.compactMap { key in members[key]?.string.map { (name: key, token: $0) } }
+    do throws(JinjaError) { template = try JinjaChatTemplate(jinja: source, specialTokens: tokens) } catch {
+      throw .chatTemplate(error.description, path: path)
+    }
+  }
+
+  /// The tokenizer keys of a GGUF file; nil for any other source.
+  private static func gguf(_ path: String) throws(ModelStoreError) -> JSONObject? {
+    guard isRegularFile(path) else { return nil }
+    do throws(CheckpointError) {
+      let file = try MappedFile(path: path)
+      guard FileKind.recognise(file.bytes) == .gguf else { return nil }
+      let gguf = try GGUFFile(file.bytes, file: path)
+      let tokens = gguf["tokenizer.ggml.tokens"]?.array?.strings
+      var members = JSONObject()
+      for (key, name) in [("bos_token", "bos"), ("eos_token", "eos"), ("unk_token", "unknown"), ("pad_token", "padding")] {
+        guard let id = gguf["tokenizer.ggml.\(name)_token_id"]?.int, let tokens, tokens.indices.contains(id) else { continue }
+        members[key] = .string(String(decoding: tokens[id], as: UTF8.self))
+      }
+      if let template = gguf["tokenizer.chat_template"]?.text { members["chat_template"] = .string(template) }
+      return members
+    } catch { throw .checkpoint(error) }
+  }
+}

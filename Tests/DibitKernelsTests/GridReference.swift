@@ -1,0 +1,53 @@
+import DibitTensor
+import DibitTestSupport
+import RealModule
+
+/// The least squared error of a group on the grid, by trying every nearest assignment.
+///
+/// As the scale falls, magnitudes pass from nearest level j - 1/2 to j + 1/2 where |x| = j s, so taking these events in order meets every
+/// nearest assignment. With p = sum(level |x|) and q = sum(level^2) an assignment's best scale is p/q, and its error sum(x^2) - p^2/q.
+enum GridReference {
+  static func leastNoise(_ x: [Float], bits: Int) -> Double {
+    let magnitudes = magnitudes(x)
+    let energy = magnitudes.reduce(0) { $0 + $1 * $1 }
+    var events: [(at: Double, magnitude: Double, level: Int)] = []
+    for magnitude in magnitudes { for level in 1..<1 << (bits - 1) { events.append((magnitude / Double(level), magnitude, level)) } }
+    events.sort { $0.at > $1.at }
+    var (p, q) = (0.5 * magnitudes.reduce(0, +), 0.25 * Double(x.count))
+    var best = p * p / q
+    for event in events {
+      p += event.magnitude
+      q += 2 * Double(event.level)
+      best = max(best, p * p / q)
+    }
+    return energy - best
+  }
+}
+
+/// Distributions of weights, ordinary and not.
+enum SampledDistribution: CaseIterable {
+  case gaussian, laplace, uniform, outliers, heavyTails, sparse, nearlyConstant, tiny, huge
+
+  func sample(_ count: Int, seed: UInt64) -> [Float] {
+    var rng = SplitMix64(seed: seed)
+    let (normal, even) = (gaussians(4 * count, seed: seed), uniforms(count, seed: seed + 1))
+    return (0..<count).map { index in
+      let x = normal[index]
+      switch self {
+      case .gaussian: return x
+      case .laplace: return -Float.log(1.0000001 - abs(even[index])) * (x < 0 ? -1 : 1)
+      case .uniform: return even[index]
+      case .outliers: return x * (rng.below(100) == 0 ? 20 : 1)
+      case .heavyTails:
+        // Student's t with three degrees of freedom.
+        let squares = (1...3).reduce(Float(0)) { $0 + normal[count * $1 + index] * normal[count * $1 + index] }
+        return x / (squares / 3).squareRoot()
+      case .sparse: return rng.below(5) == 0 ? x : 0
+      case .nearlyConstant: return (even[index] < 0 ? -1 : 1) * (1 + 0.05 * x)
+      // Scales near the smallest normal F16, and near the largest.
+      case .tiny: return x * 0x1p-12
+      case .huge: return x * 0x1p14
+      }
+    }
+  }
+}
