@@ -12,6 +12,7 @@ extension CheckpointError: CustomStringConvertible {
     case .emptyFile(let path): "\(quoted(path)): the file is empty; download it again"
     case .tooLarge(let path, let limit, let found): "\(quoted(path)): at most \(limit) bytes expected, \(found) found"
     case .malformed(let file, let fault): "\(quoted(file)): \(fault)"
+    case .gguf(let file, let fault): "\(quoted(file)): \(fault)"
     case .pytorch(let file, let fault): "\(quoted(file)): \(fault)"
     case .llama2c(let file, let fault): "\(quoted(file)): \(fault)"
     case .hdf5(let file, let fault): "\(quoted(file)): \(fault)"
