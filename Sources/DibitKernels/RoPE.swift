@@ -32,9 +32,10 @@ public struct RoPE: ~Copyable, Sendable {
   /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what turns, as YaRN and LongRoPE do to make
   /// attention sharper in a longer context.
   public init(frequencies: [Double], positions: Int, pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
-    pairs = frequencies.count
-    self.headSize = headSize ?? 2 * frequencies.count
-    require(2 * pairs <= self.headSize, "RoPE: \(pairs) pairs in heads of \(self.headSize)")
+    let (pairs, headSize) = (frequencies.count, headSize ?? 2 * frequencies.count)
+    require(2 * pairs <= headSize, "RoPE: \(pairs) pairs in heads of \(headSize)")
+    self.pairs = pairs
+    self.headSize = headSize
     self.positions = positions
     self.pairing = pairing
     var cosine = Matrix(rows: positions, columns: frequencies.count)

@@ -4,7 +4,10 @@ extension Tokenizer {
   /// Reads a SentencePiece model: the bytes of a `tokenizer.model` of kind BPE or UNIGRAM.
   ///
   /// The ids of ``encode(_:addingSpecialTokens:parsingSpecialTokens:)`` without special tokens are SentencePiece's own on any text.
-  /// ``serialized()`` gives the file that Hugging Face's library needs, with what it has no words for under `model.sentencepiece`.
+  /// ``serialized()`` gives the file that Hugging Face's library needs, with what it has no words for under `model.sentencepiece`, so that
+  /// reading it back here gives the same ids. That library ignores the addition and has ids of its own for a few texts: combining
+  /// sequences that the model's character map changes, text beside user-defined pieces, and, in unigram models with byte fallback, text
+  /// that is spelled like `<0x0A>`.
   ///
   /// - Parameters:
   ///   - bytes: The file.
