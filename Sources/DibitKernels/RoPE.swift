@@ -30,7 +30,8 @@ public struct RoPE: ~Copyable, Sendable {
   /// Tables for `positions` positions; `frequencies` has one entry, in radians per position, for each pair.
   ///
   /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what turns, as YaRN and LongRoPE do to make
-  /// attention sharper in a longer context.
+  /// attention sharper in a longer context. Angles are rounded to F32 before their cosine is taken, because models were trained so: far
+  /// from the start, that is more than a rounding error.
   public init(frequencies: [Double], positions: Int, pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
     let (pairs, headSize) = (frequencies.count, headSize ?? 2 * frequencies.count)
     require(2 * pairs <= headSize, "RoPE: \(pairs) pairs in heads of \(headSize)")
@@ -51,9 +52,9 @@ public struct RoPE: ~Copyable, Sendable {
     self.sine = sine
   }
 
-  /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`.
+  /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`, rounded to F32 at each step as transformers does.
   public static func frequencies(headSize: Int, theta: Double) -> [Double] {
-    (0..<(headSize + 1) / 2).map { pow(theta, -Double(2 * $0) / Double(headSize)) }
+    (0..<(headSize + 1) / 2).map { Double(1 / Float(pow(theta, Double(Float(2 * $0) / Float(headSize))))) }
   }
 
   /// Turns each head of `x: [n, h D]` in place; `positions` has `n` entries.

@@ -89,8 +89,8 @@ extension PreTokenizer.Matcher {
       default: return false
       }
     }
-    if scalar.value == 0x166D { return true }  // Punctuation until Unicode 12.
+    if scalar.value == 0x166D || scalar.value == 0x111C9 { return true }  // Punctuation until Unicode 12 and 11.
     guard !ScalarClasses.punctuation.isDisjoint(with: ScalarClasses(scalar)) else { return false }
-    return (scalar.properties.age?.major ?? .max) <= 7 && scalar.value != 0x111C9
+    return (scalar.properties.age?.major ?? .max) <= 8
   }
 }

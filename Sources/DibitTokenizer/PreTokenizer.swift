@@ -20,7 +20,7 @@ struct PreTokenizer: Sendable, Equatable {
   enum Matcher: Sendable, Equatable {
     case literal([UInt8])
     case regex(RegexProgram)
-    /// One scalar of punctuation: ASCII's, or the `\p{P}` of Unicode 7.
+    /// One scalar of punctuation: ASCII's, or the `\p{P}` of Unicode 8.
     case punctuation
     /// A run of `\w`, or of what is neither `\w` nor space.
     case word

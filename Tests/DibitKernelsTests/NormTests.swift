@@ -109,6 +109,6 @@ import Testing
 
   @Test func frequenciesFallFromOneToNearlyTheInverseOfTheta() {
     let found = RoPE.frequencies(headSize: 4, theta: 10_000)
-    #expect(found == [1, 0.01])
+    #expect(found == [1, Double(1 / Float(100))])
   }
 }

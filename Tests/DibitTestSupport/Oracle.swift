@@ -70,7 +70,7 @@ public enum Oracle {
   /// `y += b` in each row.
   public static func bias<T: OracleNumber>(_ x: [T], _ b: [T]) -> [T] { x.indices.map { x[$0] + b[$0 % b.count] } }
 
-  /// Pair `i` of each head turns by `position · frequencies[i]` and is multiplied by `factor`; a head has `headSize` elements, or two for
+  /// Pair `i` of each head turns by `position · frequencies[i]`, which is rounded to F32, and is multiplied by `factor`; a head has `headSize` elements, or two for
   /// each frequency.
   public static func rope<T: OracleNumber>(
     _ x: [T], positions: [Int], frequencies: [Double], columns: Int, interleaved: Bool, headSize: Int? = nil, factor: Double = 1
@@ -80,7 +80,7 @@ public enum Oracle {
     for (row, position) in positions.enumerated() {
       for head in stride(from: row * columns, to: (row + 1) * columns, by: headSize ?? 2 * pairs) {
         for pair in 0..<pairs {
-          let angle = Double(position) * frequencies[pair]
+          let angle = Double(Float(position) * Float(frequencies[pair]))
           let first = head + (interleaved ? 2 * pair : pair)
           let second = interleaved ? first + 1 : first + pairs
           let (cosine, sine) = (T(factor * Double.cos(angle)), T(factor * Double.sin(angle)))

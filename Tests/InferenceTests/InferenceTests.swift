@@ -203,8 +203,8 @@ private let tolerance = 1e-4
     #expect(abs(scores.reduce(0) { $0 + exp($1) } - 1) <= 1e-6, "\(set.name)")
     let expected = try plainScores(set.choices, behind: prompt, model)
     let worst = zip(scores, expected).reduce(0.0) { max($0, abs($1.0 - $1.1)) }
-    // Logits of order one whose rounding differs with the order of rows.
-    #expect(worst <= 1e-4, "\(set.name): \(worst)")
+    // Logits of order one whose rounding differs with the order of rows; in afm7 a key or value may then fall to the next int8 code.
+    #expect(worst <= (family == "afm7" ? 1e-3 : 1e-4), "\(set.name): \(worst)")
     // Scoring leaves the session where it was: scores and logits stay as they are.
     #expect(try session.score(try #require(ChoiceSet(set.choices))) == scores)
     #expect(session.lastLogits == before)
