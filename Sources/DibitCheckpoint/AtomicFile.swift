@@ -1,34 +1,64 @@
+internal import DibitTensor
 internal import Glibc
 internal import Synchronization
 
 private let fileCount = Atomic<Int>(0)
 
-/// Writes a file that appears under its name only when it is whole and on the disk.
+/// An output file that appears under its name only when it is whole and on the disk.
 ///
-/// With `overwrite`, other processes see the old contents or the new ones. A link or a device is not replaced.
+/// Write the file at ``path``, which does not exist yet, then ``commit()``. One that is dropped earlier is removed. With `overwrite`, other
+/// processes see the old contents or the new ones. A link or a device is not replaced.
+public struct StagedFile: ~Copyable {
+  /// The final path.
+  public let destination: String
+  /// Where to write until ``commit()``.
+  public let path: String
+  private let parent: String
+  private let overwrite: Bool
+
+  /// Chooses a hidden name beside the destination.
+  ///
+  /// - Throws: ``CheckpointError`` when `destination` exists and may not be replaced.
+  public init(destination: String, overwrite: Bool = false) throws(CheckpointError) {
+    guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
+    if let status = FileStatus(path: destination, followingLinks: false) {
+      guard overwrite else { throw .outputExists(path: destination) }
+      guard status.type == .regular else { throw .notReplaceable(path: destination, found: status.type.description) }
+    }
+    let serial = fileCount.wrappingAdd(1, ordering: .relaxed).newValue
+    path = join(parent, ".\(name).partial-\(getpid())-\(serial)")
+    self.destination = destination
+    self.parent = parent
+    self.overwrite = overwrite
+    // What a killed process with this number left behind.
+    removeTree(path)
+    PartialOutputs.add(path)
+  }
+
+  deinit {
+    PartialOutputs.remove(path)
+    SystemCall.unlink(path)
+  }
+
+  /// Waits until the file is on the disk and gives it its final name. When this throws, the destination is as it was.
+  public consuming func commit() throws(CheckpointError) {
+    try FileDescriptor.open(reading: path).sync()
+    // link() fails when the name is taken meanwhile; rename() replaces in one step.
+    let code = overwrite ? SystemCall.rename(path, destination) : SystemCall.link(path, destination)
+    guard code == 0 else {
+      throw code == EEXIST ? .outputExists(path: destination) : .system(operation: "rename", path: destination, code: code)
+    }
+    try Replacement.syncDirectory(parent)
+  }
+}
+
+/// Writes a small file by way of a ``StagedFile``.
 ///
 /// - Throws: ``CheckpointError`` when `path` exists and may not be replaced, cannot be created, or the disk is full; the
 ///   destination is then as it was.
 public func writeFileAtomically(path: String, bytes: [UInt8], overwrite: Bool = false) throws(CheckpointError) {
-  guard let (parent, name) = splitOutput(path) else { throw .badOutputName(path: path) }
-  if let status = FileStatus(path: path, followingLinks: false) {
-    guard overwrite else { throw .outputExists(path: path) }
-    guard status.type == .regular else { throw .notReplaceable(path: path, found: status.type.description) }
-  }
-  let serial = fileCount.wrappingAdd(1, ordering: .relaxed).newValue
-  let partial = join(parent, ".\(name).partial-\(getpid())-\(serial)")
-  // What a killed process with this number left behind.
-  removeTree(partial)
-  guard let file = FileDescriptor.open(partial, flags: O_WRONLY | O_CREAT | O_EXCL) else { throw creationError(path, errno) }
-  PartialOutputs.add(partial)
-  defer {
-    PartialOutputs.remove(partial)
-    SystemCall.unlink(partial)
-  }
+  let staged = try StagedFile(destination: path, overwrite: overwrite)
+  guard let file = FileDescriptor.open(staged.path, flags: O_WRONLY | O_CREAT | O_EXCL) else { throw creationError(path, errno) }
   try file.write(bytes.span)
-  try file.sync()
-  // link() fails when the name is taken meanwhile; rename() replaces in one step.
-  let code = overwrite ? SystemCall.rename(partial, path) : SystemCall.link(partial, path)
-  guard code == 0 else { throw code == EEXIST ? .outputExists(path: path) : .system(operation: "rename", path: path, code: code) }
-  try Replacement.syncDirectory(parent)
+  try staged.commit()
 }

@@ -12,14 +12,15 @@ struct ExportCommand: ParsableCommand {
 
       safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
       holds every weight of the 2-bit grid exactly.
+      gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact in it too.
       peft, mlx: with --adapter, the files that PEFT or mlx-lm loads.
       """)
 
   @Argument(help: "A model, converted or not.") var model: String
   @Option(help: ArgumentHelp("An adapter of the model, to be written instead of it.", valueName: "adapter")) var adapter: String?
-  @Option(help: "What to write: safetensors; of an adapter peft or mlx.") var format: String
-  @Option(name: .shortAndLong, help: "The directory to create.") var output: String
-  @Option(help: "The dtype of the floats: f32, f16 or bf16.") var dtype = "f32"
+  @Option(help: "What to write: safetensors or gguf; of an adapter peft, mlx or gguf.") var format: String
+  @Option(name: .shortAndLong, help: "The directory to create; of gguf the file.") var output: String
+  @Option(help: "The dtype of the floats of safetensors: f32, f16 or bf16.") var dtype = "f32"
   @Flag(help: "Replace an existing output.") var overwrite = false
   @OptionGroup var compute: ComputeOptions
 
@@ -42,9 +43,13 @@ struct ExportCommand: ParsableCommand {
     let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
     var line = ProgressLine("exporting")
     try Failure.context("exporting '\(model)'") {
-      try exporter.writeSafetensors(DType(rawValue: dtype.uppercased()) ?? .f32) { progress in
+      func update(_ progress: ExportProgress) -> Bool {
         line.update(progress.bytes, of: progress.totalBytes, size(progress.bytes))
         return !Interrupt.isRequested
+      }
+      switch ExportFormat(rawValue: format) {
+      case .gguf: try exporter.writeGGUF(progress: update)
+      default: try exporter.writeSafetensors(DType(rawValue: dtype.uppercased()) ?? .f32, progress: update)
       }
     }
     line.finish()

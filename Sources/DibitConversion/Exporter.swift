@@ -9,6 +9,8 @@ public import DibitTensor
 public enum ExportFormat: String, CaseIterable, Sendable {
   /// A checkpoint directory with float weights that other tools load.
   case safetensors
+  /// One file for llama.cpp, in which the grids keep every value.
+  case gguf
 }
 
 /// Progress of an export, in bytes of its output.
@@ -53,6 +55,16 @@ public struct Exporter: Sendable {
     }
     guard isWhole else { throw .interrupted }
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
+  }
+
+  /// Writes one GGUF file with the tokenizer inside: 2-bit and 4-bit weights as Q2_K, Q4_K or Q8_0, or as F32 where none of these can hold
+  /// them, and all values exactly as they are.
+  public func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
+    let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
+    let file: StagedFile
+    do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+    guard try GGUFExporter(source, on: compute).write(to: file.path, progress: progress) else { throw .interrupted }
+    do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 
   private func staged() throws(ConversionError) -> StagedDirectory {

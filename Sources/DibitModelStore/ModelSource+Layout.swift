@@ -5,20 +5,23 @@ extension ModelSource {
   /// The checkpoint with every parameter under the name that the decoder uses, a row for each output; all other tensors as they are.
   ///
   /// Families that store matrices by input (GPT-2) or heads in turn (GPT-NeoX) are put in order here, once, for everything that reads.
-  static func ordered(_ checkpoint: Checkpoint, _ configuration: ModelConfiguration, path: String) throws(ModelStoreError) -> Checkpoint {
+  static func ordered(_ checkpoint: Checkpoint, _ configuration: ModelConfiguration, holdsRows: Bool, path: String) throws(ModelStoreError)
+    -> Checkpoint
+  {
     var views: [TensorView] = []
     var taken = Set<[UInt8]>()
     var isOrdered = true
     for declaration in DecoderWeights.declarations(of: configuration).parameters {
       let name = declaration.name
+      let layout = holdsRows ? .rows : name.layout
       let source = ([name.tensor] + name.alternatives).first { checkpoint.info($0) != nil }
       guard let source, let info = checkpoint.info(source), taken.insert(Array(source.utf8)).inserted else { continue }
-      guard let view = name.layout.view(name.tensor, from: source, rows: declaration.rows, columns: declaration.columns) else {
+      guard let view = layout.view(name.tensor, from: source, rows: declaration.rows, columns: declaration.columns) else {
         if source != name.tensor { isOrdered = false }
         views.append(TensorView(name.tensor, from: source))
         continue
       }
-      let expected = name.layout.shape(rows: declaration.rows, columns: declaration.columns)
+      let expected = layout.shape(rows: declaration.rows, columns: declaration.columns)
       guard info.shape == expected else { throw .model(.shapeMismatch(tensor: source, expected: expected, found: info.shape), path: path) }
       isOrdered = false
       views.append(view)

@@ -26,8 +26,8 @@ public struct ModelSource: Sendable {
     let configuration: ModelConfiguration
     do throws(ModelError) { configuration = try ModelConfiguration(json: json) } catch { throw .model(error, path: path) }
     let scheme = try scheme(json, path: path)
-    // Dibit's own models hold rows, whatever the family's checkpoints do.
-    let ordered = scheme == nil ? try ordered(checkpoint, configuration, path: path) : checkpoint
+    // Dibit's own models hold rows, whatever the family's checkpoints do; so do GGUF files.
+    let ordered = scheme == nil ? try ordered(checkpoint, configuration, holdsRows: stored.format == .gguf, path: path) : checkpoint
     return ModelSource(path: path, json: json, configuration: configuration, checkpoint: ordered, scheme: scheme)
   }
 
@@ -53,7 +53,7 @@ public struct ModelSource: Sendable {
     do throws(CheckpointError) {
       file = try GGUFFile(try MappedFile(path: stored.filePaths[0]).bytes, file: stored.filePaths[0])
     } catch { throw .checkpoint(error) }
-    do throws(GGUFModelError) { return try GGUFModel.translate(file) } catch { throw .gguf(error, path: stored.filePaths[0]) }
+    do throws(GGUFModelError) { return try GGUFModel.translate(file, inRows: true) } catch { throw .gguf(error, path: stored.filePaths[0]) }
   }
 
   private static func viewed(_ stored: Checkpoint, _ translation: ModelTranslation) throws(ModelStoreError) -> (JSONValue, Checkpoint) {

@@ -171,3 +171,34 @@ extension GGUFVocabulary {
     }
   }
 }
+
+extension GGUFVocabulary {
+  /// The `tokenizer.ggml.pre` that means the cutting of a tokenizer of byte pairs of bytes; nil where llama.cpp has no name for it.
+  public static func patternName(of tokenizer: Tokenizer) -> String? {
+    let wanted = cuts(tokenizer.header["pre_tokenizer"] ?? .null)
+    let ignoresMerges = tokenizer.header["model"]?["ignore_merges"]?.bool ?? false
+    for name in ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "qwen35", "deepseek-v3", "tekken", "smollm"] {
+      var vocabulary = GGUFVocabulary(model: "gpt2", tokens: [])
+      vocabulary.pre = name
+      guard let known = try? vocabulary.preTokenizer(), known.ignoresMerges == ignoresMerges else { continue }
+      if cuts(known.file) == wanted { return name }
+    }
+    return nil
+  }
+
+  /// What a pre-tokenizer does, step by step; a step that only spells bytes does nothing to the cutting.
+  private static func cuts(_ value: JSONValue) -> [String] {
+    switch value["type"]?.string {
+    case "Sequence": return (value["pretokenizers"]?.array ?? []).flatMap { cuts($0) }
+    case "ByteLevel":
+      let space = value["add_prefix_space"]?.bool == true ? ["space"] : []
+      return space + (value["use_regex"]?.bool == false ? [] : ["bytes"])
+    case "Split":
+      let pattern = value["pattern"]?["Regex"]?.string ?? "text " + (value["pattern"]?["String"]?.string ?? "")
+      return ["split \(value["behavior"]?.string ?? "") \(value["invert"]?.bool ?? false) \(pattern)"]
+    case "Digits": return ["digits \(value["individual_digits"]?.bool ?? false)"]
+    case let type?: return [type]
+    case nil: return []
+    }
+  }
+}

@@ -32,8 +32,12 @@ public struct GGUFExport: Equatable, Sendable {
 extension GGUFModel {
   /// What to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
   ///
+  /// With `inRows`, the tensors have a row for each output and fused heads lie apart, as ``ModelSource`` gives them.
+  ///
   /// - Throws: ``GGUFModelError`` when llama.cpp has no such architecture (afm7), or a key or tensor has no place in the format.
-  public static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])]) throws(GGUFModelError) -> GGUFExport {
+  public static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])], inRows: Bool = false) throws(GGUFModelError)
+    -> GGUFExport
+  {
     guard let family = configuration["model_type"]?.string else { throw .missingKey("model_type") }
     guard let architecture = GGUFArchitecture.all.first(where: { $0.family == family }) else {
       throw .notExportable("llama.cpp has no architecture for model_type '\(family)'")
@@ -44,7 +48,8 @@ extension GGUFModel {
     var (views, norms): ([TensorView], [String]) = ([], [])
     for (name, shape) in tensors {
       guard let entry = names[Array(name.utf8)] else { throw .unknownTensor(name, architecture: architecture.name) }
-      guard let view = entry.layout.view(entry.gguf, from: name, shape: shape, heads: heads, toHugging: false) else {
+      let layout = inRows && (entry.layout == .transposed || entry.layout == .separateHeads) ? .same : entry.layout
+      guard let view = layout.view(entry.gguf, from: name, shape: shape, heads: heads, toHugging: false) else {
         throw .shape(tensor: name, expected: "rows of whole heads", found: shape)
       }
       views.append(view)

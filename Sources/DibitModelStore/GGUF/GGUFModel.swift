@@ -16,8 +16,11 @@ public enum GGUFModel {
   /// (``normOffsetKey``), and the Llama 3 rotary scaling is a list of factors (``frequencyFactorsKey``). An `output.weight` that is the
   /// embedding byte by byte counts as tied.
   ///
+  /// With `inRows`, matrices have a row for each output and fused heads lie apart, as the decoder wants them and llama.cpp stores them,
+  /// also where Hugging Face's GPT-2 and GPT-NeoX do not.
+  ///
   /// - Throws: ``GGUFModelError`` naming the architecture, key or tensor that is not understood.
-  public static func translate(_ file: GGUFFile) throws(GGUFModelError) -> ModelTranslation {
+  public static func translate(_ file: GGUFFile, inRows: Bool = false) throws(GGUFModelError) -> ModelTranslation {
     guard let value = file["general.architecture"] else { throw .missingKey("general.architecture") }
     guard let name = value.text else { throw .value(key: "general.architecture", expected: "a string", found: value.kind) }
     guard var architecture = GGUFArchitecture.all.first(where: { $0.name == name }) else {
@@ -37,7 +40,8 @@ public enum GGUFModel {
     for tensor in file.tensors {
       if GGUFConfiguration.tables.contains(tensor.name) || tied && tensor.name == "output.weight" { continue }
       guard let entry = names[Array(tensor.name.utf8)] else { throw .unknownTensor(tensor.name, architecture: name) }
-      guard let view = entry.layout.view(entry.hugging, from: tensor.name, shape: tensor.shape, heads: heads, toHugging: true) else {
+      let layout = inRows && (entry.layout == .transposed || entry.layout == .separateHeads) ? .same : entry.layout
+      guard let view = layout.view(entry.hugging, from: tensor.name, shape: tensor.shape, heads: heads, toHugging: true) else {
         throw .shape(tensor: tensor.name, expected: "rows of whole heads", found: tensor.shape)
       }
       views.append(view)

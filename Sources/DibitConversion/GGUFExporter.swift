@@ -1,0 +1,113 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitTensor
+
+/// Writes a model as a GGUF file that llama.cpp loads, with every weight just as it is.
+struct GGUFExporter {
+  private let source: StoredModel
+  private let compute: Compute
+
+  init(_ source: StoredModel, on compute: Compute) {
+    self.source = source
+    self.compute = compute
+  }
+
+  /// Floats that are expanded in one piece.
+  private static let pieceElements = 4 << 20
+
+  /// Writes the file at `path`; false when `progress` stopped it.
+  func write(to path: String, progress: (ExportProgress) -> Bool) throws(ConversionError) -> Bool {
+    let parameters = source.weights.parameters
+    let export: GGUFExport
+    var metadata: [GGUFExport.Pair]
+    do throws(GGUFModelError) {
+      var json = source.json.object ?? JSONObject()
+      json[QuantizationScheme.key] = nil
+      export = try GGUFModel.export(
+        configuration: .object(json), tensors: parameters.map { (name: $0.name.tensor, shape: Self.shape($0)) }, inRows: true)
+      let chat: ChatSource
+      do throws(ModelStoreError) { chat = try ChatSource.open(source.path) } catch { throw .notExportable(error.description) }
+      metadata = export.metadata
+      metadata += try GGUFModel.tokenizerKeys(source.tokenizer, chat: chat, vocabularySize: source.configuration.vocabularySize)
+    } catch { throw .source(.gguf(error, path: source.path)) }
+    let stored = parameters.map { GGUFRows($0.weight) }
+    var declarations = zip(export.views, zip(parameters, stored)).map {
+      (name: $0.name, type: $1.0.weight.rows > 1 ? $1.1.type : .f32, shape: Self.shape($1.0))
+    }
+    declarations += export.tables.map { (name: $0.name, type: .f32, shape: [$0.values.count]) }
+    do throws(CheckpointError) {
+      var writer = try GGUFWriter(path: path, metadata: metadata.map { (key: $0.key, value: $0.value) }, tensors: declarations)
+      let total = writer.byteCount
+      var written = 0
+      for (index, parameter) in parameters.enumerated() {
+        let view = export.views[index]
+        guard parameter.weight.rows > 1 else {
+          try writer.append(floats: vector(parameter, view, raised: export.normsToRaise.contains(view.name)).span)
+          continue
+        }
+        let order = Self.rowOrder(view, rows: parameter.weight.rows)
+        let step = max(1, min(parameter.weight.rows, Self.pieceElements / max(parameter.weight.columns, 1)))
+        for first in stride(from: 0, to: parameter.weight.rows, by: step) {
+          let rows = first..<min(first + step, parameter.weight.rows)
+          written += try write(rows, order, parameter.weight, stored[index], to: &writer)
+          guard progress(ExportProgress(bytes: written, totalBytes: total)) else { return false }
+        }
+      }
+      for table in export.tables { try writer.append(floats: table.values.span) }
+      _ = try writer.finish()
+      return true
+    } catch { throw .checkpoint(error) }
+  }
+
+  /// Appends rows in llama.cpp's order; returns their bytes.
+  private func write(_ rows: Range<Int>, _ order: [Int]?, _ weight: Weight, _ stored: GGUFRows, to writer: inout GGUFWriter)
+    throws(CheckpointError) -> Int
+  {
+    let isPacked = if case .grid = weight.format { stored.type != .f32 } else { false }
+    let ids = rows.map { Int32(order?[$0] ?? $0) }
+    var values = Matrix(rows: ids.count, columns: weight.columns)
+    Embedding.forward(ids.span, weight: weight, into: &values, on: compute)
+    guard isPacked else {
+      try writer.append(floats: values.span)
+      return values.count * 4
+    }
+    var count = 0
+    for (row, id) in ids.enumerated() {
+      var one = Matrix(rows: 1, columns: weight.columns)
+      one.copyRow(row, of: values, to: 0)
+      let bytes = stored.encode(one, weight, rows: Int(id)..<Int(id) + 1)
+      try writer.append(bytes.span)
+      count += bytes.count
+    }
+    return count
+  }
+
+  /// A norm or a bias, in llama.cpp's order.
+  private func vector(_ parameter: Parameter, _ view: TensorView, raised: Bool) -> [Float] {
+    let values = Array(copying: parameter.weight.values)
+    let ordered = Self.rowOrder(view, rows: values.count, isVector: true).map { order in order.map { values[$0] } } ?? values
+    return raised ? ordered.map { $0 + 1 } : ordered
+  }
+
+  private static func shape(_ parameter: Parameter) -> [Int] {
+    parameter.weight.rows > 1 ? [parameter.weight.rows, parameter.weight.columns] : [parameter.weight.columns]
+  }
+
+  /// For each row that is written the row that it is here; nil where none moves.
+  private static func rowOrder(_ view: TensorView, rows: Int, isVector: Bool = false) -> [Int]? {
+    guard view.shape != nil else { return nil }
+    // The last axis of a matrix is its columns, which never move.
+    let axes = isVector ? view.split.count : view.split.count - 1
+    var steps = [Int](repeating: 1, count: axes)
+    for axis in (0..<axes).dropLast().reversed() { steps[axis] = steps[axis + 1] * view.split[axis + 1] }
+    var result = [0]
+    for axis in view.order where axis < axes {
+      result = result.flatMap { start in (0..<view.split[axis]).map { start + $0 * steps[axis] } }
+    }
+    return result
+  }
+}

@@ -1,0 +1,87 @@
+internal import DibitCheckpoint
+internal import DibitKernels
+internal import DibitTensor
+
+/// How a weight is stored in a GGUF file without any change of value.
+///
+/// Codes c of `bits` bits stand for (c - (2^bits - 1) / 2) s. Where a row has one scale, Q2_K and Q4_K hold just that: both make
+/// d S q - d m M of a code q, with d = s/2, S = 2 and M = 3 or 15. With a scale for each group, Q8_0 does: s/2 times an odd number, in blocks
+/// of 32. Where half a scale is no fp16 number, or the length of a row is no multiple of a block, F32 remains, which holds every value.
+struct GGUFRows {
+  let type: GGMLType
+  private let bits: Int
+  private let group: Int
+
+  /// The type for a weight, from its scales; nothing else decides it.
+  init(_ weight: Weight) {
+    guard case .grid(let bits, let group) = weight.format else {
+      (bits, group) = (0, 0)
+      type = weight.format == .f16 ? .f16 : weight.format == .bf16 ? .bf16 : .f32
+      return
+    }
+    let length = min(group, weight.columns)
+    (self.bits, self.group) = (bits, length)
+    let scales = Self.scales(weight, 0..<weight.rows)
+    let areHalvable = scales.allSatisfy { $0.isFinite && Float(Float16(Float($0) / 2)) == Float($0) / 2 }
+    if areHalvable, length == weight.columns, weight.columns % 256 == 0 {
+      type = bits == 2 ? .q2K : .q4K
+    } else if areHalvable, weight.columns % 32 == 0, length % 32 == 0 || length == weight.columns {
+      type = .q8_0
+    } else {
+      type = .f32
+    }
+  }
+
+  /// The stored bytes of rows whose values, `(c - offset) s`, are `values: [rows, columns]`.
+  func encode(_ values: borrowing Matrix, _ weight: Weight, rows: Range<Int>) -> [UInt8] {
+    let scales = Self.scales(weight, rows)
+    let groups = scales.count / max(rows.count, 1)
+    var bytes: [UInt8] = []
+    for row in 0..<rows.count {
+      let own = Array(scales[row * groups..<(row + 1) * groups])
+      // Twice the value over the scale is an odd whole number; a scale of zero has any.
+      let odds = (0..<weight.columns).map { column -> Int in
+        let scale = Float(own[column / group])
+        return scale == 0 ? 1 : Int((2 * values[row, column] / scale).rounded())
+      }
+      switch type {
+      case .q2K: bytes += GGUFQ2K.encode(codes: odds.map { UInt8(($0 + 3) / 2) }, scales: [own[0]]) ?? []
+      case .q4K: bytes += Self.q4K(odds.map { UInt8(($0 + 15) / 2) }, scale: own[0])
+      default: bytes += Self.q8_0(odds, scales: own, group: group)
+      }
+    }
+    return bytes
+  }
+
+  /// Blocks of 256: d and dmin, eight 6-bit factors of each, and codes of four bits, 32 low ones beside 32 high ones.
+  private static func q4K(_ codes: [UInt8], scale: Float16) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for first in stride(from: 0, to: codes.count, by: 256) {
+      for _ in 0..<2 { bytes += half(scale / 2) }
+      bytes += [2, 2, 2, 2, 15, 15, 15, 15, 0xF2, 0xF2, 0xF2, 0xF2]
+      for part in stride(from: first, to: first + 256, by: 64) {
+        for element in part..<part + 32 { bytes.append(codes[element] | codes[element + 32] << 4) }
+      }
+    }
+    return bytes
+  }
+
+  private static func q8_0(_ odds: [Int], scales: [Float16], group: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for first in stride(from: 0, to: odds.count, by: 32) {
+      bytes += half(scales[first / group] / 2)
+      for element in first..<first + 32 { bytes.append(UInt8(bitPattern: Int8(odds[element]))) }
+    }
+    return bytes
+  }
+
+  private static func half(_ value: Float16) -> [UInt8] { [UInt8(truncatingIfNeeded: value.bitPattern), UInt8(value.bitPattern >> 8)] }
+
+  /// The scales of some rows.
+  private static func scales(_ weight: Weight, _ rows: Range<Int>) -> [Float16] {
+    let groups = weight.scales.count / 2 / max(weight.rows, 1)
+    return (rows.lowerBound * groups..<rows.upperBound * groups).map { index in
+      Float16(bitPattern: UInt16(weight.scales[2 * index]) | UInt16(weight.scales[2 * index + 1]) << 8)
+    }
+  }
+}
