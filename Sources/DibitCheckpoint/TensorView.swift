@@ -36,3 +36,16 @@ public struct TensorView: Equatable, Sendable {
     self.shape = shape
   }
 }
+
+extension TensorView {
+  /// For each row of the view the stored row that it is; nil where none moves. The last axis of a matrix, its columns, must stay the last.
+  public func rowOrder(isVector: Bool = false) -> [Int]? {
+    guard shape != nil else { return nil }
+    let axes = isVector ? split.count : split.count - 1
+    var steps = [Int](repeating: 1, count: axes)
+    for axis in (0..<axes).dropLast().reversed() { steps[axis] = steps[axis + 1] * split[axis + 1] }
+    var result = [0]
+    for axis in order where axis < axes { result = result.flatMap { start in (0..<split[axis]).map { start + $0 * steps[axis] } } }
+    return result
+  }
+}

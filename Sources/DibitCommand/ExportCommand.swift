@@ -13,7 +13,7 @@ struct ExportCommand: ParsableCommand {
       safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
       holds every weight of the 2-bit grid exactly.
       gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact in it too.
-      peft, mlx: with --adapter, the files that PEFT or mlx-lm loads.
+      peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads.
       """)
 
   @Argument(help: "A model, converted or not.") var model: String

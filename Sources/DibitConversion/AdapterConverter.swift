@@ -10,6 +10,8 @@ public enum AdapterFormat: String, CaseIterable, Sendable {
   case peft
   /// mlx-lm's two files.
   case mlx
+  /// One file for llama.cpp.
+  case gguf
 }
 
 /// Adapters between Dibit and other tools; the matrices pass unchanged, scales in each tool's convention.
@@ -20,7 +22,9 @@ public enum AdapterConverter {
   public static func importAdapter(_ path: String, base: String, output: String, overwrite: Bool) throws(ConversionError) -> Int {
     let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
     let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try AdapterSource.open(path).adapter(for: model.weights) } catch { throw .source(error) }
+    do throws(ModelStoreError) { adapter = try AdapterSource.open(path, for: model).adapter(for: model.weights) } catch {
+      throw .source(error)
+    }
     let manifest = JSONObject([(key: "source", value: ["path": .string(path)])])
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, overwrite: overwrite)
@@ -39,11 +43,19 @@ public enum AdapterConverter {
     let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
     let adapter: Adapter
     do throws(ModelStoreError) { adapter = try StoredAdapter.open(path, for: model) } catch { throw .source(error) }
+    if format == .gguf {
+      let file: StagedFile
+      do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+      do throws(ModelStoreError) { try GGUFAdapter.write(adapter, for: model, to: file.path) } catch { throw .source(error) }
+      do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
+      return adapter.count
+    }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, overwrite: overwrite)
-      switch format {
-      case .peft: try StoredAdapter.writePEFT(adapter, base: model, into: directory)
-      case .mlx: try MLXAdapter.write(adapter, for: model.weights, into: directory)
+      if format == .mlx {
+        try MLXAdapter.write(adapter, for: model.weights, into: directory)
+      } else {
+        try StoredAdapter.writePEFT(adapter, base: model, into: directory)
       }
       try directory.commit()
     } catch { throw .checkpoint(error) }

@@ -49,7 +49,7 @@ struct GGUFExporter {
           try writer.append(floats: vector(parameter, view, raised: export.normsToRaise.contains(view.name)).span)
           continue
         }
-        let order = Self.rowOrder(view, rows: parameter.weight.rows)
+        let order = view.rowOrder()
         let step = max(1, min(parameter.weight.rows, Self.pieceElements / max(parameter.weight.columns, 1)))
         for first in stride(from: 0, to: parameter.weight.rows, by: step) {
           let rows = first..<min(first + step, parameter.weight.rows)
@@ -89,25 +89,11 @@ struct GGUFExporter {
   /// A norm or a bias, in llama.cpp's order.
   private func vector(_ parameter: Parameter, _ view: TensorView, raised: Bool) -> [Float] {
     let values = Array(copying: parameter.weight.values)
-    let ordered = Self.rowOrder(view, rows: values.count, isVector: true).map { order in order.map { values[$0] } } ?? values
+    let ordered = view.rowOrder(isVector: true).map { order in order.map { values[$0] } } ?? values
     return raised ? ordered.map { $0 + 1 } : ordered
   }
 
   private static func shape(_ parameter: Parameter) -> [Int] {
     parameter.weight.rows > 1 ? [parameter.weight.rows, parameter.weight.columns] : [parameter.weight.columns]
-  }
-
-  /// For each row that is written the row that it is here; nil where none moves.
-  private static func rowOrder(_ view: TensorView, rows: Int, isVector: Bool = false) -> [Int]? {
-    guard view.shape != nil else { return nil }
-    // The last axis of a matrix is its columns, which never move.
-    let axes = isVector ? view.split.count : view.split.count - 1
-    var steps = [Int](repeating: 1, count: axes)
-    for axis in (0..<axes).dropLast().reversed() { steps[axis] = steps[axis + 1] * view.split[axis + 1] }
-    var result = [0]
-    for axis in view.order where axis < axes {
-      result = result.flatMap { start in (0..<view.split[axis]).map { start + $0 * steps[axis] } }
-    }
-    return result
   }
 }
