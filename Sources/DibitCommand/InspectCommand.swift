@@ -12,7 +12,7 @@ struct InspectCommand: ParsableCommand {
     abstract: "Explain a model, an adapter or a checkpoint.",
     discussion: "Example: dibit inspect ./model --tensors")
 
-  @Argument(help: "A directory or a safetensors file.") var path: String
+  @Argument(help: "A model, a checkpoint or an adapter: a directory or a file of any kind that 'dibit convert' reads.") var path: String
   @Flag(help: "List every tensor.") var tensors = false
   @Flag(help: "Print the result as JSON.") var json = false
 
@@ -23,14 +23,16 @@ struct InspectCommand: ParsableCommand {
     var facts: [(key: String, value: JSONValue)] = []
     if isAdapter {
       facts = try adapterFacts(manifest)
-    } else if checkpoint.filePaths != [path] {
-      facts = try modelFacts()
+    } else if checkpoint.filePaths == [path], checkpoint.format != .gguf, checkpoint.format != .llama2c {
+      // One file of several kinds of things; what they are, its directory may say.
+      facts = [(key: "kind", value: "tensor file"), (key: "format", value: .string(checkpoint.format.rawValue))]
     } else {
-      facts = [(key: "kind", value: "safetensors file")]
+      facts = try modelFacts()
+      facts.insert((key: "format", value: .string(checkpoint.format.rawValue)), at: 1)
     }
     let infos = checkpoint.tensorNames.compactMap { name in checkpoint.info(name).map { (name: name, info: $0) } }
     facts.append((key: "tensors", value: .integer(infos.count)))
-    facts.append((key: "bytes", value: .integer(infos.reduce(0) { $0 + $1.info.count * $1.info.dtype.byteCount })))
+    facts.append((key: "bytes", value: .integer(infos.reduce(0) { $0 + $1.info.byteCount })))
     show(facts, infos)
   }
 
@@ -69,7 +71,10 @@ struct InspectCommand: ParsableCommand {
       if tensors {
         object["list"] = .array(
           infos.map {
-            ["name": .string($0.name), "dtype": .string($0.info.dtype.rawValue), "shape": .array($0.info.shape.map { .integer($0) })]
+            [
+              "name": .string($0.name), "dtype": .string($0.info.dtype.rawValue), "storage": .string($0.info.storage),
+              "shape": .array($0.info.shape.map { .integer($0) }),
+            ]
           })
       }
       printJSON(.object(object))
@@ -86,6 +91,6 @@ struct InspectCommand: ParsableCommand {
       })
     guard tensors else { return }
     print()
-    printTable(infos.map { [$0.name, $0.info.dtype.rawValue, "\($0.info.shape)"] })
+    printTable(infos.map { [$0.name, $0.info.storage, "\($0.info.shape)"] })
   }
 }

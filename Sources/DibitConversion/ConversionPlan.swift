@@ -17,11 +17,6 @@ struct ConversionPlan {
   /// In the order of the file: F32 first, so that every tensor is aligned.
   let tensors: [PlannedTensor]
 
-  /// Buffers that some checkpoints carry and that the configuration already determines.
-  private static let derivedSuffixes = [
-    ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
-  ]
-
   init(source: String, tokenizer tokenizerPath: String? = nil, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
     let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
@@ -41,23 +36,15 @@ struct ConversionPlan {
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
       var tensor = PlannedTensor(parameter, info, scheme)
-      if let trained = try Self.trainedScales(tensor, in: checkpoint, opened.json) {
-        tensor.clips = trained
-        seen.insert(trained)
-      }
+      tensor.clips = try Self.trainedScales(tensor, in: checkpoint, opened.json)
       planned.append(tensor)
     }
     for name in declarations.scales {
       let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
       planned.append(PlannedTensor(scalar: name, info))
-      seen.insert(name)
     }
-    let names = ParameterNames(configuration)
-    for name in checkpoint.tensorNames where !seen.contains(name) {
-      let isTiedHead = configuration.tiesEmbeddings && name == names.head.tensor
-      guard isTiedHead || Self.derivedSuffixes.contains(where: { name.hasSuffix($0) }) else {
-        throw .unknownTensor(name, path: source, architecture: configuration.family.rawValue)
-      }
+    if let unknown = opened.unknownTensors.first {
+      throw .unknownTensor(unknown, path: source, architecture: configuration.family.rawValue)
     }
     self.checkpoint = checkpoint
     self.configuration = configuration

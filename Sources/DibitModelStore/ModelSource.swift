@@ -72,6 +72,7 @@ public struct ModelSource: Sendable {
 
   /// The parameters, over the mapped files where they are stored as kernels read them.
   public func weights() throws(ModelStoreError) -> DecoderWeights {
+    try checkThatNothingIsLeftOut()
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
     return try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
   }

@@ -18,6 +18,8 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case notFinite(tensor: String, path: String, index: Int)
   case otherBase(adapter: String, expected: String, found: String)
   case gguf(GGUFModelError, path: String)
+  case unknownTensor(String, path: String, architecture: String)
+  case trainedScales(tensor: String, path: String)
   case chatTemplate(String, path: String)
   case unsupportedAdapter(path: String, key: String, value: String)
 }
@@ -42,6 +44,9 @@ extension ModelStoreError: CustomStringConvertible {
     case .otherBase(let adapter, let expected, let found):
       "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
     case .gguf(let error, let path): "'\(path)': \(error)"
+    case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
+    case .trainedScales(let tensor, let path):
+      "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first: run 'dibit convert'"
     case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
     }

@@ -67,7 +67,7 @@ import Testing
     #expect(facts["parameters"] == report["parameters"])
     #expect(facts["list"]?.array?.count == facts["tensors"]?.int)
     #expect(try dibit("inspect", source, "--json").json()["kind"] == "float checkpoint")
-    #expect(try dibit("inspect", source + "/model.safetensors", "--json").json()["kind"] == "safetensors file")
+    #expect(try dibit("inspect", source + "/model.safetensors", "--json").json()["kind"] == "tensor file")
     let adapted = try dibit("inspect", adapter, "--json").json()
     #expect(adapted["kind"] == "LoRA adapter (PEFT)")
     #expect(adapted["base_digest"] == report["digest"])
