@@ -79,7 +79,10 @@ let package = Package(
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
-      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON"]),
+      [
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels",
+        "DibitJSON",
+      ]),
     layer(
       "DibitTraining",
       [
@@ -103,7 +106,7 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitVerification", "DibitRecipe", "DibitModelStore",
         "DibitModel",
         "DibitQuantization",
-        "DibitCheckpoint", "DibitTokenizer", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

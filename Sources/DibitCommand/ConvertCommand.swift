@@ -24,7 +24,9 @@ struct ConvertCommand: ParsableCommand {
       "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
   var embeddingBits: Int?
   @Option(help: ArgumentHelp("A tokenizer to use instead of the one beside the checkpoint.", valueName: "file")) var tokenizer: String?
-  @Option(help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model"))
+  @Option(
+    help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
+  )
   var base: String?
   @Flag(help: "Replace an existing output.") var overwrite = false
   @Flag(help: "Print the report as JSON.") var json = false

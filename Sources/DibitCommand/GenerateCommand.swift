@@ -1,5 +1,7 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitInference
+internal import DibitJinja
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
@@ -12,7 +14,7 @@ struct GenerateCommand: ParsableCommand {
     discussion: """
       Example: dibit generate ./model --raw --prompt "Once upon a time" --max-tokens 60
 
-      The prompt is put into the model's chat template, if its tokenizer has one; --raw leaves it as it is. Text appears as it is made.
+      The prompt is put into the model's chat template, if it has one; --raw leaves it as it is. Text appears as it is made.
       """)
 
   @Argument(help: "A model directory, converted or not.") var model: String
@@ -42,19 +44,14 @@ struct GenerateCommand: ParsableCommand {
     let model = try StoredModel.open(model)
     let adapter = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
     var session = Session(model.configuration, weights: model.weights, adapter: adapter, on: compute)
-    let template = ChatTemplate(model.tokenizer)
-    let isChat = !raw && template.style == .turns
-    let tokens =
-      isChat
-      ? template.prompt(system: system, user: prompt, tokenizer: model.tokenizer).tokens
-      : model.tokenizer.encode(prompt, parsingSpecialTokens: false)
+    let (tokens, isChat, endTokens) = try promptTokens(model)
     var options = GenerationOptions()
     options.maximumTokens = maxTokens
     options.sampling.temperature = Float(temperature)
     options.sampling.topK = topK
     options.sampling.topP = Float(topP)
     options.sampling.seed = seed
-    options.stopTokens = Set(template.stopTokens(model.tokenizer))
+    options.stopTokens = endTokens
     if !isChat { print(prompt, terminator: "") }
     let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options) { piece in
       print(piece, terminator: "")
@@ -63,5 +60,25 @@ struct GenerateCommand: ParsableCommand {
     }
     print()
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
+  }
+
+  /// The date for templates that ask for it.
+  private static var today: JinjaClock? {
+    LocalTime.now.flatMap { JinjaClock(year: $0.year, month: $0.month, day: $0.day, hour: $0.hour, minute: $0.minute, second: $0.second) }
+  }
+
+  /// The prompt in the model's own template, in the turns of its vocabulary, or as it is; and the tokens that end the answer.
+  private func promptTokens(_ model: StoredModel) throws -> (tokens: [Int32], isChat: Bool, endTokens: Set<Int32>) {
+    let tokenizer = model.tokenizer
+    let template = ChatTemplate(tokenizer)
+    let chat = try ChatSource.open(model.path)
+    let endTokens = Set(template.stopTokens(tokenizer) + chat.endTokens.compactMap { tokenizer.id(of: $0) })
+    if raw { return (tokenizer.encode(prompt, parsingSpecialTokens: false), false, endTokens) }
+    // A template writes the start of the text itself.
+    if template.style == .plain, let text = try chat.prompt(system: system, user: prompt, today: Self.today) {
+      return (tokenizer.encode(text, addingSpecialTokens: false), true, endTokens)
+    }
+    guard template.style == .turns else { return (tokenizer.encode(prompt, parsingSpecialTokens: false), false, endTokens) }
+    return (template.prompt(system: system, user: prompt, tokenizer: tokenizer).tokens, true, endTokens)
   }
 }

@@ -34,7 +34,7 @@ struct TokenizeCommand: ParsableCommand {
   }
 
   func run() throws {
-    let tokenizer = try TokenizerSource.open(source)
+    let tokenizer = try TokenizerSource.open(source).tokenizer
     let input = try text ?? String(decoding: readFile(file ?? "", limit: Self.largest), as: UTF8.self)
     guard lines else { return show(tokenizer, encode(input, tokenizer)) }
     var rest = Substring(input)

@@ -28,13 +28,13 @@ struct ConversionPlan {
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
     let declarations = try liftStore { () throws(ModelStoreError) in try opened.declarations() }
-    let tokenizer = try liftStore { () throws(ModelStoreError) in
+    let found = try liftStore { () throws(ModelStoreError) in
       try TokenizerSource.open(tokenizerPath ?? source, vocabularySize: configuration.vocabularySize)
     }
-    guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
-      throw .source(.vocabulary(path: source, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize))
+    guard found.tokenizer.vocabularyCount <= configuration.vocabularySize else {
+      throw .source(.vocabulary(path: source, tokenizer: found.tokenizer.vocabularyCount, model: configuration.vocabularySize))
     }
-    self.tokenizer = Array((tokenizer.serialized() + "\n").utf8)
+    tokenizer = found.json
     chat = try liftStore { () throws(ModelStoreError) in try ChatSource.open(source).json }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()

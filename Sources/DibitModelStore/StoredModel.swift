@@ -26,7 +26,7 @@ public struct StoredModel: Sendable {
   public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
     let (configuration, weights) = (source.configuration, try source.weights())
-    let tokenizer = try TokenizerSource.open(path, vocabularySize: configuration.vocabularySize)
+    let tokenizer = try TokenizerSource.open(path, vocabularySize: configuration.vocabularySize).tokenizer
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
       throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: configuration.vocabularySize)
     }

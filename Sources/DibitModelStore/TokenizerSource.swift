@@ -7,11 +7,21 @@ public import DibitTokenizer
 ///
 /// Known are Hugging Face's tokenizer.json, SentencePiece's tokenizer.model, the vocabulary inside a GGUF file and llama2.c's
 /// tokenizer.bin; files are recognised by their contents.
-public enum TokenizerSource {
+public struct TokenizerSource: Sendable {
+  /// The tokenizer.
+  public let tokenizer: Tokenizer
+  /// The bytes of its tokenizer.json: those of the source where it has one.
+  public let json: [UInt8]
+
+  private init(_ tokenizer: Tokenizer, json: [UInt8]? = nil) {
+    self.tokenizer = tokenizer
+    self.json = json ?? Array((tokenizer.serialized() + "\n").utf8)
+  }
+
   /// Reads a tokenizer file, or the tokenizer of a model directory or file.
   ///
   /// - Parameter vocabularySize: The model's, where it is known: it names the files of llama2.c.
-  public static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> Tokenizer {
+  public static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> TokenizerSource {
     if isDirectory(path) { return try directory(path, vocabularySize) }
     if let file = try candidate(path) { return try read(file) }
     // The weights of a model: its tokenizer lies beside them.
@@ -28,7 +38,7 @@ public enum TokenizerSource {
     }
   }
 
-  private static func directory(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> Tokenizer {
+  private static func directory(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> TokenizerSource {
     var names = [StoreFile.tokenizer, "tokenizer.model", "assets/tokenizer/vocabulary.spm", "tokenizer.bin"]
     if let vocabularySize { names.append("tok\(vocabularySize).bin") }
     for name in names where isRegularFile(path + "/" + name) {
@@ -41,33 +51,34 @@ public enum TokenizerSource {
     throw .checkpoint(.notFound(path: path + "/" + StoreFile.tokenizer))
   }
 
-  private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> Tokenizer {
+  private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> TokenizerSource {
     let kind = FileKind.recognise(file.bytes)
     if kind == .gguf {
       let gguf: GGUFFile
       do throws(CheckpointError) { gguf = try GGUFFile(file.bytes, file: file.path) } catch { throw .checkpoint(error) }
-      return try tokenizer(file.path) { () throws(TokenizerError) in try Tokenizer(gguf: GGUFVocabulary(gguf)) }
+      return try lift(file.path) { () throws(TokenizerError) in TokenizerSource(try Tokenizer(gguf: GGUFVocabulary(gguf))) }
     }
     guard file.bytes.count <= StoreFile.largest else {
       throw .checkpoint(.tooLarge(path: file.path, limit: StoreFile.largest, found: file.bytes.count))
     }
     let bytes = file.bytes.array
-    return try tokenizer(file.path) { () throws(TokenizerError) in
+    return try lift(file.path) { () throws(TokenizerError) in
       switch kind {
       case .sentencePiece:
         let settings = directory.map(Settings.init) ?? Settings()
-        return try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd)
+        return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd))
       case .json,
         nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
-        return try Tokenizer(parsing: bytes)
+        return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes)
       default:
-        guard let count = Llama2CVocabulary.count(bytes) else { return try Tokenizer(parsing: bytes) }
-        return try Tokenizer(llama2c: bytes, vocabularySize: count)
+        guard let count = Llama2CVocabulary.count(bytes) else { return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes) }
+        return TokenizerSource(try Tokenizer(llama2c: bytes, vocabularySize: count))
       }
     }
   }
 
-  private static func tokenizer(_ path: String, _ body: () throws(TokenizerError) -> Tokenizer) throws(ModelStoreError) -> Tokenizer {
+  private static func lift(_ path: String, _ body: () throws(TokenizerError) -> TokenizerSource) throws(ModelStoreError) -> TokenizerSource
+  {
     do throws(TokenizerError) { return try body() } catch { throw .tokenizer(error, path: path) }
   }
 

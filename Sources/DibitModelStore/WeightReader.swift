@@ -96,11 +96,15 @@ struct WeightReader {
 
   /// A fused tensor may have more rows than the parameter takes from it.
   private func checkShape(_ name: ParameterName, _ expected: [Int], _ info: TensorInfo) throws(ModelStoreError) {
-    let fits =
-      name.rows.map { info.shape.count == 2 && info.shape[1] == expected[1] && info.shape[0] >= $0.upperBound } ?? (info.shape == expected)
-    guard fits else {
-      let rows = name.rows.map { max($0.upperBound, info.shape.first ?? 0) } ?? expected[0]
-      throw .model(.shapeMismatch(tensor: name.tensor, expected: [rows, expected[1]], found: info.shape), path: path)
+    guard let rows = name.rows, expected.count == 2 else {
+      guard info.shape == expected else {
+        throw .model(.shapeMismatch(tensor: name.tensor, expected: expected, found: info.shape), path: path)
+      }
+      return
+    }
+    guard info.shape.count == 2, info.shape[1] == expected[1], info.shape[0] >= rows.upperBound else {
+      let all = max(rows.upperBound, info.shape.first ?? 0)
+      throw .model(.shapeMismatch(tensor: name.tensor, expected: [all, expected[1]], found: info.shape), path: path)
     }
   }
 

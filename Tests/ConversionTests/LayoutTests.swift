@@ -20,7 +20,7 @@ import Testing
     }
     try writeSafetensors(tensors, to: path + "/model.safetensors")
     try scratch.write(try readBytes("config.json", in: Self.folder + family), to: "source/config.json")
-    try scratch.write(try TinyCheckpoint.llama().tokenizer, to: "source/tokenizer.json")
+    try scratch.write(smallTokenizer(), to: "source/tokenizer.json")
     return path
   }
 

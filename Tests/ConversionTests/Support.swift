@@ -1,3 +1,4 @@
+import DibitJSON
 import DibitCheckpoint
 import DibitConversion
 import DibitInference
@@ -62,4 +63,20 @@ func logits(_ model: String) throws -> [Float] {
   var session = Session(stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), on: compute)
   try session.append([5, 80, 200, 17, 9, 263])
   return session.lastLogits
+}
+
+/// Byte pairs without a merge, small enough for the fixtures' vocabularies.
+func smallTokenizer() -> String {
+  let letters = (0..<64).map { ("\(UnicodeScalar(UInt8(0x21 + $0)))", $0) }
+  let vocabulary = JSONObject(letters.map { (key: $0.0, value: .integer($0.1)) })
+  let split: JSONValue = ["type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true]
+  let file: JSONValue = [
+    "version": "1.0", "truncation": .null, "padding": .null, "added_tokens": [], "normalizer": .null, "pre_tokenizer": split,
+    "post_processor": .null, "decoder": split,
+    "model": [
+      "type": "BPE", "dropout": .null, "unk_token": .null, "continuing_subword_prefix": .null, "end_of_word_suffix": .null,
+      "fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": .object(vocabulary), "merges": [],
+    ],
+  ]
+  return file.serialized()
 }

@@ -48,8 +48,10 @@ public struct TinyCheckpoint: Sendable {
   }
 
   /// A llama of two layers.
-  public static func llama(seed: UInt64 = 1, dtype: DType = .f32, tied: Bool = false, context: Int = 256) throws -> TinyCheckpoint {
-    let (hidden, wide, heads, keyHeads, head, layers) = (64, 96, 4, 2, 16, 2)
+  public static func llama(
+    seed: UInt64 = 1, dtype: DType = .f32, tied: Bool = false, context: Int = 256, hidden: Int = 64, wide: Int = 96
+  ) throws -> TinyCheckpoint {
+    let (heads, keyHeads, head, layers) = (4, 2, hidden / 4, 2)
     var random = RandomTensors(seed: seed, dtype: dtype)
     random.matrix("model.embed_tokens", vocabulary, hidden)
     for layer in 0..<layers {
