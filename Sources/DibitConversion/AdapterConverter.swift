@@ -50,6 +50,10 @@ public enum AdapterConverter {
       do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
       return adapter.count
     }
+    // mlx-lm has names of its own for these modules.
+    if format == .mlx, adapter.modules.contains(where: { !$0.hasPrefix("model.layers.") && !$0.hasPrefix("model.kv_reuse_layers.") }) {
+      throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
+    }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, overwrite: overwrite)
       if format == .mlx {

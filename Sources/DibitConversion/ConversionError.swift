@@ -10,6 +10,7 @@ public enum ConversionError: Error, Equatable, Sendable {
   case notFinite(tensor: String, row: Int, column: Int, value: String)
   case trainedScales(tensor: String, bits: Int)
   case trainedBits(tensor: String, found: String)
+  case notExportable(String)
   case interrupted
 }
 
@@ -27,6 +28,7 @@ extension ConversionError: CustomStringConvertible {
       "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with --bits 2"
     case .trainedBits(let tensor, let found):
       "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
+    case .notExportable(let reason): reason
     case .interrupted: "interrupted: nothing was written"
     }
   }

@@ -30,7 +30,7 @@ struct ConversionPlan {
       throw .source(.vocabulary(path: source, tokenizer: found.tokenizer.vocabularyCount, model: configuration.vocabularySize))
     }
     tokenizer = found.json
-    chat = try liftStore { () throws(ModelStoreError) in try ChatSource.open(source).json }
+    chat = try liftStore { () throws(ModelStoreError) in try ChatSource.settings(of: source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {

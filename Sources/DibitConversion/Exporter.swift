@@ -54,6 +54,11 @@ public struct Exporter: Sendable {
       try checkpoint.write(facts, into: directory, on: compute) { progress(ExportProgress(bytes: $0, totalBytes: $1)) }
     }
     guard isWhole else { throw .interrupted }
+    if let chat = try liftStore({ () throws(ModelStoreError) in try ChatSource.settings(of: model) }) {
+      try lift { () throws(CheckpointError) in
+        try directory.write(chat.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
+      }
+    }
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
   }
 
@@ -63,7 +68,9 @@ public struct Exporter: Sendable {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
     let file: StagedFile
     do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
-    guard try GGUFExporter(source, on: compute).write(to: file.path, progress: progress) else { throw .interrupted }
+    let exporter = GGUFExporter(source, on: compute)
+    guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
+    try exporter.check(file.path)
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 

@@ -29,8 +29,8 @@ struct GGUFExporter {
       json[QuantizationScheme.key] = nil
       export = try GGUFModel.export(
         configuration: .object(json), tensors: parameters.map { (name: $0.name.tensor, shape: Self.shape($0)) }, inRows: true)
-      let chat: ChatSource
-      do throws(ModelStoreError) { chat = try ChatSource.open(source.path) } catch { throw .notExportable(error.description) }
+      let chat: JSONValue?
+      do throws(ModelStoreError) { chat = try ChatSource.settings(of: source.path) } catch { throw .notExportable(error.description) }
       metadata = export.metadata
       metadata += try GGUFModel.tokenizerKeys(source.tokenizer, chat: chat, vocabularySize: source.configuration.vocabularySize)
     } catch { throw .source(.gguf(error, path: source.path)) }
@@ -61,6 +61,21 @@ struct GGUFExporter {
       _ = try writer.finish()
       return true
     } catch { throw .checkpoint(error) }
+  }
+
+  /// Checks that the written file is read back as the model that it was made from: what the format has no key for would change the numbers.
+  func check(_ path: String) throws(ConversionError) {
+    let file: GGUFFile
+    do throws(CheckpointError) { file = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    let json: JSONValue
+    do throws(GGUFModelError) { json = try GGUFModel.translate(file).configuration } catch {
+      throw .source(.gguf(error, path: source.path))
+    }
+    let back: ModelConfiguration
+    do throws(ModelError) { back = try ModelConfiguration(json: json) } catch { throw .source(.model(error, path: source.path)) }
+    if let changed = back.difference(from: source.configuration) {
+      throw .source(.gguf(.notExportable("the format has no key for this: \(changed)"), path: source.path))
+    }
   }
 
   /// Appends rows in llama.cpp's order; returns their bytes.

@@ -16,8 +16,20 @@ public struct ChatSource: Sendable {
   private static let tokenKeys = ["bos_token", "eos_token", "unk_token", "pad_token"]
 
   /// Reads what lies beside a model, or within its GGUF file.
+  ///
+  /// - Throws: ``ModelStoreError``; for a template outside the supported subset too.
   public static func open(_ path: String) throws(ModelStoreError) -> ChatSource {
-    if let gguf = try gguf(path) { return try ChatSource(gguf, path: path) }
+    try ChatSource(try members(path), path: path)
+  }
+
+  /// What lies beside a model as a `tokenizer_config.json`, whether or not the template in it can be rendered; nil where there is nothing.
+  public static func settings(of path: String) throws(ModelStoreError) -> JSONValue? {
+    let members = try members(path)
+    return members.count > 0 ? .object(members) : nil
+  }
+
+  private static func members(_ path: String) throws(ModelStoreError) -> JSONObject {
+    if let gguf = try gguf(path) { return gguf }
     let directory = ModelSource.directory(of: path)
     var members = JSONObject()
     if isRegularFile(directory + "/" + StoreFile.tokenizerConfiguration) {
@@ -29,7 +41,7 @@ public struct ChatSource: Sendable {
     if isRegularFile(directory + "/" + StoreFile.chatTemplate) {
       members["chat_template"] = .string(String(decoding: try readBytes(StoreFile.chatTemplate, in: directory), as: UTF8.self))
     }
-    return try ChatSource(members, path: directory)
+    return members
   }
 
   private init(_ members: JSONObject, path: String) throws(ModelStoreError) {

@@ -18,6 +18,7 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case notFinite(tensor: String, path: String, index: Int)
   case otherBase(adapter: String, expected: String, found: String)
   case gguf(GGUFModelError, path: String)
+  case noTokenizer(path: String)
   case unknownTensor(String, path: String, architecture: String)
   case trainedScales(tensor: String, path: String)
   case chatTemplate(String, path: String)
@@ -44,6 +45,8 @@ extension ModelStoreError: CustomStringConvertible {
     case .otherBase(let adapter, let expected, let found):
       "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
     case .gguf(let error, let path): "'\(path)': \(error)"
+    case .noTokenizer(let path):
+      "'\(path)': no tokenizer.json, tokenizer.model or tokenizer.bin there; 'dibit convert' takes one with --tokenizer"
     case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
     case .trainedScales(let tensor, let path):
       "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first: run 'dibit convert'"
@@ -54,6 +57,10 @@ extension ModelStoreError: CustomStringConvertible {
 
   /// What kind of failure this is.
   public var errorClass: CheckpointError.Class {
-    if case .checkpoint(let error) = self { error.errorClass } else { .badData }
+    switch self {
+    case .checkpoint(let error): error.errorClass
+    case .noTokenizer: .missingInput
+    default: .badData
+    }
   }
 }

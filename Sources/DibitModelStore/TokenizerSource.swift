@@ -48,7 +48,7 @@ public struct TokenizerSource: Sendable {
     }
     let ggufs = (try? directoryNames(path))?.filter { $0.hasSuffix(".gguf") } ?? []
     if let only = ggufs.first, ggufs.count == 1, let file = try candidate(path + "/" + only) { return try read(file) }
-    throw .checkpoint(.notFound(path: path + "/" + StoreFile.tokenizer))
+    throw .noTokenizer(path: path)
   }
 
   private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> TokenizerSource {
@@ -66,7 +66,12 @@ public struct TokenizerSource: Sendable {
       switch kind {
       case .sentencePiece:
         let settings = directory.map(Settings.init) ?? Settings()
-        return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd))
+        if let addsBeginning = settings.addsBeginning {
+          return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: addsBeginning, addingEnd: settings.addsEnd))
+        }
+        // Where nothing is said, the start of a text is added if the model has a token for it.
+        let beginning = try? Tokenizer(sentencePiece: bytes, addingBeginning: true, addingEnd: settings.addsEnd)
+        return TokenizerSource(try beginning ?? Tokenizer(sentencePiece: bytes, addingEnd: settings.addsEnd))
       case .json,
         nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
         return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes)
@@ -84,14 +89,14 @@ public struct TokenizerSource: Sendable {
 
   /// What a directory says about a SentencePiece model, which does not say it itself.
   private struct Settings {
-    var addsBeginning = true
+    var addsBeginning: Bool?
     var addsEnd = false
 
     init() {}
 
     init(_ directory: String) {
       guard let json = try? readJSON(StoreFile.tokenizerConfiguration, in: directory) else { return }
-      addsBeginning = json["add_bos_token"]?.bool ?? true
+      addsBeginning = json["add_bos_token"]?.bool
       addsEnd = json["add_eos_token"]?.bool ?? false
     }
   }

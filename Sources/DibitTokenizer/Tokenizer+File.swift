@@ -17,9 +17,7 @@ extension Tokenizer {
   /// Reads a parsed `tokenizer.json`.
   public init(parsing value: JSONValue) throws(TokenizerError) {
     let file = TokenizerField(value: value, path: "")
-    for key in ["truncation", "padding"] {
-      if let field = try file.optional(key) { throw field.unsupportedValue }
-    }
+    // Truncation and padding say how batches were made where the file was saved, not what a text's tokens are: left to the caller.
     let modelField = try file.required("model")
     if try modelField.optional("sentencepiece") != nil {
       self = try Self.sentencePiece(file)

@@ -1,5 +1,5 @@
 internal import DibitCheckpoint
-internal import DibitJSON
+public import DibitJSON
 public import DibitTokenizer
 
 extension GGUFModel {
@@ -9,7 +9,7 @@ extension GGUFModel {
   /// follow their ranks, which gives llama.cpp the same order of merging.
   ///
   /// - Throws: ``GGUFModelError/notExportable(_:)`` for a tokenizer that llama.cpp has no words for.
-  public static func tokenizerKeys(_ tokenizer: Tokenizer, chat: ChatSource, vocabularySize: Int) throws(GGUFModelError) -> [GGUFExport
+  public static func tokenizerKeys(_ tokenizer: Tokenizer, chat: JSONValue?, vocabularySize: Int) throws(GGUFModelError) -> [GGUFExport
     .Pair]
   {
     let file: JSONValue
@@ -112,11 +112,11 @@ private struct GGUFTokenizerWriter {
     return bytes.count == 6 && token.hasPrefix("<0x") && token.hasSuffix(">") && isHex(bytes[3]) && isHex(bytes[4])
   }
 
-  mutating func specialTokens(_ chat: ChatSource) {
+  mutating func specialTokens(_ chat: JSONValue?) {
     // What the tokenizer puts around a text of no characters.
     let around = tokenizer.encode("", addingSpecialTokens: true)
     func id(_ key: String, or candidates: [String]) -> Int32? {
-      let names = (chat.json?[key]?.string).map { [$0] } ?? candidates
+      let names = (chat?[key]?.string).map { [$0] } ?? candidates
       return names.compactMap { tokenizer.id(of: $0) }.first
     }
     let beginning = id("bos_token", or: ["<s>", "<|begin_of_text|>", "<bos>", "<|endoftext|>"])
@@ -129,6 +129,6 @@ private struct GGUFTokenizerWriter {
     if let padding = id("pad_token", or: []) { add("ggml.padding_token_id", .uint32(UInt32(padding))) }
     add("ggml.add_bos_token", .bool(beginning.map { around.first == $0 } ?? false))
     add("ggml.add_eos_token", .bool(end.map { around.count > 1 ? around.last == $0 : beginning != $0 && around.last == $0 } ?? false))
-    if let template = chat.json?["chat_template"]?.string { add("chat_template", .text(template)) }
+    if let template = chat?["chat_template"]?.string { add("chat_template", .text(template)) }
   }
 }
