@@ -31,7 +31,10 @@ let fuzzing: [Target] =
   ? []
   : [
     .executableTarget(
-      name: "Fuzz", dependencies: ["DibitCheckpoint", "DibitJSON", "DibitModel", "DibitTensor", "DibitTokenizer"], path: "Tests/Fuzz",
+      name: "Fuzz",
+      dependencies: [
+        "DibitModelStore", "DibitCheckpoint", "DibitModel", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitTestSupport",
+      ], path: "Tests/Fuzz",
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
@@ -124,7 +127,7 @@ let package = Package(
     tests("DibitTensorTests", ["DibitTensor"]),
     tests(
       "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
-    tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor"]),
+    tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
@@ -173,7 +176,7 @@ let package = Package(
     tests(
       "VerificationTests",
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
-    tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTestSupport"]),
+    tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,

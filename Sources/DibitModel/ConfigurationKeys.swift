@@ -38,6 +38,13 @@ struct ConfigurationKeys {
     return number
   }
 
+  /// A number of layers: each takes memory before a tensor is seen, so the limit is low, though still far above any published model.
+  func layers(_ key: String) throws(ModelError) -> Int {
+    let (number, most) = (try count(key), 1 << 14)
+    guard number <= most else { throw .invalidValue(key: key, expected: "at most \(most) layers", found: "\(number)") }
+    return number
+  }
+
   /// Nil where the key is absent.
   func optionalCount(_ key: String) throws(ModelError) -> Int? { value(key) == nil ? nil : try count(key) }
 

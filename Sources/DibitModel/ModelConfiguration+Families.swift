@@ -38,7 +38,7 @@ extension ModelConfiguration {
     }
     var c = Self(
       family: family, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden,
-      feedForwardSize: try keys.count("intermediate_size"), layers: try keys.count("num_hidden_layers"), heads: heads,
+      feedForwardSize: try keys.count("intermediate_size"), layers: try keys.layers("num_hidden_layers"), heads: heads,
       keyValueHeads: try keys.count("num_key_value_heads", default: heads), headSize: headSize,
       normEpsilon: Float(try keys.number("rms_norm_eps", default: epsilon)), attentionScale: 1 / Float(headSize).squareRoot(),
       tiesEmbeddings: try keys.bool("tie_word_embeddings", default: ties),
@@ -224,7 +224,7 @@ extension ModelConfiguration {
     let scales = try keys.bool("scale_attn_weights", default: true)
     var c = Self(
       family: .gpt2, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden,
-      feedForwardSize: try keys.count("n_inner", default: 4 * hidden), layers: try keys.count("n_layer"), heads: heads,
+      feedForwardSize: try keys.count("n_inner", default: 4 * hidden), layers: try keys.layers("n_layer"), heads: heads,
       keyValueHeads: heads,
       headSize: head, normEpsilon: Float(try keys.number("layer_norm_epsilon", default: 1e-5)),
       attentionScale: scales ? 1 / Float(head).squareRoot() : 1, tiesEmbeddings: try keys.bool("tie_word_embeddings", default: true),
@@ -263,7 +263,7 @@ extension ModelConfiguration {
     let head = try quotient(hidden, heads)
     var c = Self(
       family: .afm7, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden, feedForwardSize: Int(Double(hidden) * factor),
-      layers: try keys.count("num_layers"), reusingLayers: try keys.count("num_kv_reuse_layers", default: 0, minimum: 0), heads: heads,
+      layers: try keys.layers("num_layers"), reusingLayers: try keys.count("num_kv_reuse_layers", default: 0, minimum: 0), heads: heads,
       keyValueHeads: try keys.count("num_kv_heads"), headSize: head,
       normEpsilon: Float(try keys.number("rms_norm_eps", default: 1e-5)), attentionScale: 1 / Float(head).squareRoot(),
       tiesEmbeddings: true,

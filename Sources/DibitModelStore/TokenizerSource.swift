@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitJSON
 internal import DibitTensor
 public import DibitTokenizer
@@ -120,7 +120,7 @@ private enum Llama2CVocabulary {
 
 extension GGUFVocabulary {
   /// The keys `tokenizer.*` of a file.
-  init(_ file: GGUFFile) {
+  package init(_ file: GGUFFile) {
     func key(_ name: String) -> GGUFValue? { file["tokenizer.ggml." + name] }
     func strings(_ name: String) -> [[UInt8]]? { key(name)?.array?.strings.map { $0.map { Array($0) } } }
     self.init(model: key("model")?.text ?? "", tokens: strings("tokens") ?? [])

@@ -1,8 +1,4 @@
 import DibitCheckpoint
-import DibitJSON
-import DibitModel
-import DibitTensor
-import DibitTokenizer
 
 /// The parser that this process fuzzes, by the name in `DIBIT_FUZZ_TARGET`.
 private let target: FuzzTarget = {
@@ -14,6 +10,18 @@ private let target: FuzzTarget = {
   }
   return target
 }()
+
+/// libFuzzer calls this once. With `DIBIT_FUZZ_SEEDS` the target's seeds are written into that directory, and nothing else is done.
+@_cdecl("LLVMFuzzerInitialize")
+public func fuzzInitialize(
+  _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>?
+) -> CInt {
+  if let directory = environment("DIBIT_FUZZ_SEEDS") {
+    FuzzSeeds.write(target, into: directory)
+    exitNow(0)
+  }
+  return 0
+}
 
 /// libFuzzer's entry point: any bytes may throw, none may trap, hang or take memory out of proportion.
 @_cdecl("LLVMFuzzerTestOneInput")

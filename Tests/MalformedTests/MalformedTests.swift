@@ -1,6 +1,9 @@
 import DibitCheckpoint
+import DibitJSON
+import DibitJinja
 import DibitModelStore
 import DibitTestSupport
+import DibitTokenizer
 import Testing
 
 /// Every malformed file gives an error of one line that names the file and the fault; none traps, hangs or is accepted.
@@ -15,8 +18,9 @@ import Testing
   func isRefused(_ file: MalformedFile) throws {
     let scratch = Scratch()
     for (name, bytes) in file.files { try scratch.write(bytes, to: name) }
+    if file.reader == .adapter { for (name, bytes) in MalformedFile.hostModel { try scratch.write(bytes, to: name) } }
     let path = file.files.count == 1 ? scratch(file.files[0].name) : scratch.path
-    let error = Self.error(opening: path, file.reader)
+    let error = Self.error(opening: path, file.reader, host: scratch("host"))
     let message = try #require(error?.description, "\(file) was accepted")
     #expect(message.contains(file.says), "\(file): \(message)")
     #expect(message.contains(scratch.path), "\(file): \(message)")
@@ -24,12 +28,17 @@ import Testing
     #expect(error?.errorClass == .badData || error?.errorClass == .missingInput)
   }
 
-  private static func error(opening path: String, _ reader: MalformedFile.Reader) -> ModelStoreError? {
+  private static func error(opening path: String, _ reader: MalformedFile.Reader, host: String) -> ModelStoreError? {
     do throws(ModelStoreError) {
       switch reader {
       case .model: _ = try ModelSource.open(path).weights()
       case .tokenizer: _ = try TokenizerSource.open(path)
-      case .adapter: break
+      case .adapter: _ = try AdapterSource.open(path).adapter(for: try ModelSource.open(host).weights())
+      case .chat:
+        guard let template = try ChatSource.open(path).template else { return nil }
+        do throws(JinjaError) { _ = try template.render([["role": "user", "content": "Hello"]]) } catch {
+          return .chatTemplate(error.description, path: path)
+        }
       }
       return nil
     } catch { return error }

@@ -23,6 +23,11 @@ struct GGUFConfiguration {
       throw .unknownKey(architecture.name + ".expert_count", found: "\(experts)")
     }
     let layers = try keys.count("block_count")
+    // Names are made for every layer, so there may not be more than the file can hold.
+    guard layers <= file.tensors.count else {
+      throw .value(
+        key: architecture.name + ".block_count", expected: "at most as many as the \(file.tensors.count) tensors", found: "\(layers)")
+    }
     let hidden = try keys.count("embedding_length")
     let heads = try keys.count("attention.head_count")
     let keyHeads = try keys.optionalCount("attention.head_count_kv") ?? heads

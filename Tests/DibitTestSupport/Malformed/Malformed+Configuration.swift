@@ -28,6 +28,7 @@ extension MalformedFile {
       changed(#""num_key_value_heads":1"#, #""num_key_value_heads":0"#, says: "num_key_value_heads"),
       changed(#""num_key_value_heads":1"#, #""num_key_value_heads":3"#, says: "num_key_value_heads"),
       changed(#""num_hidden_layers":1"#, #""num_hidden_layers":2147483648"#, says: "num_hidden_layers"),
+      changed(#""num_hidden_layers":1"#, #""num_hidden_layers":16777216"#, says: "at most 16384 layers"),
       changed(#""num_hidden_layers":1"#, #""num_hidden_layers":-1"#, says: "num_hidden_layers"),
       changed(#""num_hidden_layers":1"#, #""num_hidden_layers":513"#, says: "tensor"),
       changed(#""hidden_size":4"#, #""hidden_size":9223372036854775807"#, says: "hidden_size"),

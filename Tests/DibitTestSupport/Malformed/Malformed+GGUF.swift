@@ -1,62 +1,3 @@
-/// Puts a GGUF file together, right or wrong.
-private struct GGUFBytes {
-  var magic = "GGUF"
-  var version: UInt32 = 3
-  var tensorCount: UInt64?
-  var pairCount: UInt64?
-  var pairs: [[UInt8]] = []
-  var tensors: [[UInt8]] = []
-  var data = 64
-  var alignment = 32
-
-  static let string: UInt32 = 8
-  static let array: UInt32 = 9
-  static let uint32: UInt32 = 4
-
-  static func text(_ text: String) -> [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(UInt64(text.utf8.count))
-    builder.append(text)
-    return builder.bytes
-  }
-
-  static func pair(_ key: String, _ type: UInt32, _ value: [UInt8]) -> [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(text(key))
-    builder.append(type)
-    builder.append(value)
-    return builder.bytes
-  }
-
-  static func number<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(number)
-    return builder.bytes
-  }
-
-  static func tensor(_ name: String, _ dimensions: [UInt64] = [4, 4], type: UInt32 = 0, offset: UInt64 = 0, count: UInt32? = nil) -> [UInt8]
-  {
-    var builder = ByteBuilder()
-    builder.append(text(name))
-    builder.append(count ?? UInt32(dimensions.count))
-    for dimension in dimensions { builder.append(dimension) }
-    builder.append(type)
-    builder.append(offset)
-    return builder.bytes
-  }
-
-  var bytes: [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(magic)
-    builder.append(version)
-    builder.append(tensorCount ?? UInt64(tensors.count))
-    builder.append(pairCount ?? UInt64(pairs.count))
-    for part in pairs + tensors { builder.append(part) }
-    while builder.bytes.count % alignment != 0 { builder.append(UInt8(0)) }
-    return builder.bytes + [UInt8](repeating: 0, count: data)
-  }
-}
-
 extension MalformedFile {
   private static func gguf(_ description: String, says: String, _ change: (inout GGUFBytes) -> Void) -> MalformedFile {
     var file = GGUFBytes()
@@ -131,6 +72,12 @@ extension MalformedFile {
       gguf("not enough data", says: "'token_embd.weight'") { $0.data = 63 },
       gguf("block_count 0 (CVE-2025-0317)", says: "llama.") {
         $0.pairs.append(G.pair("llama.block_count", G.uint32, G.number(UInt32(0))))
+      },
+      gguf("block_count 2^24 for one tensor (llama.cpp 25821)", says: "at most as many as the 1 tensors") {
+        $0.pairs.append(G.pair("llama.block_count", G.uint32, G.number(UInt32(1) << 24)))
+      },
+      gguf("block_count 2^31", says: "llama.block_count") {
+        $0.pairs.append(G.pair("llama.block_count", G.uint32, G.number(UInt32(1) << 31)))
       },
       gguf("no hyper-parameters", says: "llama.") { _ in },
       gguf("no architecture", says: "general.architecture") { $0.pairs = [] },

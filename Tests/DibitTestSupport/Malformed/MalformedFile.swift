@@ -8,6 +8,8 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
     case tokenizer
     /// An adapter of ``MalformedFile/hostModel``'s model.
     case adapter
+    /// What a model says about chats; the template is rendered.
+    case chat
   }
 
   /// What is wrong with it, in a few words; the published vulnerability that it replays, where there is one.
@@ -28,7 +30,9 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
   }
 
   /// Every malformed file, of all formats.
-  public static var all: [MalformedFile] { wrongKinds + safetensors + shards + llama2c + configurations + tokenizers }
+  public static var all: [MalformedFile] {
+    wrongKinds + safetensors + shards + gguf + pytorch + hdf5 + llama2c + configurations + keras + tokenizers + vocabularies + adapters + chats
+  }
 }
 
 /// Bytes that are put together field by field, little-endian.
