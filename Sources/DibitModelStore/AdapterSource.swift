@@ -94,7 +94,11 @@ public struct AdapterSource: Sendable {
 extension AdapterSource {
   /// Opens an adapter of `model` that another tool made: a directory of PEFT's or mlx-lm's, or a GGUF file.
   public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
-    if GGUFAdapter.recognises(path) { return try GGUFAdapter.open(path, for: model) }
+    GGUFAdapter.recognises(path) ? try GGUFAdapter.open(path, for: model) : try open(path)
+  }
+
+  /// Opens a directory of PEFT's or mlx-lm's.
+  public static func open(_ path: String) throws(ModelStoreError) -> AdapterSource {
     if isRegularFile(path + "/" + MLXAdapter.weights) { return try MLXAdapter.open(path) }
     return try StoredAdapter.source(path)
   }

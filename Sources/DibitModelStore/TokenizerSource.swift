@@ -70,8 +70,10 @@ public struct TokenizerSource: Sendable {
           return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: addsBeginning, addingEnd: settings.addsEnd))
         }
         // Where nothing is said, the start of a text is added if the model has a token for it.
-        let beginning = try? Tokenizer(sentencePiece: bytes, addingBeginning: true, addingEnd: settings.addsEnd)
-        return TokenizerSource(try beginning ?? Tokenizer(sentencePiece: bytes, addingEnd: settings.addsEnd))
+        if let beginning = try? Tokenizer(sentencePiece: bytes, addingBeginning: true, addingEnd: settings.addsEnd) {
+          return TokenizerSource(beginning)
+        }
+        return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingEnd: settings.addsEnd))
       case .json,
         nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
         return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes)
