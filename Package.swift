@@ -82,7 +82,10 @@ let package = Package(
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
-      ["DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels", "DibitJSON"]),
+      [
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels",
+        "DibitJSON",
+      ]),
     layer(
       "DibitTraining",
       [
