@@ -98,7 +98,7 @@ extension StoredAdapter {
     }
     guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
     guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
-    guard let alpha = json["lora_alpha"]?.double, alpha > 0 else { throw fault("lora_alpha", "a positive number") }
+    guard let alpha = json["lora_alpha"]?.double, alpha > 0, Float(alpha).isFinite else { throw fault("lora_alpha", "a positive number") }
     var configuration = AdapterConfiguration()
     configuration.rank = rank
     configuration.alpha = Float(alpha)

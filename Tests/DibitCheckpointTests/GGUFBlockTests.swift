@@ -40,7 +40,7 @@ func randomBlocks(_ type: GGMLType, scales: [Int], count: Int) -> [UInt8] {
 }
 
 /// What the blocks are read as.
-func dequantised(_ blocks: [UInt8], _ type: GGMLType) -> [Float] {
+func widenedBlocks(_ blocks: [UInt8], _ type: GGMLType) -> [Float] {
   var values = [Float](repeating: .nan, count: blocks.count / type.blockBytes * type.blockSize)
   var span = values.mutableSpan
   GGMLBlocks.widen(bytes(blocks), type, into: &span)
@@ -51,7 +51,7 @@ func dequantised(_ blocks: [UInt8], _ type: GGMLType) -> [Float] {
   @Test(arguments: goldens.indices)
   func sameBitsAsTheReference(index: Int) {
     let golden = goldens[index]
-    let values = dequantised(randomBlocks(golden.type, scales: golden.scales, count: 256), golden.type)
+    let values = widenedBlocks(randomBlocks(golden.type, scales: golden.scales, count: 256), golden.type)
     var hash = SHA256()
     hash.update(values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * $0)) } })
     #expect(hash.finalize() == golden.sha256, "\(golden.type)")
@@ -64,7 +64,7 @@ func dequantised(_ blocks: [UInt8], _ type: GGMLType) -> [Float] {
       let d = Float(Float16(bitPattern: UInt16(blocks[block]) | UInt16(blocks[block + 1]) << 8))
       return d * Float(Int(blocks[block + 2 + j / 4] >> UInt8(j % 4 * 2) & 3) - 1)
     }
-    #expect(dequantised(blocks, .q2_0) == expected)
+    #expect(widenedBlocks(blocks, .q2_0) == expected)
   }
 
   @Test func oneBitInAFlatBlock() {
@@ -74,12 +74,12 @@ func dequantised(_ blocks: [UInt8], _ type: GGMLType) -> [Float] {
       let d = Float(Float16(bitPattern: UInt16(blocks[block]) | UInt16(blocks[block + 1]) << 8))
       return blocks[block + 2 + j / 8] >> UInt8(j % 8) & 1 == 1 ? d : -d
     }
-    #expect(dequantised(blocks, .q1_0) == expected)
+    #expect(widenedBlocks(blocks, .q1_0) == expected)
   }
 
   @Test func signedBytesWithAFloatScale() {
     var block = randomBlocks(.q8K, scales: [], count: 1)
     block.replaceSubrange(0..<4, with: [0, 0, 0x40, 0x3F])  // 0.75
-    #expect(dequantised(block, .q8K) == (0..<256).map { 0.75 * Float(Int8(bitPattern: block[4 + $0])) })
+    #expect(widenedBlocks(block, .q8K) == (0..<256).map { 0.75 * Float(Int8(bitPattern: block[4 + $0])) })
   }
 }

@@ -108,7 +108,7 @@ private func grid(_ codes: [UInt8], _ scales: [Float16]) -> [UInt32] {
       let scale = Float16(bitPattern: bits)
       let codes = (0..<512).map { _ in UInt8(rng.below(4)) }
       let blocks = try #require(GGUFQ2K.encode(codes: codes, scales: [scale]))
-      #expect(dequantised(blocks, .q2K).map(\.bitPattern) == grid(codes, [scale]), "scale \(scale)")
+      #expect(widenedBlocks(blocks, .q2K).map(\.bitPattern) == grid(codes, [scale]), "scale \(scale)")
     }
   }
 
@@ -117,7 +117,7 @@ private func grid(_ codes: [UInt8], _ scales: [Float16]) -> [UInt32] {
     let codes = (0..<512).map { _ in UInt8(rng.below(4)) }
     for scales: [Float16] in [[1, 2, 3, 4, 5, 1, 2, 3], [0.5, 0.25, 0.75, 0.5, 7, 7, 14, 21], [1, -1, 1, 1, 1, 1, 1, 1].map { abs($0) }] {
       let blocks = try #require(GGUFQ2K.encode(codes: codes, scales: scales))
-      #expect(dequantised(blocks, .q2K).map(\.bitPattern) == grid(codes, scales))
+      #expect(widenedBlocks(blocks, .q2K).map(\.bitPattern) == grid(codes, scales))
     }
   }
 
@@ -136,8 +136,8 @@ private func grid(_ codes: [UInt8], _ scales: [Float16]) -> [UInt32] {
 
   @Test func zeroScalesGiveZeros() throws {
     let codes = (0..<256).map { UInt8($0 & 3) }
-    #expect(dequantised(try #require(GGUFQ2K.encode(codes: codes, scales: [0])), .q2K) == [Float](repeating: 0, count: 256))
+    #expect(widenedBlocks(try #require(GGUFQ2K.encode(codes: codes, scales: [0])), .q2K) == [Float](repeating: 0, count: 256))
     let mixed = try #require(GGUFQ2K.encode(codes: codes, scales: [0, 1]))
-    #expect(dequantised(mixed, .q2K) == (0..<256).map { $0 < 128 ? 0 : Float(codes[$0]) - 1.5 })
+    #expect(widenedBlocks(mixed, .q2K) == (0..<256).map { $0 < 128 ? 0 : Float(codes[$0]) - 1.5 })
   }
 }

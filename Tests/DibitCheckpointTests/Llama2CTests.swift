@@ -1,4 +1,5 @@
 import DibitTensor
+import DibitTestSupport
 import Testing
 
 @testable import DibitCheckpoint

@@ -103,7 +103,7 @@ private func short(_ text: String) -> [UInt8] { [0x8C, UInt8(text.utf8.count)] +
     #expect(pickleFault([0x80, 4, 0x8C, 1, 0xFF, 0x2E]) == .text(offset: 50))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func bombs() {
     // Each tuple holds the one before twice: 2^200 elements when unfolded, 201 objects here.
     var laughs: [UInt8] = [0x29]

@@ -52,7 +52,8 @@ enum FuzzSeeds {
   // MARK: Weights
 
   private static let safetensors: [UInt8] = {
-    let header = #"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"#
+    let header =
+      #"{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"#
       + #""b":{"dtype":"BF16","shape":[3],"data_offsets":[16,22]}}"#
     var builder = ByteBuilder()
     builder.append(UInt64(header.utf8.count))
@@ -153,7 +154,8 @@ enum FuzzSeeds {
     + #""num_key_value_heads":1,"hidden_dim":4,"intermediate_dim":8,"layer_norm_epsilon":1e-05,"rope_max_wavelength":10000}}"#
 
   private static let tokenizers: [String] = {
-    func file(_ model: String, normalizer: String = "null", cut: String = "null", decoder: String = "null", added: String = "[]") -> String {
+    func file(_ model: String, normalizer: String = "null", cut: String = "null", decoder: String = "null", added: String = "[]") -> String
+    {
       #"{"version":"1.0","added_tokens":\#(added),"normalizer":\#(normalizer),"pre_tokenizer":\#(cut),"post_processor":null,"#
         + #""decoder":\#(decoder),"model":\#(model)}"#
     }
@@ -194,7 +196,9 @@ enum FuzzSeeds {
       return field(1, field(1, Array(text.utf8)) + [0x15] + builder.bytes + [0x18, type])
     }
     var file = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3)
-    if bytes { for byte in 0..<256 { file += piece("<0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) + ">", 0, 6) } }
+    if bytes {
+      for byte in 0..<256 { file += piece("<0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) + ">", 0, 6) }
+    }
     for (index, text) in ["\u{2581}", "a", "b", "ab", "\u{2581}a"].enumerated() { file += piece(text, -Float(index), 1) }
     // byte_fallback is field 35.
     return file + field(2, [0x18, kind] + (bytes ? [0x98, 0x02, 1] : [])) + field(3, [0x18, 1, 0x20, 1, 0x28, 1])

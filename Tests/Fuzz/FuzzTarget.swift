@@ -59,7 +59,9 @@ enum FuzzTarget: String, CaseIterable {
     let bytes = Bytes(SharedBytes(bytes))
     guard let file = try? GGUFFile(bytes, file: "fuzz") else { return }
     use(try? Tokenizer(gguf: GGUFVocabulary(file)))
-    guard let translation = try? GGUFModel.translate(file), (try? ModelConfiguration(json: translation.configuration)) != nil else { return }
+    guard let translation = try? GGUFModel.translate(file), (try? ModelConfiguration(json: translation.configuration)) != nil else {
+      return
+    }
     guard let checkpoint = try? Checkpoint.open(bytes: bytes, named: "fuzz").viewed(translation.views) else { return }
     for name in checkpoint.tensorNames where checkpoint.info(name)?.count ?? .max <= 1 << 16 { _ = try? checkpoint.readVector(name) }
   }

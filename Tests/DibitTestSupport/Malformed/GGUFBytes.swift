@@ -52,7 +52,8 @@ public struct GGUFBytes {
   }
 
   /// The description of a tensor.
-  public static func tensor(_ name: String, _ dimensions: [UInt64] = [4, 4], type: UInt32 = 0, offset: UInt64 = 0, count: UInt32? = nil) -> [UInt8]
+  public static func tensor(_ name: String, _ dimensions: [UInt64] = [4, 4], type: UInt32 = 0, offset: UInt64 = 0, count: UInt32? = nil)
+    -> [UInt8]
   {
     var builder = ByteBuilder()
     builder.append(text(name))

@@ -73,7 +73,8 @@ extension MalformedFile {
       adapter("a module of another model", floats(good.map { ($0.0.replacing("q_proj", with: "c_attn"), $0.1) }), says: "c_attn"),
       adapter("a module by its trainer's name", floats(good + [("optimizer.state", [4])]), says: "optimizer.state"),
       adapter("weights cut short (llama.cpp 27056)", Array(floats(good).dropLast(4)), says: "cut short"),
-      adapter("no bytes for its shape (onnxruntime 27518)", floats([(good[0].0, [2, 4]), (good[1].0, [4, 2])], bytes: 0), says: "cut short"),
+      adapter(
+        "no bytes for its shape (onnxruntime 27518)", floats([(good[0].0, [2, 4]), (good[1].0, [4, 2])], bytes: 0), says: "cut short"),
       adapter("a shape whose product wraps", floats([]) + [0], says: "belong to no tensor"),
       adapter("no weights", nil, says: "adapter_model.safetensors"),
       config("rank 0", #""r":2"#, #""r":0"#, says: "'r'"), config("rank 2^31", #""r":2"#, #""r":2147483648"#, says: "'r'"),

@@ -13,7 +13,9 @@ extension MalformedFile {
     }
     return [
       template("a macro that calls itself", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", says: "chat template"),
-      template("two macros that call each other", "{% macro f() %}{{ g() }}{% endmacro %}{% macro g() %}{{ f() }}{% endmacro %}{{ f() }}", says: "chat template"),
+      template(
+        "two macros that call each other", "{% macro f() %}{{ g() }}{% endmacro %}{% macro g() %}{{ f() }}{% endmacro %}{{ f() }}",
+        says: "chat template"),
       template("100,000 parentheses", "{{ " + nested("(", ")", 100_000) + " }}", says: "chat template"),
       template("100,000 lists", "{{ " + nested("[", "]", 100_000) + " }}", says: "chat template"),
       template("10,000 conditions", nested("{% if true %}", "{% endif %}", 10_000), says: "chat template"),
@@ -26,7 +28,9 @@ extension MalformedFile {
       template("an import", "{% import 'os' as os %}", says: "import"),
       template("a range of 10^12", "{{ range(1000000000000) | list }}", says: "chat template"),
       template("text of 10^12 characters", "{{ 'a' * 1000000000000 }}", says: "chat template"),
-      template("text of 10^12 characters by joining", "{% for a in range(99999) %}{% for b in range(99999) %}ab{% endfor %}{% endfor %}", says: "chat template"),
+      template(
+        "text of 10^12 characters by joining", "{% for a in range(99999) %}{% for b in range(99999) %}ab{% endfor %}{% endfor %}",
+        says: "chat template"),
       template("a number of 10^10 digits", "{{ 10 ** 10 ** 10 }}", says: "chat template"),
       template("a centred text of 10^12", "{{ 'a' | center(1000000000000) }}", says: "chat template"),
       template("division by zero", "{{ 1 // 0 }}", says: "chat template"),

@@ -12,7 +12,7 @@ extension MalformedFile {
       kind("an HTML page", "<!DOCTYPE html>\n<html><head><title>404</title></head></html>", says: "HTML page"),
       kind("an HTML page without a doctype", "\n <html lang=\"en\"><body>Sign in</body></html>", says: "HTML page"),
       kind("an XML error", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>", says: "XML"),
-      kind("a JSON error", "{\"error\":\"Invalid username or password.\"}", says: "error message"),
+      kind("a JSON error", "{\"error\":\"Invalid username or password.\"}", says: "a short error message"),
       kind("a text", "hello, this is no checkpoint at all", says: "found"),
       MalformedFile(
         "instead of weights: zeros", [(name: "model.safetensors", bytes: [UInt8](repeating: 0, count: 4096))], says: "zero bytes"),

@@ -32,8 +32,10 @@ extension MalformedFile {
     let system = Python.call(.global("os", "system"), [.text("true")])
     return [
       pickle("os.system", system, says: "'os.system'"),
-      pickle("os.system among the weights", .dict([("a", system), ("t", .tensor(count: 2, shape: [2], strides: [1]))]), says: "'os.system'"),
-      pickle("eval of a nested call", .call(.global("builtins", "eval"), [.call(.global("builtins", "getattr"), [])]), says: "'builtins.eval'"),
+      pickle(
+        "os.system among the weights", .dict([("a", system), ("t", .tensor(count: 2, shape: [2], strides: [1]))]), says: "'os.system'"),
+      pickle(
+        "eval of a nested call", .call(.global("builtins", "eval"), [.call(.global("builtins", "getattr"), [])]), says: "'builtins.eval'"),
       pickle("a name put together on the stack", .raw(short("posix") + short("system") + [0x93]), says: "'posix.system'"),
       pickle(
         "a dotted name that begins harmlessly (CVE-2025-71325)", .raw(short("collections") + short("OrderedDict.__init__") + [0x93]),
@@ -93,7 +95,9 @@ extension MalformedFile {
     let whole = ZipMaker.torch(good, storages).make().bytes
     return [
       archive("no data.pkl", says: "ZIP") { $0.entries.removeFirst() },
-      archive("two data.pkl", says: "one 'NAME/data.pkl' expected") { $0.entries.append(.init(name: "b/data.pkl", data: [0x80, 2, 0x4E, 0x2E])) },
+      archive("two data.pkl", says: "one 'NAME/data.pkl' expected") {
+        $0.entries.append(.init(name: "b/data.pkl", data: [0x80, 2, 0x4E, 0x2E]))
+      },
       archive("an entry twice", says: "two entries are called") { $0.entries.append($0.entries[2]) },
       archive("a path out of the archive", says: "a relative name") { $0.entries[3].name = "../../etc/passwd" },
       archive("another name in the local header", says: "local header") { $0.entries[2].localName = "archive/data/1" },

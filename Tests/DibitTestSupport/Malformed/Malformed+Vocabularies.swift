@@ -32,7 +32,7 @@ extension MalformedFile {
     func fallback(_ description: String, _ spelled: String) -> MalformedFile {
       model(
         "byte token \(spelled) \(description)",
-        pieces + piece(spelled, 0, 6) + bytes.dropFirst(15) + field(2, [0x18, 2, 0x98, 0x02, 1]) + normalizer, says: "type byte")
+        pieces + piece(spelled, 0, 6) + bytes.dropFirst(17) + field(2, [0x18, 2, 0x98, 0x02, 1]) + normalizer, says: "type byte")
     }
     return [
       more("a varint of eleven bytes", [UInt8](repeating: 0xFF, count: 11), says: "more than 64 bits"),
@@ -68,7 +68,7 @@ extension MalformedFile {
         pieces + trainer + field(3, [0x12, 12, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0xFD, 0xFF, 0x7F]), says: "precompiled_charsmap"),
       fallback("(llama.cpp 27226)", "<0x-1>"), fallback("(llama.cpp 25969)", "<0x+F>"), fallback("that is no number", "<0xZZ>"),
       fallback("in small letters", "<0xaf>"), fallback("of three digits", "<0x100>"),
-      model("255 of the 256 bytes", pieces + bytes.dropLast(15) + field(2, [0x18, 2, 0x98, 0x02, 1]) + normalizer, says: "<0xFF>"),
+      model("255 of the 256 bytes", pieces + bytes.dropLast(17) + field(2, [0x18, 2, 0x98, 0x02, 1]) + normalizer, says: "<0xFF>"),
     ]
   }
 
@@ -105,7 +105,9 @@ extension MalformedFile {
       file("fewer pieces than bytes", says: "259 pieces") { $0.removeLast(100) },
       file("byte token <0x-1>", says: "<0x00>") { $0[3] = (score: 0, length: 6, text: Array("<0x-1>".utf8)) },
       file("byte tokens exchanged", says: "<0x01>") { $0.swapAt(4, 5) },
-      file("a piece twice", says: "listed twice") { $0[262].text = [0x20, 0x20]; $0[261] = $0[262] },
+      file("a piece twice", says: "listed twice") {
+        $0[262].text = [0x20, 0x20]; $0[261] = $0[262]
+      },
       file("a piece that is not UTF-8", says: "UTF-8") { $0[261].text = [0xFF] },
       file("an empty piece", says: "UTF-8") { ($0[261].length, $0[261].text) = (0, []) },
       file("a score NaN", says: "score") { $0[261].score = .nan },

@@ -31,7 +31,8 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
 
   /// Every malformed file, of all formats.
   public static var all: [MalformedFile] {
-    wrongKinds + safetensors + shards + gguf + pytorch + hdf5 + llama2c + configurations + keras + tokenizers + vocabularies + adapters + chats
+    wrongKinds + safetensors + shards + gguf + pytorch + hdf5 + llama2c + configurations + keras + tokenizers + vocabularies + adapters
+      + chats
   }
 }
 
