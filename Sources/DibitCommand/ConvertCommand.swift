@@ -9,21 +9,23 @@ struct ConvertCommand: ParsableCommand {
     abstract: "Turn a float checkpoint into a 2-bit model, or another tool's adapter into one of a model.",
     discussion: """
       Example: dibit convert ./llama-checkpoint --output ./llama-2bit
+      Example: dibit convert ./their-adapter --base ./llama-2bit --output ./my-adapter
 
       CHECKPOINT is a directory or a file: Hugging Face's config.json, tokenizer.json (or tokenizer.model) and weights in safetensors,
       PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents.
-      A tensor that already lies on the 2-bit grid is packed as it is. Norms stay F32.
+      A tensor that already lies on the grid of --bits is packed as it is; the trained scales of ParetoQ are kept. Norms stay F32.
       """)
 
   @Argument(help: "The checkpoint's directory or file.") var checkpoint: String
-  @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
+  @Option(name: .shortAndLong, help: "The model directory to create; with --base the adapter directory.") var output: String
   @Option(help: "Bits of a weight: 2, 4, 16 or 32. 16 and 32 keep floats.") var bits = 2
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'.", valueName: "size")) var groupSize = "64"
   @Option(
     help: ArgumentHelp(
       "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
   var embeddingBits: Int?
-  @Option(help: ArgumentHelp("A tokenizer to use instead of the one beside the checkpoint.", valueName: "file")) var tokenizer: String?
+  @Option(help: ArgumentHelp("A tokenizer file to use instead of the one beside or inside the checkpoint.", valueName: "file"))
+  var tokenizer: String?
   @Option(
     help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
   )

@@ -12,7 +12,8 @@ struct ExportCommand: ParsableCommand {
 
       safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
       holds every weight of the 2-bit grid exactly.
-      gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact in it too.
+      gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact
+      in it too, and smallest for models with one scale per row.
       peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads.
       """)
 
@@ -27,7 +28,7 @@ struct ExportCommand: ParsableCommand {
   func validate() throws {
     let formats = adapter == nil ? ExportFormat.allCases.map(\.rawValue) : AdapterFormat.allCases.map(\.rawValue)
     guard formats.contains(format) else {
-      throw ValidationError("--format: expected \(formats.joined(separator: " or ")), found \(format)")
+      throw ValidationError("--format: expected \(formats.dropLast().joined(separator: ", ")) or \(formats.last ?? ""), found \(format)")
     }
     guard ["f32", "f16", "bf16"].contains(dtype) else { throw ValidationError("--dtype: expected f32, f16 or bf16, found \(dtype)") }
   }

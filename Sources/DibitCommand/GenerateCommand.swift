@@ -17,7 +17,7 @@ struct GenerateCommand: ParsableCommand {
       The prompt is put into the model's chat template, if it has one; --raw leaves it as it is. Text appears as it is made.
       """)
 
-  @Argument(help: "A model directory, converted or not.") var model: String
+  @Argument(help: "A model, converted or not: a directory or a file.") var model: String
   @Option(help: "An adapter of this model.") var adapter: String?
   @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
   @Option(help: "The system message of the chat template.") var system: String?

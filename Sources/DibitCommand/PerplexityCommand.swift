@@ -17,7 +17,7 @@ struct PerplexityCommand: ParsableCommand {
       The text goes through in windows that do not overlap; the first token of each is not predicted.
       """)
 
-  @Argument(help: "A model directory, converted or not.") var model: String
+  @Argument(help: "A model, converted or not: a directory or a file.") var model: String
   @Option(help: "A text file, or a folder of text files.") var data: String
   @Option(help: ArgumentHelp("Tokens of a window; by default the model's context, 512 at most.", valueName: "tokens")) var window: Int?
   @Option(help: ArgumentHelp("Use only the first tokens of the text.", valueName: "n")) var limit: Int?

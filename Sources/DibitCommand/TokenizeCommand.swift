@@ -15,7 +15,7 @@ struct TokenizeCommand: ParsableCommand {
       With --lines every line of the file is a text of its own, and gets a line of ids.
       """)
 
-  @Argument(help: "A model directory, or a tokenizer file.") var source: String
+  @Argument(help: "A model (directory or file), or a tokenizer file.") var source: String
   @Argument(help: "The file with the text.") var file: String?
   @Option(help: "The text itself.") var text: String?
   @Flag(help: "Take special tokens that are spelled out in the text as plain text.") var plain = false

@@ -18,7 +18,7 @@ struct VerifyCommand: ParsableCommand {
   @Argument(help: "A checkpoint of any kind, or a converted model.") var source: String
   @Option(help: "The file with what the other implementation computed.") var reference: String
   @Flag(help: "Compare gradients too.") var gradients = false
-  @Option(help: "What the reference's adapter is scaled by, over its rank.") var alpha = 8.0
+  @Option(help: "The lora_alpha of the reference's adapter, which is scaled by it over its rank.") var alpha = 8.0
   @Flag(help: "Print the result as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 

@@ -66,14 +66,7 @@ public struct TokenizerSource: Sendable {
       switch kind {
       case .sentencePiece:
         let settings = directory.map(Settings.init) ?? Settings()
-        if let addsBeginning = settings.addsBeginning {
-          return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: addsBeginning, addingEnd: settings.addsEnd))
-        }
-        // Where nothing is said, the start of a text is added if the model has a token for it.
-        if let beginning = try? Tokenizer(sentencePiece: bytes, addingBeginning: true, addingEnd: settings.addsEnd) {
-          return TokenizerSource(beginning)
-        }
-        return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingEnd: settings.addsEnd))
+        return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd))
       case .json,
         nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
         return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes)
@@ -91,14 +84,14 @@ public struct TokenizerSource: Sendable {
 
   /// What a directory says about a SentencePiece model, which does not say it itself.
   private struct Settings {
-    var addsBeginning: Bool?
+    var addsBeginning = true
     var addsEnd = false
 
     init() {}
 
     init(_ directory: String) {
       guard let json = try? readJSON(StoreFile.tokenizerConfiguration, in: directory) else { return }
-      addsBeginning = json["add_bos_token"]?.bool
+      addsBeginning = json["add_bos_token"]?.bool ?? true
       addsEnd = json["add_eos_token"]?.bool ?? false
     }
   }

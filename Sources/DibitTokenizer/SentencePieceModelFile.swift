@@ -45,7 +45,8 @@ struct SentencePieceModelFile {
       return Int32(id)
     }
     var vocabulary = SentencePieceVocabulary(kind: kind, pieces: pieces, normalizer: normalizer)
-    if addsBeginning { vocabulary.prefix = [try checked(beginning, "trainer_spec.bos_id")] }
+    // -1 says that the model has no such token.
+    if addsBeginning, beginning != -1 { vocabulary.prefix = [try checked(beginning, "trainer_spec.bos_id")] }
     if addsEnd { vocabulary.suffix = [try checked(end, "trainer_spec.eos_id")] }
     return vocabulary
   }

@@ -1,7 +1,9 @@
 import Testing
 
 @Suite struct HelpTests {
-  static let commands = ["convert", "export", "inspect", "train", "evaluate", "predict", "generate", "perplexity", "pretrain", "verify", "tokenize"]
+  static let commands = [
+    "convert", "export", "inspect", "train", "evaluate", "predict", "generate", "perplexity", "pretrain", "verify", "tokenize",
+  ]
 
   @Test("--help of every command shows how it is used", arguments: commands)
   func help(command: String) throws {

@@ -58,7 +58,9 @@ extension MalformedFile {
       model("CHAR model", pieces + field(2, [0x18, 4]) + normalizer, says: "type 4"),
       model("white space as a suffix", pieces + field(2, [0x18, 2, 0xC0, 0x01, 1]) + normalizer, says: "treat_whitespace_as_suffix"),
       model("a start token that is not there", pieces + field(2, [0x18, 2, 0xC8, 0x02, 99]) + normalizer, says: "bos_id"),
-      model("a start token that is negative", pieces + field(2, [0x18, 2, 0xC8, 0x02] + minusOne) + normalizer, says: "bos_id"),
+      model(
+        "a start token that is negative", pieces + field(2, [0x18, 2, 0xC8, 0x02, 0xFE] + minusOne.dropFirst()) + normalizer, says: "bos_id"
+      ),
       model("a character map of three bytes", pieces + trainer + field(3, [0x12, 3, 0, 0, 0]), says: "precompiled_charsmap"),
       model(
         "a character map larger than itself", pieces + trainer + field(3, [0x12, 8, 0xFC, 0xFF, 0xFF, 0x7F, 0, 0, 0, 0]),
