@@ -58,9 +58,9 @@ let package = Package(
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitBytes", cSettings: kernelFlags),
     // L1: leaves.
-    layer("DibitDigest", ["CDibitBytes"]),
+    layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
-    layer("DibitTensor", settings: lifetimes),
+    layer("DibitTensor", ["CDibitBytes"], settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),

@@ -1,4 +1,3 @@
-internal import DibitDigest
 public import DibitTensor
 internal import Glibc
 
@@ -14,17 +13,12 @@ public struct SafetensorsWriter: ~Copyable {
   public let path: String
   /// The size of the whole file in bytes.
   public let byteCount: Int
-  private let file: FileDescriptor
   private let tensors: [(name: String, dtype: DType, shape: [Int])]
   private let sizes: [Int]
   /// The tensor that the next byte belongs to, and how many bytes of it were given.
   private var current = 0
   private var given = 0
-  private var buffer: [UInt8] = []
-  private var hash = SHA256()
-  private var isFinished = false
-
-  private static let bufferSize = 1 << 20
+  private var output: HashedFile
 
   /// Creates the file and writes its header.
   ///
@@ -33,19 +27,12 @@ public struct SafetensorsWriter: ~Copyable {
     throws(CheckpointError)
   {
     let layout = try SafetensorsLayout(tensors, metadata: metadata, file: path)
-    let file = try createFile(path)
+    output = try HashedFile(path: path, start: layout.header)
     self.path = path
-    self.file = file
     self.tensors = tensors
     sizes = layout.sizes
     byteCount = layout.header.count + layout.sizes.reduce(0, +)
-    buffer.reserveCapacity(max(Self.bufferSize, layout.header.count))
-    buffer.append(contentsOf: layout.header)
     skipWhole()
-  }
-
-  deinit {
-    if !isFinished, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
   }
 
   /// Adds bytes to the current tensor: the first that was declared and is not yet whole.
@@ -54,7 +41,7 @@ public struct SafetensorsWriter: ~Copyable {
   ///   lacks, so that a wrong shape is found where it happens; ``CheckpointError/system(operation:path:code:)`` for a full disk.
   public mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
     try take(bytes.count)
-    try put(bytes)
+    try output.append(bytes)
     skipWhole()
   }
 
@@ -68,7 +55,7 @@ public struct SafetensorsWriter: ~Copyable {
     var first = 0
     while first < floats.count {
       let piece = floats.extracting(first..<min(first + 16_384, floats.count))
-      try put(Narrowing.narrow(piece, to: dtype).span)
+      try output.append(Narrowing.narrow(piece, to: dtype).span)
       first += piece.count
     }
     skipWhole()
@@ -81,10 +68,7 @@ public struct SafetensorsWriter: ~Copyable {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given)
     }
-    try flush()
-    try file.sync()
-    isFinished = true
-    return hash.finalize()
+    return try output.finish()
   }
 
   /// Counts bytes towards the current tensor.
@@ -102,30 +86,6 @@ public struct SafetensorsWriter: ~Copyable {
   /// Moves on from tensors that are whole, among them those without bytes.
   private mutating func skipWhole() {
     while current < sizes.count, given == sizes[current] { (current, given) = (current + 1, 0) }
-  }
-
-  private mutating func put(_ bytes: Span<UInt8>) throws(CheckpointError) {
-    // A large piece goes to the file as it lies.
-    if bytes.count >= Self.bufferSize / 4 {
-      try flush()
-      hash.update(bytes)
-      try file.write(bytes)
-      return file.startWriteBack()
-    }
-    var first = 0
-    while first < bytes.count {
-      if buffer.count >= Self.bufferSize { try flush() }
-      let piece = bytes.extracting(first..<min(first + Self.bufferSize - buffer.count, bytes.count))
-      // SAFETY: the bytes are valid within the closure, which copies them.
-      unsafe piece.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
-      first += piece.count
-    }
-  }
-
-  private mutating func flush() throws(CheckpointError) {
-    hash.update(buffer)
-    try file.write(buffer.span)
-    buffer.removeAll(keepingCapacity: true)
   }
 }
 

@@ -1,4 +1,4 @@
-internal import CDibitBytes
+internal import DibitTensor
 
 /// The SHA-256 digest of FIPS 180-4, fed piece by piece, with the CPU's own instructions where it has them.
 ///
@@ -12,7 +12,7 @@ public struct SHA256: Sendable {
   private var byteCount: UInt64 = 0
   private let isPortable: Bool
 
-  private static let blockSize = 64
+  private static let blockSize = SHA256Blocks.size
 
   /// The digest of an empty message, ready for more.
   public init() { self.init(portable: false) }
@@ -32,11 +32,11 @@ public struct SHA256: Sendable {
       for index in 0..<offset { pending.append(bytes[index]) }
       guard pending.count == Self.blockSize else { return }
       let block = pending
-      compress(block.span)
+      SHA256Blocks.compress(&state, block.span, portable: isPortable)
       pending.removeAll(keepingCapacity: true)
     }
     let whole = (bytes.count - offset) / Self.blockSize * Self.blockSize
-    compress(bytes.extracting(offset..<offset + whole))
+    SHA256Blocks.compress(&state, bytes.extracting(offset..<offset + whole), portable: isPortable)
     for index in offset + whole..<bytes.count { pending.append(bytes[index]) }
   }
 
@@ -61,17 +61,5 @@ public struct SHA256: Sendable {
     var hash = SHA256()
     hash.update(bytes)
     return hash.finalize()
-  }
-
-  /// Adds whole blocks.
-  private mutating func compress(_ blocks: Span<UInt8>) {
-    let function = unsafe isPortable ? dibit_sha256_portable : dibit_sha256
-    unsafe blocks.withUnsafeBufferPointer { blocks in
-      unsafe state.withUnsafeMutableBufferPointer { state in
-        guard let first = blocks.baseAddress, let words = state.baseAddress else { return }
-        // SAFETY: eight words of state are ours, and the buffer holds this number of blocks within the closure.
-        unsafe function(words, first, blocks.count / Self.blockSize)
-      }
-    }
   }
 }

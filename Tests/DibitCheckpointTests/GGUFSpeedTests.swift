@@ -4,7 +4,7 @@ import Testing
 
 @testable import DibitCheckpoint
 
-/// Prints speeds when DIBIT_BENCH is set; run it with `-c release`.
+/// Prints speeds when DIBIT_BENCH is set (run it with `-c release`), of reading that gives what reading all at once gives.
 @Suite struct GGUFSpeedTests {
   @Test(.enabled(if: unsafe getenv("DIBIT_BENCH") != nil))
   func blocks() {
@@ -26,6 +26,8 @@ import Testing
         }
         best = min(best, time)
       }
+      let whole = widenedBlocks(Array(blocks.slice(0..<rows * step * type.blockBytes).array), type)
+      #expect(values.map(\.bitPattern) == whole.suffix(values.count).map(\.bitPattern), "\(type)")
       let seconds = best / .seconds(1)
       print(
         type, Int(Double(rows * step * type.blockBytes) / seconds / 1e6), "MB/s of the file,",

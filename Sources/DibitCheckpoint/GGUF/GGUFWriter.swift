@@ -1,4 +1,3 @@
-internal import DibitDigest
 internal import DibitTensor
 
 /// Writes a GGUF file, version 3, from one end to the other; equal input gives equal bytes.
@@ -11,17 +10,12 @@ public struct GGUFWriter: ~Copyable {
   public let path: String
   /// The size of the whole file in bytes.
   public let byteCount: Int
-  private let file: FileDescriptor
   private let tensors: [(name: String, type: GGMLType, shape: [Int])]
   private let layout: GGUFLayout
   /// The tensor that the next byte belongs to, and how many bytes of it were given.
   private var current = 0
   private var given = 0
-  private var buffer: [UInt8]
-  private var hash = SHA256()
-  private var isFinished = false
-
-  private static let bufferSize = 1 << 20
+  private var output: HashedFile
 
   /// Creates the file and writes everything before the data.
   ///
@@ -32,18 +26,11 @@ public struct GGUFWriter: ~Copyable {
     throws(CheckpointError)
   {
     let layout = try GGUFLayout(metadata: metadata, tensors: tensors, file: path)
-    let file = try createFile(path)
+    output = try HashedFile(path: path, start: layout.header)
     self.path = path
-    self.file = file
     self.layout = layout
     self.tensors = tensors
     byteCount = layout.header.count + layout.sizes.reduce(0, +) + layout.paddings.reduce(0, +)
-    buffer = layout.header
-    buffer.reserveCapacity(max(Self.bufferSize, layout.header.count))
-  }
-
-  deinit {
-    if !isFinished, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
   }
 
   /// Adds stored bytes to the current tensor: the first that was declared and is not yet whole.
@@ -61,10 +48,10 @@ public struct GGUFWriter: ~Copyable {
         file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given + bytes.count)
     }
     given += bytes.count
-    try put(bytes)
+    try output.append(bytes)
     guard given == layout.sizes[current] else { return }
     let padding = [UInt8](repeating: 0, count: layout.paddings[current])
-    try put(padding.span)
+    try output.append(padding.span)
     (current, given) = (current + 1, 0)
   }
 
@@ -89,26 +76,6 @@ public struct GGUFWriter: ~Copyable {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given)
     }
-    try flush()
-    try file.sync()
-    isFinished = true
-    return hash.finalize()
-  }
-
-  private mutating func put(_ bytes: Span<UInt8>) throws(CheckpointError) {
-    var first = 0
-    while first < bytes.count {
-      if buffer.count >= Self.bufferSize { try flush() }
-      let piece = bytes.extracting(first..<min(first + Self.bufferSize - buffer.count, bytes.count))
-      // SAFETY: the bytes are valid within the closure, which copies them.
-      unsafe piece.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
-      first += piece.count
-    }
-  }
-
-  private mutating func flush() throws(CheckpointError) {
-    hash.update(buffer)
-    try file.write(buffer.span)
-    buffer.removeAll(keepingCapacity: true)
+    return try output.finish()
   }
 }

@@ -1,0 +1,58 @@
+internal import DibitDigest
+internal import DibitTensor
+internal import Glibc
+
+/// A new file that is written from one end to the other and digested on the way; removed again when it is dropped before ``finish()``.
+struct HashedFile: ~Copyable {
+  /// The path of the file.
+  let path: String
+  private let file: FileDescriptor
+  private var buffer: [UInt8]
+  private var hash = SHA256()
+  private var isFinished = false
+
+  private static let bufferSize = 1 << 20
+
+  /// Creates the file; `start` are its first bytes.
+  ///
+  /// - Throws: ``CheckpointError`` when the file exists or cannot be created.
+  init(path: String, start: [UInt8]) throws(CheckpointError) {
+    let file = try createFile(path)
+    self.path = path
+    self.file = file
+    buffer = start
+    buffer.reserveCapacity(max(Self.bufferSize, start.count))
+  }
+
+  deinit {
+    if !isFinished, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
+  }
+
+  /// Adds bytes; ``CheckpointError/system(operation:path:code:)`` for a full disk.
+  mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
+    // A large piece goes to the file as it lies.
+    if bytes.count >= Self.bufferSize / 4 {
+      try flush()
+      hash.update(bytes)
+      try file.write(bytes)
+      return file.startWriteBack()
+    }
+    if buffer.count + bytes.count > Self.bufferSize { try flush() }
+    // SAFETY: the bytes are valid within the closure, which copies them.
+    unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+  }
+
+  private mutating func flush() throws(CheckpointError) {
+    hash.update(buffer)
+    try file.write(buffer.span)
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Waits until the file is on the disk; returns the SHA-256 of all of it in hexadecimal.
+  mutating func finish() throws(CheckpointError) -> String {
+    try flush()
+    try file.sync()
+    isFinished = true
+    return hash.finalize()
+  }
+}
