@@ -14,7 +14,7 @@ struct ConversionPlan {
   let tokenizer: [UInt8]
   /// The tokenizer_config.json to write; nil where the source says nothing about chats.
   let chat: JSONValue?
-  /// In the order of the file: F32 first, so that every tensor is aligned.
+  /// In the order of the file.
   let tensors: [PlannedTensor]
 
   init(source: String, tokenizer tokenizerPath: String? = nil, scheme: QuantizationScheme) throws(ConversionError) {
@@ -49,7 +49,9 @@ struct ConversionPlan {
     self.checkpoint = checkpoint
     self.configuration = configuration
     configurationJSON = opened.json
-    tensors = planned.filter { $0.format == .f32 } + planned.filter { $0.format != .f32 }
+    // Packed tensors are multiples of 64 bytes, and F32 tensors of 4: in this order all are aligned for the kernels.
+    tensors =
+      planned.filter(\.isPacked) + planned.filter { $0.format == .f32 } + planned.filter { !$0.isPacked && $0.format != .f32 }
   }
 }
 
@@ -134,8 +136,8 @@ struct PlannedTensor {
   var declarations: [(name: String, dtype: DType, shape: [Int])] {
     guard case .grid(let bits, let group) = format else { return [(name: name, dtype: dtype, shape: shape)] }
     return [
-      (name: name, dtype: .u8, shape: [rows, Weight.codeBytesPerRow(columns: columns, bits: bits)]),
-      (name: ModelFiles.scalesName(name), dtype: .f16, shape: [rows, Weight.groups(columns: columns, group: group)]),
+      (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
+      (name: ModelFiles.scalesName(name), dtype: .f16, shape: Weight.scaleShape(rows: rows, columns: columns, group: group)),
     ]
   }
 }

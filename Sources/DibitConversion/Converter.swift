@@ -86,7 +86,7 @@ public struct Converter: Sendable {
 
   /// The rows of a tensor in pieces.
   private func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
-    let step = max(1, min(tensor.rows, Self.pieceElements / max(tensor.columns, 1)))
+    let step = max(1, Self.pieceElements / max(tensor.columns, 1) / Weight.panelRows) * Weight.panelRows
     return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
   }
 

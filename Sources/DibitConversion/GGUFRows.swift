@@ -79,9 +79,8 @@ struct GGUFRows {
 
   /// The scales of some rows.
   private static func scales(_ weight: Weight, _ rows: Range<Int>) -> [Float16] {
-    let groups = weight.scales.count / 2 / max(weight.rows, 1)
-    return (rows.lowerBound * groups..<rows.upperBound * groups).map { index in
-      Float16(bitPattern: UInt16(weight.scales[2 * index]) | UInt16(weight.scales[2 * index + 1]) << 8)
-    }
+    guard case .grid(_, let group) = weight.format else { return [] }
+    let groups = Weight.groups(columns: weight.columns, group: group)
+    return rows.flatMap { row in (0..<groups).map { weight.scale(row: row, group: $0) } }
   }
 }

@@ -42,8 +42,9 @@ struct PieceWriter: ~Copyable {
     _ piece: borrowing PackedRows, _ endsTensor: Bool, _ scales: inout [UInt8], _ writer: inout SafetensorsWriter
   ) throws(CheckpointError) {
     try writer.append(piece.codes.span.extracting(0..<piece.codeByteCount))
-    for index in 0..<piece.scaleByteCount { scales.append(piece.scales[index]) }
+    scales += Array(copying: piece.scales.span.extracting(0..<piece.scaleByteCount))
     guard endsTensor else { return }
+    scales += [UInt8](repeating: 0, count: -scales.count & 63)  // see Weight.scaleShape
     try writer.append(scales.span)
     scales.removeAll(keepingCapacity: true)
   }

@@ -31,7 +31,8 @@ public enum GridQuantization {
   /// Elements that a thread reads, rounds and packs at a time: they stay in its cache, and their groups fill whole vectors.
   private static let taskElements = 32_768
 
-  /// Reads `rows`, rounds them and packs them into `packed`, whose columns, bits and group say how. Adds what was lost to `error`.
+  /// Reads `rows`, the first of which begins a panel, rounds them and packs them into `packed`, whose columns, bits and group say how. Adds
+  /// what was lost to `error`.
   ///
   /// A scale is nearly the least-squares one, within 0.02 dB on tensors of any usual distribution, and is rounded to F16 before the
   /// codes are chosen; beyond the largest F16 it stays there. A group whose values lie on a grid with an F16 scale comes back
@@ -48,8 +49,9 @@ public enum GridQuantization {
   ) throws(Failure) {
     packed.setRows(rows.count)
     let (columns, bits, group) = (packed.columns, packed.bits, packed.group)
-    let (codeBytes, groups) = (packed.codeBytesPerRow, packed.groupsPerRow)
-    let step = max(1, taskElements / max(columns, 1))
+    let groups = packed.groupsPerRow
+    // Whole panels: tasks write bytes of their own.
+    let step = max(1, taskElements / max(columns, 1) / Weight.panelRows) * Weight.panelRows
     let tasks = (rows.count + step - 1) / step
     let room = (groups == 1 ? columns + 15 : 16 * group)
     var errors = Buffer<Double>(count: 2 * tasks)
@@ -71,8 +73,9 @@ public enum GridQuantization {
       }
       // SAFETY: `packed` has room for all rows, each task writes its own, and `room` is what the kernel asks for.
       unsafe compute.kernels.quantize(
-        Int32(bits), group, values, part.count, columns, codes + first * codeBytes, scales + first * groups, totals + 2 * (task - 1),
-        totals + 2 * (task - 1) + 1, values + step * columns)
+        Int32(bits), group, values, part.count, columns,
+        codes + Weight.elementByteCount(rows: first, columns: columns, format: .grid(bits: bits, group: group)), scales + first * groups,
+        totals + 2 * (task - 1), totals + 2 * (task - 1) + 1, values + step * columns)
     }
     if let found = failure.withLock({ $0 }) { throw found.error }
     for task in 0..<tasks {

@@ -3,13 +3,20 @@ internal import Glibc
 
 /// An instruction-set tier that kernels are compiled for.
 public enum ISA: Int, CaseIterable, Comparable, Sendable {
-  case scalar, avx2, avx512
-
-  /// The best tier of this CPU.
-  public static var detected: ISA { ISA(rawValue: Int(dibit_detected_isa().rawValue)) ?? .scalar }
+  /// Any CPU.
+  case scalar
+  /// AVX2 and F16C.
+  case avx2
+  /// AVX2 with AVX-VNNI.
+  case avxvnni
+  /// AVX-512 with VNNI.
+  case avx512
 
   /// The tiers this CPU can run, worst first.
-  public static var available: [ISA] { allCases.filter { $0 <= detected } }
+  public static let available: [ISA] = allCases.filter { dibit_has_isa(dibit_isa(UInt32($0.rawValue))) != 0 }
+
+  /// The best tier of this CPU.
+  public static var detected: ISA { available.last ?? .scalar }
 
   /// The tier that `DIBIT_ISA` names, or the best one when it is not set.
   public static func requested() throws(KernelError) -> ISA {
@@ -25,7 +32,7 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
   /// - Throws: ``KernelError/unknownISA(_:)`` or, when the CPU lacks it, ``KernelError/unavailableISA(_:available:)``.
   public init(named name: String) throws(KernelError) {
     guard let isa = Self.allCases.first(where: { "\($0)" == name }) else { throw .unknownISA(name) }
-    guard isa <= .detected else { throw .unavailableISA(isa, available: Self.available) }
+    guard Self.available.contains(isa) else { throw .unavailableISA(isa, available: Self.available) }
     self = isa
   }
 }

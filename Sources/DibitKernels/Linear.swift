@@ -1,13 +1,67 @@
 internal import CDibitKernels
 public import DibitTensor
 
-/// `y = x Wᵀ` for a weight in any format; packed weights are expanded tile by tile and never as a whole.
+/// `y = x Wᵀ` for a weight in any format.
+///
+/// A packed weight is multiplied with int8 activations: see ``QuantizedRows``. With ``Compute/roundsActivations`` off, and in the backward
+/// pass, it is expanded tile by tile and never as a whole.
 public enum Linear {
-  /// Up to this many rows the weight is expanded row by row and read once; above it, tiles go through the matrix product.
+  /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
   private static let fewRows = 4
 
-  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
+  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. A packed weight needs `rounded`, where the activations have been rounded before.
+  public static func forward(
+    _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute
+  ) {
+    guard usesRounded(w, on: compute) else { return forward(x, weight: w, into: &y, on: compute) }
+    require(rounded.rows == x.rows && rounded.columns == x.columns, "Linear: x \(x.shape), rounded [\(rounded.rows), \(rounded.columns)]")
+    packed(rounded, weight: w, into: &y, on: compute)
+  }
+
+  /// Whether the product with `w` needs its activations rounded.
+  public static func usesRounded(_ w: Weight, on compute: Compute) -> Bool {
+    if case .grid = w.format { compute.roundsActivations } else { false }
+  }
+
+  /// `y = x Wᵀ` with a packed weight.
+  private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
+    let (n, m, panels) = (x.rows, w.rows, Weight.panels(rows: w.rows))
+    let ys = unsafe y.mutablePointer
+    let (weight, activations) = unsafe (w.kernelView, x.view)
+    if n <= fewRows {
+      // Rows do not depend on each other: a few pieces for each thread, not smaller than what a fork costs.
+      let pieces = min(4 * compute.threads, max(1, panels * w.columns / 16_384))
+      let step = (panels + pieces - 1) / pieces
+      compute.forEachRange(panels, step: step) { p, _ in
+        unsafe withUnsafePointer(to: weight) { weight in
+          unsafe withUnsafePointer(to: activations) { activations in
+            for row in 0..<n { unsafe compute.kernels.grid_matvec(weight, p.lowerBound, p.upperBound, activations, row, ys + row * m) }
+          }
+        }
+      }
+      return
+    }
+    let across = min(4, (panels + compute.threads - 1) / compute.threads)
+    Gemm.tiles(n, 512, panels, across, compute) { rows, p, worker in
+      let scratch = unsafe compute.scratch(worker, count: Int(DIBIT_GRID_SCRATCH) / 4)
+      unsafe withUnsafePointer(to: weight) { weight in
+        unsafe withUnsafePointer(to: activations) { activations in
+          unsafe compute.kernels.grid_matmul(
+            weight, p.lowerBound, p.upperBound, activations, rows.lowerBound, rows.upperBound, ys + rows.lowerBound * m, m,
+            UnsafeMutableRawPointer(scratch).assumingMemoryBound(to: UInt8.self))
+        }
+      }
+    }
+  }
+
+  /// `y = x Wᵀ` in floats; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
   public static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    if usesRounded(w, on: compute) {
+      var rounded = QuantizedRows(capacity: x.rows, columns: x.columns)
+      rounded.quantize(x, on: compute)
+      return packed(rounded, weight: w, into: &y, on: compute)
+    }
     require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x \(x.shape), W \(w.shape), y \(y.shape)")
     let (n, m, k) = (x.rows, w.rows, w.columns)
     let (xs, ys) = unsafe (x.pointer, y.mutablePointer)

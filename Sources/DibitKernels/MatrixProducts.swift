@@ -10,7 +10,7 @@ internal import DibitTensor
     let core: String? =
       switch ISA.process {
       case .avx512: "SKYLAKEX"
-      case .avx2: "HASWELL"
+      case .avx2, .avxvnni: "HASWELL"
       case .scalar: nil
       }
     guard let core else { return copenblas_load(nil) }

@@ -1,6 +1,6 @@
 public import DibitTensor
 
-/// Room for codes and scales of some rows, in the byte order of ``WeightFormat/grid(bits:group:)``; used again from piece to piece.
+/// Room for codes and scales of some rows, whole panels but for the last ones of a weight, in the byte order of ``WeightFormat/grid(bits:group:)``; used again from piece to piece.
 @safe
 public struct PackedRows: ~Copyable, Sendable {
   /// Elements of a row.
@@ -24,21 +24,21 @@ public struct PackedRows: ~Copyable, Sendable {
     require(
       group > 0 && (group % 16 == 0 || group >= columns), "PackedRows: groups of \(group), not of a multiple of 16 or a row of \(columns)")
     (self.capacity, self.columns, self.bits, self.group) = (capacity, columns, bits, group)
-    codes = Buffer(count: capacity * Weight.codeBytesPerRow(columns: columns, bits: bits))
-    scales = Buffer(count: capacity * Weight.groups(columns: columns, group: group) * 2)
+    codes = Buffer(count: Weight.elementByteCount(rows: capacity, columns: columns, format: .grid(bits: bits, group: group)))
+    scales = Buffer(count: Weight.scaleByteCount(rows: capacity, columns: columns, format: .grid(bits: bits, group: group)))
   }
 
-  /// Bytes of the codes of a row.
-  public var codeBytesPerRow: Int { Weight.codeBytesPerRow(columns: columns, bits: bits) }
+  /// How the rows are stored.
+  public var format: WeightFormat { .grid(bits: bits, group: group) }
 
   /// The number of scales of a row.
   public var groupsPerRow: Int { Weight.groups(columns: columns, group: group) }
 
   /// Bytes of the codes of the rows in use.
-  public var codeByteCount: Int { rows * codeBytesPerRow }
+  public var codeByteCount: Int { Weight.elementByteCount(rows: rows, columns: columns, format: format) }
 
   /// Bytes of the scales of the rows in use.
-  public var scaleByteCount: Int { rows * groupsPerRow * 2 }
+  public var scaleByteCount: Int { Weight.scaleByteCount(rows: rows, columns: columns, format: format) }
 
   /// Uses the first `rows` rows.
   mutating func setRows(_ rows: Int) {

@@ -78,20 +78,31 @@ struct WeightReader {
     throws(ModelStoreError) -> Weight
   {
     let bits = ParameterName.isEmbedding(name) ? scheme.embeddingBits : scheme.bits
-    let rowBytes = Weight.codeBytesPerRow(columns: columns, bits: bits)
-    let format = WeightFormat.grid(bits: bits, group: scheme.group ?? columns)
-    try checkShape(name, [rows, rowBytes], info)
+    let group = scheme.group ?? columns
+    // A fused tensor may have more rows than the parameter takes from it.
+    let range = name.rows ?? 0..<rows
+    let panels = max(info.shape.first ?? 0, Weight.panels(rows: range.upperBound))
+    let stored = name.rows == nil ? rows : panels * Weight.panelRows
+    let shape = Weight.codeShape(rows: stored, columns: columns, bits: bits)
+    guard info.shape == shape else { throw .model(.shapeMismatch(tensor: name.tensor, expected: shape, found: info.shape), path: path) }
     let scalesName = ModelFiles.scalesName(name.tensor)
     let scales = try self.info(scalesName)
-    let groups = Weight.groups(columns: columns, group: scheme.group ?? columns)
-    guard scales.dtype == .f16, scales.shape == [info.shape[0], groups] else {
-      throw .tensor(
-        scalesName, path: path, expected: "F16 [\(info.shape[0]), \(groups)]", found: "\(scales.dtype.rawValue) \(scales.shape)")
+    let scaleShape = Weight.scaleShape(rows: stored, columns: columns, group: group)
+    guard scales.dtype == .f16, scales.shape == scaleShape else {
+      throw .tensor(scalesName, path: path, expected: "F16 \(scaleShape)", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
-    guard let codes = try bytes(name, rows, of: name.tensor, rowBytes: rowBytes),
-      let scaleBytes = try bytes(name, rows, of: scalesName, rowBytes: groups * 2)
-    else { throw .tensor(name.tensor, path: path, expected: "packed codes", found: info.storage) }
-    return Weight(rows: rows, columns: columns, format: format, elements: codes, scales: scaleBytes.aligned(to: 2))
+    let format = WeightFormat.grid(bits: bits, group: group)
+    let scaleBytes = Weight.scaleByteCount(rows: stored, columns: columns, format: format)
+    let whole: (codes: Bytes, scales: Bytes)?
+    do throws(CheckpointError) {
+      if let codes = try checkpoint.bytes(name.tensor), let scales = try checkpoint.bytes(scalesName) {
+        whole = (codes.aligned(to: Weight.blockBytes), scales.slice(0..<scaleBytes).aligned(to: 2))
+      } else {
+        whole = nil
+      }
+    } catch { throw .checkpoint(error) }
+    guard let whole else { throw .tensor(name.tensor, path: path, expected: "packed codes", found: info.storage) }
+    return Weight(rows: stored, columns: columns, format: format, elements: whole.codes, scales: whole.scales).packedRows(range)
   }
 
   /// A fused tensor may have more rows than the parameter takes from it.

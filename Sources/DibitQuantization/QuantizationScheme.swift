@@ -33,7 +33,7 @@ extension QuantizationScheme {
   /// The key of config.json that holds the scheme.
   public static let key = "quantization"
   private static let formatName = "dibit-grid"
-  private static let version = 1
+  private static let version = 2
 
   /// The block of config.json that says how to read the tensors.
   public var json: JSONValue {

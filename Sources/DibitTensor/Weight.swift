@@ -21,7 +21,7 @@ public struct Weight: Sendable {
   public let format: WeightFormat
   /// The elements, or the packed codes.
   public private(set) var elements: Bytes
-  /// The F16 scales `[rows, groups]` of a grid; empty otherwise.
+  /// The F16 scales of a grid, `[panels, groups, 16]`; empty otherwise.
   public let scales: Bytes
 
   /// A weight over stored elements. The byte counts must fit the format: see ``elementByteCount(rows:columns:format:)``.
@@ -71,20 +71,39 @@ public struct Weight: Sendable {
     switch format {
     case .f32: rows * columns * 4
     case .f16, .bf16: rows * columns * 2
-    case .grid(let bits, _): rows * codeBytesPerRow(columns: columns, bits: bits)
+    case .grid(let bits, _): panels(rows: rows) * blocks(columns: columns, bits: bits) * blockBytes
     }
   }
 
   /// The bytes of the F16 scales of `rows x columns` elements in `format`.
   public static func scaleByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
-    if case .grid(_, let group) = format { rows * groups(columns: columns, group: group) * 2 } else { 0 }
+    if case .grid(_, let group) = format { panels(rows: rows) * groups(columns: columns, group: group) * panelRows * 2 } else { 0 }
   }
 
-  /// Codes are stored in blocks of 16 bytes (64 codes of 2 bits, 32 of 4), the last one padded.
-  public static func codeBytesPerRow(columns: Int, bits: Int) -> Int { (columns * bits + 127) / 128 * 16 }
+  /// Rows whose codes and scales lie interleaved; the last panel of a weight is padded.
+  public static let panelRows = 16
+
+  /// Bytes of the smallest part of a panel: 16 inputs of 2 bits, or 8 of 4 bits, of each of its rows.
+  public static let blockBytes = 64
+
+  /// The number of panels of `rows` rows.
+  public static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
+
+  /// The number of blocks of a panel; the inputs are padded to a multiple of 16.
+  public static func blocks(columns: Int, bits: Int) -> Int { (columns + 15) / 16 * bits / 2 }
 
   /// The number of scales in a row; the last group may be short.
   public static func groups(columns: Int, group: Int) -> Int { (columns + group - 1) / group }
+
+  /// The shape in which a file holds codes: panels, blocks, bytes.
+  public static func codeShape(rows: Int, columns: Int, bits: Int) -> [Int] {
+    [panels(rows: rows), blocks(columns: columns, bits: bits), blockBytes]
+  }
+
+  /// The shape in which a file holds scales: panels, an even number so that what follows in the file stays aligned, groups, rows.
+  public static func scaleShape(rows: Int, columns: Int, group: Int) -> [Int] {
+    [(panels(rows: rows) + 1) / 2 * 2, groups(columns: columns, group: group), panelRows]
+  }
 
   /// The F32 elements for reading; the format must be `.f32`.
   public var values: Span<Float> {

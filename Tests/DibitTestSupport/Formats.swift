@@ -28,20 +28,21 @@ public func nearestHalf(_ x: Double) -> UInt16 {
   return UInt16(below < above || (below == above && low % 2 == 0) ? low : high)
 }
 
-/// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: in a block of 16 bytes, bits
-/// `b f ..< b (f + 1)` of byte `j` are element `j + 16 f`, and an element is `(code - (2^b - 1) / 2) · scale`.
+/// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
+/// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
+/// `(code - (2^b - 1) / 2) · scale`.
 public func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
-  let elementsPerBlock = 128 / bits
-  let bytesPerRow = (columns + elementsPerBlock - 1) / elementsPerBlock * 16
+  let inputsPerBlock = 32 / bits
+  let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
   var out: [Float] = []
   out.reserveCapacity(rows * columns)
   for row in 0..<rows {
     for column in 0..<columns {
-      let inBlock = column % elementsPerBlock
-      let byte = codes[row * bytesPerRow + column / elementsPerBlock * 16 + inBlock % 16]
-      let code = Int(byte >> (inBlock / 16 * bits)) & ((1 << bits) - 1)
-      let at = 2 * (row * groups + column / group)
+      let inBlock = column % inputsPerBlock
+      let byte = codes[(row / 16 * blocks + column / inputsPerBlock) * 64 + row % 16 * 4 + inBlock % 4]
+      let code = Int(byte >> (inBlock / 4 * bits)) & ((1 << bits) - 1)
+      let at = 2 * ((row / 16 * groups + column / group) * 16 + row % 16)
       let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
       out.append((Float(code) - Float((1 << bits) - 1) / 2) * scale)
     }

@@ -248,39 +248,51 @@ INLINE VI codes_of(int bits, const float *x, ptrdiff_t n, float s, energies *e) 
   return code;
 }
 
-// Packs one row; see weights.inc.h for the order of codes.
+// Packs one row of a panel; see grid.inc.h for where its codes lie, four bytes in each block. `scales` are sixteen apart.
 INLINE void pack_row(int bits, const float *x, ptrdiff_t columns, ptrdiff_t group, const uint16_t *scales, uint8_t *codes, energies *e) {
-  typedef uint8_t B __attribute__((vector_size(16), aligned(1)));
+  const W two = {0, 8, 16, 24, 2, 10, 18, 26, 4, 12, 20, 28, 6, 14, 22, 30};
+  const W four = {0, 8, 16, 24, 4, 12, 20, 28, 0, 8, 16, 24, 4, 12, 20, 28};
+  const W low = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0, 0, 0, 0, 0, 0, 0, 0};
   ptrdiff_t left = 0;
   float s = 0;
-  for (ptrdiff_t c = 0; c < columns; codes += 16) {
-    VI block = {0};
-    for (int f = 0; f < 8 / bits && c < columns; f++, c += LANES, left -= LANES) {
-      if (left <= 0) s = half_to_float(*scales++), left = group;
-      block |= codes_of(bits, x + c, columns - c, s, e) << (f * bits);
-    }
-    *(B *)codes = __builtin_convertvector(block, B);
+  for (ptrdiff_t c = 0; c < columns; c += LANES, left -= LANES) {
+    if (left <= 0) s = half_to_float(*scales), scales += 16, left = group;
+    const W code = (W)codes_of(bits, x + c, columns - c, s, e) << (bits == 2 ? two : four);
+    const uint32_t first = __builtin_reduce_or(bits == 2 ? code : code & low);
+    __builtin_memcpy(codes, &first, 4), codes += 64;
+    if (bits == 2) continue;
+    const uint32_t second = __builtin_reduce_or(code & ~low);
+    __builtin_memcpy(codes, &second, 4), codes += 64;
   }
 }
 
 INLINE void quantize_bits(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                           energies *e, float *scratch) {
   const int half = 1 << (bits - 1);
-  const ptrdiff_t per_row = (columns + group - 1) / group, row_bytes = (columns * bits + 127) / 128 * 16;
+  const ptrdiff_t per_row = (columns + group - 1) / group, panel_codes = (columns + 15) / 16 * (bits / 2) * 64, panel_scales = per_row * 16;
+  const ptrdiff_t panels = (rows + 15) / 16;
+  if (rows % 16) {  // rows that do not exist
+    __builtin_memset(codes + (panels - 1) * panel_codes, 0, (size_t)panel_codes);
+    __builtin_memset(scales + (panels - 1) * panel_scales, 0, (size_t)panel_scales * sizeof(uint16_t));
+  }
   if (per_row == 1) {
     for (ptrdiff_t r = 0; r < rows; r++) scales[r] = float_to_half_saturated(joined_scale(half, x + r * columns, columns, scratch));
   } else {
     for (ptrdiff_t g = 0; g < rows * per_row; g += LANES) {
       const V s = lane_scales(half, x, columns, group, g, rows * per_row, scratch);
-      for (ptrdiff_t l = 0; l < LANES && g + l < rows * per_row; l++) scales[g + l] = float_to_half_saturated(s[l]);
+      for (ptrdiff_t i = g; i < g + LANES && i < rows * per_row; i++) {
+        const ptrdiff_t row = i / per_row;
+        scales[row / 16 * panel_scales + i % per_row * 16 + row % 16] = float_to_half_saturated(s[i - g]);
+      }
     }
   }
-  for (ptrdiff_t r = 0; r < rows; r++) pack_row(bits, x + r * columns, columns, group, scales + r * per_row, codes + r * row_bytes, e);
+  for (ptrdiff_t r = 0; r < rows; r++)
+    pack_row(bits, x + r * columns, columns, group, scales + r / 16 * panel_scales + r % 16, codes + r / 16 * panel_codes + r % 16 * 4, e);
 }
 
-// Codes and F16 scales of `rows` rows: a scale is rounded to F16 before codes are chosen. Adds the squares of the weights to *signal,
-// which is not finite when a weight is not, and those of the errors to *noise. Groups are a row or multiples of 16. `scratch` holds
-// LANES floats for each element of a group, or those of a row, to the next multiple of LANES.
+// Codes and F16 scales of `rows` rows, the first of which begins a panel: a scale is rounded to F16 before codes are chosen. Adds the
+// squares of the weights to *signal, which is not finite when a weight is not, and those of the errors to *noise. Groups are a row or
+// multiples of 16. `scratch` holds LANES floats for each element of a group, or those of a row, to the next multiple of LANES.
 static void quantize(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                      double *signal, double *noise, float *scratch) {
   energies e = {{0}, {0}};

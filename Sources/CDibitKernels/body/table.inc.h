@@ -1,6 +1,7 @@
 #include "vector.inc.h"
 #include "weights.inc.h"
 #include "quantize.inc.h"
+#include "grid.inc.h"
 #include "gemm.inc.h"
 #include "elementwise.inc.h"
 #include "norm.inc.h"
@@ -11,6 +12,9 @@ const dibit_kernels DIBIT_TABLE = {
   .expand = expand,
   .matvec = matvec,
   .quantize = quantize,
+  .quantize_activations = quantize_activations,
+  .grid_matvec = grid_matvec,
+  .grid_matmul = grid_matmul,
   .gemm_nt = gemm_nt,
   .gemm_nn = gemm_nn,
   .add = add,

@@ -1,6 +1,7 @@
 // Sixteen floats at a time: one zmm, two ymm or four xmm registers. The summation order is fixed here and not by the ISA.
 typedef float V __attribute__((vector_size(64)));
 typedef int32_t VI __attribute__((vector_size(64)));
+typedef uint32_t W __attribute__((vector_size(64)));
 typedef V VU __attribute__((aligned(4)));  // the same, at any float's address
 enum { LANES = 16 };
 

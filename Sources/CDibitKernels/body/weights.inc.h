@@ -1,21 +1,27 @@
-// Packed codes lie in blocks of 16 bytes. In a 2-bit block, bits 2f..2f+1 of byte j are element j + 16 f of 64; in a 4-bit
-// block, bits 4f..4f+3 are element j + 16 f of 32: sixteen neighbours unpack with one shift and one mask.
-INLINE V codes_v(const uint8_t *block, int shift, int mask) {
-  typedef uint8_t B __attribute__((vector_size(16), aligned(1)));
-  VI bytes = __builtin_convertvector(*(const B *)block, VI);
-  return __builtin_convertvector((bytes >> shift) & mask, V);
+// Sixteen codes of a row from the `c`-th input on, a multiple of 16; see grid.inc.h for where they lie.
+INLINE V codes_v(const uint8_t *row, int bits, ptrdiff_t c) {
+  uint32_t first, second;
+  if (bits == 2) {
+    __builtin_memcpy(&first, row + c / 16 * 64, 4);
+    const W shifts = {0, 8, 16, 24, 2, 10, 18, 26, 4, 12, 20, 28, 6, 14, 22, 30};
+    return __builtin_convertvector((VI)(((W){0} + first) >> shifts & 3), V);
+  }
+  __builtin_memcpy(&first, row + c / 8 * 64, 4);
+  __builtin_memcpy(&second, row + c / 8 * 64 + 64, 4);
+  const W shifts = {0, 8, 16, 24, 4, 12, 20, 28, 0, 8, 16, 24, 4, 12, 20, 28};
+  const VI low = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  const W both = ((W){0} + first & (W)low) | ((W){0} + second & ~(W)low);
+  return __builtin_convertvector((VI)(both >> shifts & 15), V);
 }
 
 INLINE void expand_grid(const dibit_weight *w, int bits, ptrdiff_t row, ptrdiff_t col0, ptrdiff_t col1, float *restrict out) {
-  const int mask = (1 << bits) - 1;
-  const float centre = 0.5f * (float)mask;
-  const ptrdiff_t per_block = 128 / bits, row_bytes = (w->columns * bits + 127) / 128 * 16;
-  const uint8_t *codes = (const uint8_t *)w->elements + row * row_bytes;
-  const uint16_t *scales = w->scales + row * ((w->columns + w->group - 1) / w->group);
+  const float centre = 0.5f * (float)((1 << bits) - 1);
+  const ptrdiff_t blocks = (w->columns + 15) / 16 * (bits / 2), groups = (w->columns + w->group - 1) / w->group;
+  const uint8_t *codes = (const uint8_t *)w->elements + row / 16 * blocks * 64 + row % 16 * 4;
+  const uint16_t *scales = w->scales + row / 16 * groups * 16 + row % 16;
   for (ptrdiff_t c = col0; c < col1; c += LANES) {
-    const int shift = (int)(c % per_block / LANES) * bits;
-    const float scale = half_to_float(scales[c / w->group]);
-    V v = (codes_v(codes + c / per_block * 16, shift, mask) - centre) * scale;
+    const float scale = half_to_float(scales[c / w->group * 16]);
+    const V v = (codes_v(codes, bits, c) - centre) * scale;
     if (c + LANES <= col1) store(out + c - col0, v);
     else store_some(out + c - col0, v, col1 - c);
   }

@@ -9,10 +9,11 @@
 
 #pragma clang assume_nonnull begin
 
-typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVX512 = 2 } dibit_isa;
+/// AVX2 alone, with VNNI on its registers, and AVX-512 with VNNI.
+typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512 = 3 } dibit_isa;
 
-/// The best instruction set that the CPU and the operating system both support.
-dibit_isa dibit_detected_isa(void);
+/// Whether the CPU and the operating system both support an instruction set.
+int dibit_has_isa(dibit_isa isa);
 
 /// The CPUs that this process may run on.
 int dibit_available_processors(void);
@@ -22,10 +23,19 @@ typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DI
 /// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
 typedef struct {
   const void *elements;
-  const uint16_t *_Nullable scales;  // F16 [rows, ceil(columns / group)], for the grids
+  const uint16_t *_Nullable scales;  // F16, for the grids
   ptrdiff_t rows, columns, group;
   dibit_format format;
 } dibit_weight;
+
+/// Rows of int8 activations [rows, columns], `columns` a multiple of 64 with zeros behind the last input: x ~ codes * 2 * scale, with a scale
+/// for each 64 inputs, and the sum of each 16 codes.
+typedef struct {
+  const int8_t *codes;
+  const float *scales;
+  const int32_t *sums;
+  ptrdiff_t columns;
+} dibit_activations;
 
 /// One sequence of an attention batch: query rows [row, row + rows) see the cache rows [prefix, prefix + prefix_rows),
 /// then [own, own + past + i + 1) for the i-th query.
@@ -54,6 +64,9 @@ typedef struct {
   float rate, beta1, beta2, epsilon, decay, correction1, correction2, gradient_scale;
 } dibit_adamw;
 
+/// Bytes of working memory of a product of packed weights.
+enum { DIBIT_GRID_SCRATCH = 4 * 1024 * 20 };
+
 /// One instruction set's bodies.
 typedef struct {
   // Weights
@@ -62,6 +75,12 @@ typedef struct {
                  float *scratch);
   void (*quantize)(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                    double *signal, double *noise, float *scratch);
+  // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
+  void (*quantize_activations)(const float *x, ptrdiff_t ldx, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
+                               ptrdiff_t ld);
+  void (*grid_matvec)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y);
+  void (*grid_matmul)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
+                      float *y, ptrdiff_t ldy, uint8_t *scratch);
   // C = beta C + alpha A B^T; C += alpha A B with A addressed by row and column strides (so that A^T needs no copy)
   void (*gemm_nt)(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t ldb, float beta,
                   float *c, ptrdiff_t ldc);

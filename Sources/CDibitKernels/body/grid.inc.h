@@ -1,0 +1,275 @@
+// Products of packed weights and int8 activations.
+//
+// A panel is sixteen rows of a weight in blocks of 64 bytes: bytes 4 r ... 4 r + 3 of a block belong to row r, and field f of byte j,
+// counted from the low bits, to input 4 f + j of the block. One shift and one mask unpack four inputs of sixteen rows, and a product with
+// four activations, the same for all rows, leaves a sum for each row in a lane of its own.
+//
+// Sums are whole numbers, exact in any order, until a scale changes; from there on every body adds in the same order. So every ISA, and
+// every number of rows of activations, gives the same bits.
+
+typedef W WU __attribute__((aligned(4)));
+enum { BLOCK = 64, ACTIVATION_GROUP = 64 };
+
+// Panels, and rows of activations, whose sums a product keeps in registers.
+#if defined(DIBIT_VNNI512)
+enum { PANELS = 4, TOKENS = 6 };
+#elif defined(DIBIT_VNNI256)
+enum { PANELS = 1, TOKENS = 6 };
+#else
+enum { PANELS = 1, TOKENS = 4 };
+#endif
+
+// What a tier adds up products in: 32-bit sums, or with AVX2 alone 16-bit ones, which hold so many products of 127 and a code that may be
+// doubled: LIMIT(15) of 4 bits, LIMIT(3) of 2 bits.
+#if defined(DIBIT_VNNI512) || defined(DIBIT_VNNI256) || defined(DIBIT_DOTPROD)
+typedef VI ACC;
+#define LIMIT(code) 16
+#define FIRST_ACC(sum) (sum)
+#define LAST_ACC(sum, a) (a)
+#elif defined(DIBIT_MADD256)
+typedef int16_t ACC __attribute__((vector_size(64)));
+#define LIMIT(code) ((code) > 7 ? 4 : 16)
+#define FIRST_ACC(sum) ((ACC){0})
+#define LAST_ACC(sum, a) ((sum) + whole_sums(a))
+#else
+typedef VI ACC;
+#define LIMIT(code) 16
+#define FIRST_ACC(sum) (sum)
+#define LAST_ACC(sum, a) (a)
+#endif
+
+// Four neighbours of each row times the same four activations.
+INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
+#if defined(DIBIT_VNNI512)
+  typedef char C __attribute__((vector_size(64)));
+  return __builtin_ia32_vpdpbusd512(a, (C)codes, (C)((VI){0} + x));
+#elif defined(DIBIT_VNNI256)
+  typedef int H __attribute__((vector_size(32)));
+  typedef char C __attribute__((vector_size(32)));
+  union { VI whole; H half[2]; } s = {a};
+  union { W whole; C half[2]; } c = {codes};
+  const C xs = (C)((H){0} + x);
+  for (int i = 0; i < 2; i++) s.half[i] = __builtin_ia32_vpdpbusd256(s.half[i], c.half[i], xs);
+  return s.whole;
+#elif defined(DIBIT_MADD256)
+  typedef char C __attribute__((vector_size(32)));
+  typedef short S __attribute__((vector_size(32)));
+  typedef int H __attribute__((vector_size(32)));
+  union { ACC whole; S half[2]; } s = {a};
+  union { W whole; C half[2]; } c = {codes};
+  const C xs = (C)((H){0} + x);
+  for (int i = 0; i < 2; i++) s.half[i] += __builtin_ia32_pmaddubsw256(c.half[i], xs);
+  return s.whole;
+#else
+  for (int j = 0; j < 4; j++) a += (VI)(codes >> (8 * j) & 0xFF) * (int32_t)(int8_t)(x >> (8 * j));
+  return a;
+#endif
+}
+
+INLINE VI whole_sums(ACC a) {
+#if defined(DIBIT_MADD256)
+  typedef short S __attribute__((vector_size(32)));
+  typedef int H __attribute__((vector_size(32)));
+  union { ACC whole; S half[2]; } s = {a};
+  union { VI whole; H half[2]; } r;
+  for (int i = 0; i < 2; i++) r.half[i] = __builtin_ia32_pmaddwd256(s.half[i], (S){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  return r.whole;
+#else
+  return a;
+#endif
+}
+
+// Sixteen F16 numbers.
+INLINE V halves(const uint16_t *h) {
+#if defined(DIBIT_F16C)
+  typedef _Float16 F __attribute__((vector_size(32), aligned(2)));
+  return __builtin_convertvector(*(const F *)h, V);
+#else
+  V v;
+  for (int i = 0; i < LANES; i++) v[i] = half_to_float(h[i]);
+  return v;
+#endif
+}
+
+INLINE int32_t four(const int8_t *x) {
+  int32_t v;
+  __builtin_memcpy(&v, x, 4);
+  return v;
+}
+
+INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+// Inputs whose sum has one scale: what groups of weights and of activations have in common.
+INLINE ptrdiff_t scale_step(const dibit_weight *w) {
+  if (w->group >= w->columns || w->group % ACTIVATION_GROUP == 0) return ACTIVATION_GROUP;
+  return w->group % 32 == 0 ? 32 : 16;
+}
+
+// Sum of the activations [k, k + step).
+INLINE int32_t activation_sum(const dibit_activations *x, ptrdiff_t row, ptrdiff_t k, ptrdiff_t step) {
+  const int32_t *s = x->sums + (row * x->columns + k) / 16;
+  if (step == 64) return (s[0] + s[1]) + (s[2] + s[3]);
+  return step == 32 ? s[0] + s[1] : s[0];
+}
+
+// Rounds to the nearest of 255 levels, ties to even; `scales` are half a level, because codes of weights count in halves. A group with
+// something that is not finite gets a scale that is not a number.
+static void quantize_activations(const float *x, ptrdiff_t ldx, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
+                                 ptrdiff_t ld) {
+  typedef int8_t B __attribute__((vector_size(16), aligned(1)));
+  for (ptrdiff_t r = 0; r < rows; r++, x += ldx)
+    for (ptrdiff_t k = 0; k < ld; k += ACTIVATION_GROUP, codes += ACTIVATION_GROUP, sums += 4) {
+      V v[4], top = {0}, poison = {0};
+      for (int i = 0; i < 4; i++) {
+        const ptrdiff_t at = k + i * LANES;
+        v[i] = at < columns ? load_some(x + at, columns - at) : (V){0};
+        top = max_v((V)((VI)v[i] & 0x7FFFFFFF), top);
+        poison += v[i] * 0.0f;
+      }
+      const float largest = __builtin_reduce_max(top), inverse = largest > 0 ? 127.0f / largest : 0;
+      for (int i = 0; i < 4; i++) {
+        const V rounded = (v[i] * inverse + 12582912.0f) - 12582912.0f;  // adding 1.5 * 2^23 rounds to the nearest integer
+        const VI code = __builtin_convertvector(rounded, VI);
+        *(B *)(codes + i * LANES) = __builtin_convertvector(code, B);
+        sums[i] = __builtin_reduce_add(code);
+      }
+      *scales++ = largest * (0.5f / 127.0f) + sum(poison);
+    }
+}
+
+// The sum of codes times activations of up to `blocks` blocks, not more than 64 inputs.
+INLINE VI panel_sum(int bits, const uint8_t *codes, ptrdiff_t blocks, const int8_t *x) {
+  const int fields = 8 / bits;
+  const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
+  ACC a[4] = {{0}};
+  for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK, x += 4 * fields) {
+    const W block = *(const WU *)codes;
+    for (int f = 0; f < fields; f++) {
+      ACC *to = bits == 2 ? &a[f] : &a[2 * (b & 1) + f];
+      *to = multiply_add(*to, block >> (bits * f) & mask, four(x + 4 * f));
+    }
+  }
+  return (whole_sums(a[0]) + whole_sums(a[1])) + (whole_sums(a[2]) + whole_sums(a[3]));
+}
+
+INLINE void grid_matvec_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
+                           ptrdiff_t row, float *y) {
+  const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2), at_once = step / per_block;
+  const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
+  const int32_t levels = (1 << bits) - 1;
+  const int8_t *xs = x->codes + row * x->columns;
+  const float *half_steps = x->scales + row * (x->columns / ACTIVATION_GROUP);
+  for (ptrdiff_t p = panel0; p < panel1; p++) {
+    const uint8_t *codes = (const uint8_t *)w->elements + p * blocks * BLOCK;
+    const uint16_t *scales = w->scales + p * groups * LANES;
+    V total = {0};
+    ptrdiff_t left = w->group;
+    for (ptrdiff_t b = 0, k = 0; b < blocks; b += at_once, k += step) {
+      const VI s = panel_sum(bits, codes + b * BLOCK, b + at_once <= blocks ? at_once : blocks - b, xs + k);
+      const VI odd = (s + s) - levels * activation_sum(x, row, k, step);
+      total += __builtin_convertvector(odd, V) * (halves(scales) * half_steps[k / ACTIVATION_GROUP]);
+      if ((left -= step) <= 0) scales += LANES, left = w->group;
+    }
+    store_some(y + p * LANES, total, least(w->rows - p * LANES, LANES));
+  }
+}
+
+// y[r] = x[row] . w[r] for the rows of the panels [panel0, panel1).
+static void grid_matvec(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y) {
+  const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
+  const ptrdiff_t step = scale_step(w);
+  if (bits == 2 && step == 64) grid_matvec_of(2, 64, w, panel0, panel1, x, row, y);
+  else if (bits == 4 && step == 64) grid_matvec_of(4, 64, w, panel0, panel1, x, row, y);
+  else grid_matvec_of(bits, step, w, panel0, panel1, x, row, y);
+}
+
+// A product of many rows unpacks this many inputs of some panels at a time, each to one byte that holds the code twice, and uses them for
+// all rows: 16 bytes for each of `DEPTH` inputs and each panel, and a vector of scales for each step, fit the second-level cache.
+enum { DEPTH = 1024 };
+_Static_assert(PANELS * DEPTH * (LANES + 64 / 16) <= DIBIT_GRID_SCRATCH, "room for codes, and for a scale of sixteen rows for 16 inputs");
+
+INLINE void unpack_panel(int bits, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
+  const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
+  for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK) {
+    const W block = *(const WU *)codes;
+    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = (block >> (bits * f) & mask) << 1;
+  }
+}
+
+// For `rows` rows of activations and `panels` panels, both constants, adds up the inputs [k0, k1), which are unpacked.
+INLINE void grid_tile(int bits, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
+                      ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, V total[TOKENS][PANELS]) {
+  const int32_t levels = (1 << bits) - 1;
+  const ptrdiff_t limit = 4 * LIMIT(levels);
+  for (ptrdiff_t k = k0; k < k1; k += step, scales += PANELS) {
+    const ptrdiff_t end = least(k + step, k1);
+    VI sums[TOKENS][PANELS];
+    for (int t = 0; t < rows; t++)
+      for (int p = 0; p < panels; p++) sums[t][p] = (VI){0} - levels * activation_sum(x, row + t, k, step);
+    for (ptrdiff_t first = k; first < end; first += limit) {
+      ACC a[TOKENS][PANELS];
+      for (int t = 0; t < rows; t++)
+        for (int p = 0; p < panels; p++) a[t][p] = FIRST_ACC(sums[t][p]);
+      for (ptrdiff_t q = first; q < least(first + limit, end); q += 4) {
+        W codes[PANELS];
+        for (int p = 0; p < panels; p++) codes[p] = *(const WU *)(unpacked + p * DEPTH * LANES + (q - k0) * LANES);
+        for (int t = 0; t < rows; t++)
+          for (int p = 0; p < panels; p++) a[t][p] = multiply_add(a[t][p], codes[p], four(x->codes + (row + t) * x->columns + q));
+      }
+      for (int t = 0; t < rows; t++)
+        for (int p = 0; p < panels; p++) sums[t][p] = LAST_ACC(sums[t][p], a[t][p]);
+    }
+    for (int t = 0; t < rows; t++) {
+      const float half_step = x->scales[((row + t) * x->columns + k) / ACTIVATION_GROUP];
+      for (int p = 0; p < panels; p++) total[t][p] += __builtin_convertvector(sums[t][p], V) * (scales[p] * half_step);
+    }
+  }
+}
+
+INLINE void grid_rows(int bits, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
+                      ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
+  V total[TOKENS][PANELS];
+  for (int t = 0; t < rows; t++)
+    for (int p = 0; p < panels; p++)
+      total[t][p] = k0 == 0 || p * LANES >= outputs ? (V){0} : load_some(y + t * ldy + p * LANES, outputs - p * LANES);
+  grid_tile(bits, step, rows, panels, unpacked, scales, x, row, k0, k1, total);
+  for (int t = 0; t < rows; t++)
+    for (int p = 0; p < panels; p++)
+      if (p * LANES < outputs) store_some(y + t * ldy + p * LANES, total[t][p], outputs - p * LANES);
+}
+
+INLINE void grid_matmul_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
+                           ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
+  const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
+  const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
+  V *scales = (V *)(scratch + PANELS * DEPTH * LANES);
+  for (ptrdiff_t p0 = panel0; p0 < panel1; p0 += PANELS) {
+    const ptrdiff_t panels = least(PANELS, panel1 - p0);
+    for (ptrdiff_t k0 = 0; k0 < w->columns; k0 += DEPTH) {
+      const ptrdiff_t b0 = k0 / per_block, b1 = least(b0 + DEPTH / per_block, blocks), k1 = b1 * per_block;
+      for (ptrdiff_t p = 0; p < panels; p++) {
+        unpack_panel(bits, (const uint8_t *)w->elements + ((p0 + p) * blocks + b0) * BLOCK, b1 - b0, scratch + p * DEPTH * LANES);
+        for (ptrdiff_t k = k0; k < k1; k += step)
+          scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
+      }
+      const ptrdiff_t outputs = w->rows - p0 * LANES;
+      ptrdiff_t r = row0;
+      if (panels == PANELS)
+        for (; r + TOKENS <= row1; r += TOKENS)
+          grid_rows(bits, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+      for (; r < row1; r++)
+        for (ptrdiff_t p = 0; p < panels; p++)
+          grid_rows(bits, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
+                    y + (r - row0) * ldy + (p0 + p) * LANES, ldy);
+    }
+  }
+}
+
+// y[i - row0, r] = x[i] . w[r] for the rows of the panels [panel0, panel1) and the rows [row0, row1) of activations.
+static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
+                        float *y, ptrdiff_t ldy, uint8_t *scratch) {
+  const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
+  const ptrdiff_t step = scale_step(w);
+  if (bits == 2 && step == 64) grid_matmul_of(2, 64, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+  else grid_matmul_of(bits, step, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+}

@@ -1,0 +1,61 @@
+internal import CDibitKernels
+public import DibitTensor
+
+/// Activations rounded to int8, with a scale for each 64 neighbours: what packed weights are multiplied with.
+///
+/// `x ≈ code · step` with `step = max |x| / 127` over the group, rounded to nearest. Allocated once and used for many batches.
+@safe
+public struct QuantizedRows: ~Copyable, Sendable {
+  /// Activations that share a scale.
+  public static let group = 64
+
+  /// Rows in use.
+  public private(set) var rows = 0
+  /// Activations of a row.
+  public private(set) var columns = 0
+  /// The most rows of the widest kind that fit.
+  public let capacity: Int
+  private let widest: Int
+  private var codes: Buffer<Int8>
+  /// Half a step of each group: codes of weights count in halves.
+  private var scales: Buffer<Float>
+  /// Sums of sixteen neighbouring codes each.
+  private var sums: Buffer<Int32>
+
+  /// Room for `capacity` rows of up to `columns` activations.
+  public init(capacity: Int, columns: Int) {
+    self.capacity = capacity
+    widest = Self.padded(columns)
+    codes = Buffer(count: capacity * widest)
+    scales = Buffer(count: capacity * widest / Self.group)
+    sums = Buffer(count: capacity * widest / 16)
+  }
+
+  /// Rounds all rows of `x`.
+  public mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
+    let padded = Self.padded(x.columns)
+    require(x.rows <= capacity && padded <= widest, "QuantizedRows: x \(x.shape), room for [\(capacity), \(widest)]")
+    (rows, columns) = (x.rows, x.columns)
+    let (xs, columns) = unsafe (x.pointer, x.columns)
+    let (codes, scales, sums) = unsafe (self.codes.mutablePointer, self.scales.mutablePointer, self.sums.mutablePointer)
+    compute.forEachRange(x.rows, step: 16) { r, _ in
+      let at = r.lowerBound * padded
+      unsafe compute.kernels.quantize_activations(
+        xs + r.lowerBound * columns, columns, r.count, columns, codes + at, scales + at / Self.group, sums + at / 16, padded)
+    }
+  }
+
+  /// The numbers that the codes stand for, row by row, for tests and reports.
+  public var values: [Float] {
+    let padded = Self.padded(columns)
+    return (0..<rows).flatMap { row in
+      (0..<columns).map { Float(codes[row * padded + $0]) * (2 * scales[(row * padded + $0) / Self.group]) }
+    }
+  }
+
+  @unsafe var view: dibit_activations {
+    unsafe dibit_activations(codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns))
+  }
+
+  private static func padded(_ columns: Int) -> Int { (columns + group - 1) / group * group }
+}
