@@ -127,10 +127,7 @@ struct PlannedTensor {
   }
 
   /// Bytes of the stored tensor, scales included.
-  var byteCount: Int {
-    Weight.elementByteCount(rows: rows, columns: columns, format: format)
-      + Weight.scaleByteCount(rows: rows, columns: columns, format: format)
-  }
+  var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
 
   /// What the file declares: the tensor, and the scales of a packed one.
   var declarations: [(name: String, dtype: DType, shape: [Int])] {

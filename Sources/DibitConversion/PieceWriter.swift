@@ -44,7 +44,8 @@ struct PieceWriter: ~Copyable {
     try writer.append(piece.codes.span.extracting(0..<piece.codeByteCount))
     scales += Array(copying: piece.scales.span.extracting(0..<piece.scaleByteCount))
     guard endsTensor else { return }
-    scales += [UInt8](repeating: 0, count: -scales.count & 63)  // see Weight.scaleShape
+    let panel = Weight.scaleByteCount(rows: 1, columns: piece.columns, format: piece.format)
+    if scales.count / panel % 2 == 1 { scales += [UInt8](repeating: 0, count: panel) }  // see Weight.scaleShape
     try writer.append(scales.span)
     scales.removeAll(keepingCapacity: true)
   }

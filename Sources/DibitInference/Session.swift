@@ -20,6 +20,7 @@ public struct Session: ~Copyable {
   private var cache: KeyValueCache
   private var segments: Segments
   private var rows: Matrix  // [r, C] hidden states whose logits are wanted
+  private var rounded: QuantizedRows  // what a packed head is multiplied with
   private var logits: Matrix  // [r, V]
   private var last: Matrix  // [1, V] the logits behind the last token; scoring leaves them alone
 
@@ -44,6 +45,7 @@ public struct Session: ~Copyable {
     cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false)
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
+    rounded = QuantizedRows(capacity: Self.logitRows, columns: configuration.hiddenSize)
     logits = Matrix(rows: Self.logitRows, columns: configuration.vocabularySize)
     last = Matrix(rows: 1, columns: configuration.vocabularySize)
   }
@@ -67,7 +69,7 @@ public struct Session: ~Copyable {
     }
     rows.setRows(1)
     rows.copyRow(state.hidden.rows - 1, of: state.hidden, to: 0)
-    decoder.logits(rows, into: &last, on: compute)
+    decoder.logits(rows, rounded: &rounded, into: &last, on: compute)
     // One sum finds a NaN or an infinity anywhere in the row.
     guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
   }
@@ -115,7 +117,7 @@ public struct Session: ~Copyable {
       rows.setRows(piece.count)
       logits.setRows(piece.count)
       for (index, item) in piece.enumerated() { rows.copyRow(item.row, of: state.hidden, to: index) }
-      decoder.logits(rows, into: &logits, on: compute)
+      decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
       for (index, item) in piece.enumerated() {
         branchScores[item.branch] = Self.normalized(logits, row: index, choices.branches[item.branch].children)
       }

@@ -24,12 +24,18 @@ struct AdaptedLinear {
     return pair
   }
 
-  /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`.
+  /// Rounds `x`, once for all layers that read it, where the weight of `kind` asks for that.
+  func round(_ x: borrowing Matrix, for kind: LinearKind, into rounded: inout QuantizedRows) {
+    if Linear.usesRounded(parameters[places(kind).weight].weight, on: compute) { rounded.quantize(x, on: compute) }
+  }
+
+  /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
   func forward(
-    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
+    _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
   ) {
     let pair = places(kind)
-    Linear.forward(x, weight: parameters[pair.weight].weight, into: &y, on: compute)
+    Linear.forward(x, rounded: rounded, weight: parameters[pair.weight].weight, into: &y, on: compute)
     if let bias = pair.bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
     LoRA.forward(

@@ -12,7 +12,8 @@ extension Decoder {
     let at = positions.span.extracting(0..<a.query.rows)
     if configuration.fusesQueryKeyValue {
       let (q, k) = (configuration.queryColumns, configuration.keyColumns)
-      linear.forward(.queryKeyValue, adapter, a.normed, &a.low, &work.queryKeyValue)
+      linear.round(a.normed, for: .queryKeyValue, into: &work.rounded)
+      linear.forward(.queryKeyValue, adapter, a.normed, work.rounded, &a.low, &work.queryKeyValue)
       if norms {
         a.rawQuery.copyColumns(of: work.queryKeyValue, from: 0)
         a.rawKey.copyColumns(of: work.queryKeyValue, from: q)
@@ -25,16 +26,17 @@ extension Decoder {
       turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
       return
     }
+    linear.round(a.normed, for: .query, into: &work.rounded)
     if norms {
-      linear.forward(.query, adapter, a.normed, &a.low, &a.rawQuery)
+      linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.rawQuery)
     } else {
-      linear.forward(.query, adapter, a.normed, &a.low, &a.query)
+      linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.query)
     }
     turn(linear.block.queryNorm, linear, at, &a.rawQuery, &a.queryMoments, &a.query)
     guard linear.has(.key) else { return }
-    if norms { linear.forward(.key, adapter, a.normed, &a.low, &a.rawKey) } else { linear.forward(.key, adapter, a.normed, &a.low, &a.key) }
+    if norms { linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.rawKey) } else { linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.key) }
     turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
-    linear.forward(.value, adapter, a.normed, &a.low, &a.value)
+    linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
   }
 
   /// Head norm and RoPE in the order of the family, from `raw` to `heads`; without a norm, RoPE turns `heads` in place.

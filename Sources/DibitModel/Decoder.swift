@@ -53,10 +53,18 @@ public struct Decoder: ~Copyable, Sendable {
       weights.finalNorm, weights.parameters, state.stream, saving: &state.finalMoments, into: &state.hidden, on: compute)
   }
 
-  /// Logits `[n, V]` of the hidden states `hidden: [n, C]`.
-  public func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
-    Linear.forward(hidden, weight: weights.output.weight, into: &logits, on: compute)
+  /// Logits `[n, V]` of the hidden states `hidden: [n, C]`, for which `rounded` has room.
+  public func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
+    let output = weights.output.weight
+    if Linear.usesRounded(output, on: compute) { rounded.quantize(hidden, on: compute) }
+    Linear.forward(hidden, rounded: rounded, weight: output, into: &logits, on: compute)
     if let cap = configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
+  }
+
+  /// The same for a single call, which allocates its working memory.
+  public func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
+    var rounded = QuantizedRows(capacity: hidden.rows, columns: hidden.columns)
+    self.logits(hidden, rounded: &rounded, into: &logits, on: compute)
   }
 
   /// The rows of the tokens, scaled, and of their positions.
@@ -93,7 +101,8 @@ public struct Decoder: ~Copyable, Sendable {
     attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)
-    linear.forward(.output, adapter, a.attention, &a.low, &work.projected)
+    linear.round(a.attention, for: .output, into: &work.rounded)
+    linear.forward(.output, adapter, a.attention, work.rounded, &a.low, &work.projected)
     if let norm = linear.block.outputNorm {
       a.attended.copy(work.projected)
       self.norm.forward(norm, linear.parameters, a.attended, saving: &a.attendedMoments, into: &work.projected, on: compute)
@@ -108,7 +117,8 @@ public struct Decoder: ~Copyable, Sendable {
     }
     if configuration.isParallel { x.add(work.projected, on: compute) }
     activate(linear, adapter, &a, &work)
-    linear.forward(.down, adapter, a.activated, &a.low, &work.projected)
+    linear.round(a.activated, for: .down, into: &work.rounded)
+    linear.forward(.down, adapter, a.activated, work.rounded, &a.low, &work.projected)
     if let norm = linear.block.feedForwardNorm {
       a.fed.copy(work.projected)
       self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: compute)
@@ -121,12 +131,14 @@ public struct Decoder: ~Copyable, Sendable {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
   ) {
     if configuration.fusesGateUp {
-      linear.forward(.gateUp, adapter, a.middleNormed, &a.low, &work.gateUp)
+      linear.round(a.middleNormed, for: .gateUp, into: &work.rounded)
+      linear.forward(.gateUp, adapter, a.middleNormed, work.rounded, &a.low, &work.gateUp)
       a.gate.copyColumns(of: work.gateUp, from: 0)
       a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
     } else {
-      if configuration.isGated { linear.forward(.gate, adapter, a.middleNormed, &a.low, &a.gate) }
-      linear.forward(.up, adapter, a.middleNormed, &a.low, &a.up)
+      linear.round(a.middleNormed, for: .up, into: &work.rounded)
+      if configuration.isGated { linear.forward(.gate, adapter, a.middleNormed, work.rounded, &a.low, &a.gate) }
+      linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
     }
     if configuration.isGated {
       configuration.activation.forward(gate: a.gate, up: a.up, into: &a.activated, on: linear.compute)

@@ -1,4 +1,5 @@
 internal import BasicContainers
+internal import DibitKernels
 public import DibitTensor
 
 /// Everything a forward pass writes apart from the cache; allocated once, used for batches of up to `capacity` rows.
@@ -23,11 +24,13 @@ public struct DecoderState: ~Copyable, Sendable {
     var projected: Matrix  // [N, C] what a block adds to the stream
     var queryKeyValue: Matrix  // [N, H D + 2 K D] of a fused projection, before it is split
     var gateUp: Matrix  // [N, 2 F] likewise
+    var rounded: QuantizedRows  // what a packed weight is multiplied with
 
     init(_ c: ModelConfiguration, rows N: Int) {
       projected = Matrix(rows: N, columns: c.hiddenSize)
       queryKeyValue = Matrix(rows: N, columns: c.queryColumns + 2 * c.keyColumns, if: c.fusesQueryKeyValue)
       gateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
+      rounded = QuantizedRows(capacity: N, columns: max(c.hiddenSize, c.queryColumns, c.feedForwardSize))
     }
 
     mutating func setRows(_ n: Int) {

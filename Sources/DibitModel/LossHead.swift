@@ -8,6 +8,7 @@ public struct LossHead: ~Copyable, Sendable {
   private let chunk: Int
   private var rows: Matrix  // [chunk, C] hidden states of labelled positions
   private var dRows: Matrix  // [chunk, C]
+  private var rounded: QuantizedRows  // what a packed head is multiplied with
   private var logits: Matrix  // [chunk, V]
   private var capped: Matrix  // [chunk, V] a copy of soft-capped logits; empty without a cap
   private var weights: Matrix  // [chunk, 1]
@@ -20,6 +21,7 @@ public struct LossHead: ~Copyable, Sendable {
     self.chunk = chunk
     rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     dRows = Matrix(rows: chunk, columns: configuration.hiddenSize)
+    rounded = QuantizedRows(capacity: chunk, columns: configuration.hiddenSize)
     logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
     capped = Matrix(rows: chunk, columns: configuration.vocabularySize, if: configuration.logitSoftCap != nil)
     weights = Matrix(rows: chunk, columns: 1)
@@ -37,7 +39,7 @@ public struct LossHead: ~Copyable, Sendable {
   ) -> Double {
     var total = 0.0
     forEachChunk(hidden, all, allWeights) { head, count in
-      decoder.logits(head.rows, into: &head.logits, on: compute)
+      decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
       Self.loss(&head.logits, head.targets, &head.losses, compute)
       for i in 0..<count {
         total += Double(head.losses[i, 0] * head.weights[i, 0])
@@ -57,7 +59,7 @@ public struct LossHead: ~Copyable, Sendable {
     var total = 0.0
     dHidden.fill(0)
     forEachChunk(hidden, all, allWeights) { head, count in
-      decoder.logits(head.rows, into: &head.logits, on: compute)
+      decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
       let cap = decoder.configuration.logitSoftCap
       if cap != nil { head.capped.copy(head.logits) }
       Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)

@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
   func unknownInstructionSet(arguments: [String]) throws {
     try expectFailure(
-      arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avx512, found 'bogus'", environment: ["DIBIT_ISA": "bogus"])
+      arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, found 'bogus'", environment: ["DIBIT_ISA": "bogus"])
   }
 
   @Test(.enabled(if: ISA.detected < .avx512, "this CPU has every tier"))

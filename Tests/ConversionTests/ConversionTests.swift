@@ -43,7 +43,7 @@ import Testing
         #expect(weight.values.indices.map { weight.values[$0] } == tiny[name.tensor].values)
         continue
       }
-      let whole = try decoded(stored, name.tensor, columns: weight.columns, bits: bits, group: scheme.group)
+      let whole = try decoded(stored, name.tensor, rows: tiny[name.tensor].shape[0], columns: weight.columns, bits: bits, group: scheme.group)
       let rows = name.rows ?? 0..<weight.rows
       let expected = Array(whole[rows.lowerBound * weight.columns..<rows.upperBound * weight.columns])
       #expect(expanded(weight) == expected, "\(name.tensor) with \(scheme)")
@@ -78,7 +78,7 @@ import Testing
       guard let error = tensor.error else { continue }
       let values = tiny[tensor.name].values
       let bits = tensor.storage.hasPrefix("2 bits") ? 2 : 4
-      let rounded = try decoded(stored, tensor.name, columns: tensor.shape[1], bits: bits, group: 64)
+      let rounded = try decoded(stored, tensor.name, rows: tensor.shape[0], columns: tensor.shape[1], bits: bits, group: 64)
       let own = values.reduce(0.0) { $0 + Double($1) * Double($1) }
       let lost = zip(values, rounded).reduce(0.0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }
       // The kernel adds squares in another order: relative 1e-6 is far above double rounding and far below any wrong code.
@@ -107,9 +107,9 @@ import Testing
     try convert(try tiny.write(to: scratch), scratch("first"), scheme(2, group: group))
     let first = try Checkpoint.open(scratch("first"))
     for index in tiny.tensors.indices where tiny.tensors[index].shape.count == 2 {
-      let (name, columns) = (tiny.tensors[index].name, tiny.tensors[index].shape[1])
+      let (name, rows, columns) = (tiny.tensors[index].name, tiny.tensors[index].shape[0], tiny.tensors[index].shape[1])
       let bits = name.contains("embed") || name == "lm_head.weight" ? 4 : 2
-      tiny.tensors[index].values = try decoded(first, name, columns: columns, bits: bits, group: group)
+      tiny.tensors[index].values = try decoded(first, name, rows: rows, columns: columns, bits: bits, group: group)
     }
     let report = try convert(try tiny.write(to: scratch, "again"), scratch("second"), scheme(2, group: group))
     #expect(report.decibels == .infinity)

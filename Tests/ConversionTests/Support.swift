@@ -40,13 +40,13 @@ func conversionError(
 }
 
 /// The floats of a stored tensor, decoded in plain Swift from its published byte order.
-func decoded(_ checkpoint: Checkpoint, _ name: String, columns: Int, bits: Int, group: Int?) throws -> [Float] {
+func decoded(_ checkpoint: Checkpoint, _ name: String, rows: Int, columns: Int, bits: Int, group: Int?) throws -> [Float] {
   let info = try checkpoint.tensor(name)
   guard info.dtype == .u8 else { return try checkpoint.readVector(name) }
   let codes = try #require(try checkpoint.bytes(name)).array
   let scales = try #require(try checkpoint.bytes(ModelFiles.scalesName(name))).array
   return gridValues(
-    codes: codes, scales: scales, rows: info.shape[0], columns: columns, bits: bits, group: group ?? columns)
+    codes: codes, scales: scales, rows: rows, columns: columns, bits: bits, group: group ?? columns)
 }
 
 /// The floats of a weight as the kernels see them: the rows of the identity times its transpose.

@@ -46,7 +46,7 @@ import Testing
       let (columns, rows) = (tensor.shape[1], tensor.shape[0])
       let weights = try source.readVector(tensor.name)
       let expected = weights.indices.map { Self.meant(weights[$0], 0.25 + Float($0 / columns % 64) / 256, dtype) }
-      #expect(try decoded(stored, tensor.name, columns: columns, bits: 2, group: group) == expected, "\(tensor.name)")
+      #expect(try decoded(stored, tensor.name, rows: tensor.shape[0], columns: columns, bits: 2, group: group) == expected, "\(tensor.name)")
       #expect(tensor.isExact && tensor.trainedScales == rows && tensor.roundedScales == 0, "\(tensor.name)")
       seen += 1
     }
@@ -63,7 +63,7 @@ import Testing
     for tensor in report.tensors where tensor.name.contains("_proj") {
       #expect(!tensor.isExact && tensor.roundedScales == 1)
       let columns = tensor.shape[1]
-      let values = try decoded(stored, tensor.name, columns: columns, bits: 2, group: 64)
+      let values = try decoded(stored, tensor.name, rows: tensor.shape[0], columns: columns, bits: 2, group: 64)
       let weights = tiny[tensor.name].values
       let meant = weights.indices.map { Self.meant(weights[$0], $0 / columns == 5 ? 0.3 : 0.25, .f32) }
       for index in values.indices where index / columns != 5 { #expect(values[index] == meant[index]) }

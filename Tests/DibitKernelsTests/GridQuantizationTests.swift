@@ -221,7 +221,8 @@ import Testing
     let top = Float((1 << bits) - 1) / 2
     for compute in Machine.own where compute.threads == 1 {
       let found = Self.encode(x, columns: 64, bits: bits, group: 32, on: compute)
-      let scales = stride(from: 0, to: found.scales.count, by: 2).map { UInt16(found.scales[$0]) | UInt16(found.scales[$0 + 1]) << 8 }
+      // Two groups of the first of sixteen rows; the others do not exist.
+      let scales = [0, 32].map { UInt16(found.scales[$0]) | UInt16(found.scales[$0 + 1]) << 8 }
       #expect(scales.allSatisfy { $0 == (magnitude > 1 ? 0x7BFF : 0) }, "\(scales) \(compute.label)")
       if magnitude > 1 { #expect(found.values == x.map { ($0 < 0 ? -top : top) * 65_504 }) }
     }

@@ -10,7 +10,7 @@ import Testing
 
   @Test func anUnknownNameListsTheKnownOnes() {
     #expect(throws: KernelError.unknownISA("sse9")) { try ISA(named: "sse9") }
-    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avx512, found 'sse9'")
+    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, found 'sse9'")
     #expect(
       "\(KernelError.unavailableISA(.avx512, available: [.scalar, .avx2]))" == "DIBIT_ISA: this CPU has no avx512; it offers scalar, avx2")
   }

@@ -74,6 +74,14 @@ import Testing
     return y.values
   }
 
+  /// What a weight is multiplied with: `x` itself, or for a packed one its values on the int8 grid.
+  static func rounded(_ x: [Float], for w: Weight) -> [Float] {
+    guard case .grid = w.format else { return x }
+    var rounded = QuantizedRows(capacity: x.count / w.columns, columns: w.columns)
+    rounded.quantize(Matrix(x, columns: w.columns), on: Machine.usual)
+    return rounded.values
+  }
+
   /// Few rows go through the matrix-vector kernel, more through tiles.
   @Test(arguments: columns, [1, 4, 5, 33])
   func forwardAgreesWithTheOracle(columns k: Int, rows n: Int) {
@@ -81,20 +89,51 @@ import Testing
     let x = uniforms(n * k, seed: 1)
     for format in Self.formats(columns: k) {
       let (w, values) = randomWeight(rows: m, columns: k, format: format, seed: 2)
-      let expected = Oracle.linear(doubles(x), doubles(values), inner: k)
-      let size = Oracle.linear(magnitudes(x), magnitudes(values), inner: k)
+      let input = Self.rounded(x, for: w)
+      let expected = Oracle.linear(doubles(input), doubles(values), inner: k)
+      let size = Oracle.linear(magnitudes(input), magnitudes(values), inner: k)
       agree(expected, columns: m, tolerance: { roundingTolerance(length: k, magnitude: size[$0]) }) { Self.forward(x, w, on: $0) }
     }
   }
 
+  /// Whole numbers are summed exactly, so a row's result does not depend on how many rows come with it.
+  @Test(arguments: [16, 100, 172, 1100])
+  func aRowOfManyIsTheSameAsARowAlone(columns k: Int) {
+    let x = uniforms(13 * k, seed: 12)
+    for format in Self.formats(columns: k) {
+      guard case .grid = format else { continue }
+      let (w, _) = randomWeight(rows: 150, columns: k, format: format, seed: 13)
+      for compute in Machine.own {
+        let all = Self.forward(x, w, on: compute)
+        for row in [0, 5, 12] {
+          let alone = Self.forward(Array(x[row * k..<(row + 1) * k]), w, on: compute)
+          #expect(bitMismatch(alone, Array(all[row * 150..<(row + 1) * 150]), columns: 150) == nil, "\(format), \(compute.label)")
+        }
+      }
+    }
+  }
+
+  @Test func someRowsOfAPackedWeightAreThoseRows() {
+    let x = uniforms(2 * 172, seed: 14)
+    for format in [WeightFormat.grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 2, group: 172)] {
+      let (w, _) = randomWeight(rows: 70, columns: 172, format: format, seed: 15)
+      let all = Self.forward(x, w, on: Machine.usual)
+      for range in [0..<70, 16..<40, 5..<70, 17..<18] {
+        let part = Self.forward(x, w.packedRows(range), on: Machine.usual)
+        let expected = (0..<2).flatMap { all[$0 * 70 + range.lowerBound..<$0 * 70 + range.upperBound] }
+        #expect(bitMismatch(part, expected, columns: range.count) == nil, "\(format), \(range)")
+      }
+    }
+  }
+
   @Test(arguments: columns)
-  func aPackedWeightGivesTheSameBitsAsItsValues(columns k: Int) {
+  func aPackedWeightExpandedGivesTheSameBitsAsItsValues(columns k: Int) {
     for format in Self.formats(columns: k) {
       let (w, values) = randomWeight(rows: 67, columns: k, format: format, seed: 3)
       let plain = Weight(rows: 67, columns: k, values: values)
       for n in [2, 9] {
         let x = uniforms(n * k, seed: 4)
-        let compute = Machine.own[0]
+        let compute = Compute(isa: .scalar, threads: 1, usesBLAS: false, roundsActivations: false)
         #expect(
           bitMismatch(Self.forward(x, w, on: compute), Self.forward(x, plain, on: compute), columns: 67) == nil, "\(format), \(n) rows")
       }

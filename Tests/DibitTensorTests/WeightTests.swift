@@ -52,17 +52,23 @@ import Testing
   private final class Released: Sendable { let count = Atomic<Int>(0) }
 
   @Test(arguments: [
-    (1, 2, 64, 16, 2), (64, 2, 64, 16, 2), (65, 2, 64, 32, 4), (172, 2, 64, 48, 6), (172, 4, 32, 96, 12), (172, 4, 172, 96, 2),
-    (17, 4, 32, 16, 2),
+    (1, 2, 64, 64, 32), (16, 2, 64, 64, 32), (65, 2, 64, 320, 64), (172, 2, 64, 704, 96), (172, 4, 32, 1408, 192), (172, 4, 172, 1408, 32),
+    (17, 4, 32, 256, 32),
   ])
-  func packedRowsAreBlocksOfSixteenBytes(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) {
+  func packedRowsAreWholePanels(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) {
     let format = WeightFormat.grid(bits: bits, group: group)
-    #expect(Weight.elementByteCount(rows: 3, columns: columns, format: format) == 3 * codes)
-    #expect(Weight.scaleByteCount(rows: 3, columns: columns, format: format) == 3 * scales)
-    let weight = Weight(
-      rows: 3, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: 3 * codes)),
-      scales: Bytes(SharedBytes(zeroed: 3 * scales)))
-    #expect(weight.byteCount == 3 * (codes + scales) && weight.shape == "[3, \(columns)]")
+    for (rows, panels) in [(1, 1), (16, 1), (17, 2), (40, 3)] {
+      #expect(Weight.elementByteCount(rows: rows, columns: columns, format: format) == panels * codes)
+      #expect(Weight.scaleByteCount(rows: rows, columns: columns, format: format) == panels * scales)
+      let shape = Weight.codeShape(rows: rows, columns: columns, bits: bits)
+      #expect(shape[0] == panels && shape[1] * shape[2] == codes && shape[2] == 64)
+      let scaleShape = Weight.scaleShape(rows: rows, columns: columns, group: group)
+      #expect(scaleShape[0] == (panels == 1 ? 2 : panels == 3 ? 4 : 2) && scaleShape[1] * scaleShape[2] * 2 == scales)
+      let weight = Weight(
+        rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: panels * codes)),
+        scales: Bytes(SharedBytes(zeroed: panels * scales)))
+      #expect(weight.byteCount == panels * (codes + scales) && weight.shape == "[\(rows), \(columns)]")
+    }
   }
 
   @Test func wrongByteCountsTrap() async {
@@ -74,7 +80,7 @@ import Testing
 
   @Test func aGridOfThreeBitsTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = Weight(rows: 1, columns: 16, format: .grid(bits: 3, group: 16), elements: Bytes(SharedBytes(zeroed: 16)))
+      _ = Weight(rows: 1, columns: 16, format: .grid(bits: 3, group: 16), elements: Bytes(SharedBytes(zeroed: 64)))
     }
     expectTrap("Weight: a grid of 3 bits; 2 or 4 are supported", result)
   }
