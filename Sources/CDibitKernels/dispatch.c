@@ -1,7 +1,4 @@
-#define _GNU_SOURCE
 #include "tables.h"
-#include <sched.h>
-#include <unistd.h>
 
 dibit_isa dibit_detected_isa(void) {
 #if defined(__x86_64__)
@@ -22,11 +19,4 @@ const dibit_kernels *dibit_kernels_for(dibit_isa isa) {
   (void)isa;
 #endif
   return &dibit_table_scalar;
-}
-
-int dibit_available_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? (int)online : 1;
 }

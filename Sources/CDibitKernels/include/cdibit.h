@@ -14,9 +14,6 @@ typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVX512 = 2 } dibit_isa;
 /// The best instruction set that the CPU and the operating system both support.
 dibit_isa dibit_detected_isa(void);
 
-/// The CPUs that this process may run on.
-int dibit_available_processors(void);
-
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
 
 /// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
