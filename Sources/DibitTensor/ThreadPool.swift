@@ -65,7 +65,9 @@ private struct Loop: ~Copyable {
 /// A number that threads share, with nothing else in its cache line, nor in the next, which some CPUs fetch along with it.
 private struct Line: ~Copyable, Sendable {
   let number = Atomic<UInt64>(0)
-  let padding = InlineArray<15, UInt64>(repeating: 0)
+  /// In the header's line: the address of the loop's body, which whoever has read the header needs next.
+  let body = Atomic<UInt>(0)
+  let padding = InlineArray<14, UInt64>(repeating: 0)
 }
 
 /// What caller and workers share.
@@ -81,8 +83,6 @@ private struct Line: ~Copyable, Sendable {
   private let remaining: UnsafeMutablePointer<Line>
   /// Workers that sleep until `header` changes.
   private let asleep: UnsafeMutablePointer<Line>
-  /// The address of the loop's body.
-  private let body: UnsafeMutablePointer<Line>
   private let slots: UnsafeMutablePointer<Line>
   private let lines: UnsafeMutableBufferPointer<Line>
   private let patience: Patience
@@ -95,10 +95,10 @@ private struct Line: ~Copyable, Sendable {
   private static let callerSleeps: UInt64 = 1 << 31
 
   init(threads: Int, patience: Patience) {
-    unsafe lines = .allocate(capacity: 4 + threads)
+    unsafe lines = .allocate(capacity: 3 + threads)
     for index in unsafe lines.indices { unsafe lines.initializeElement(at: index, to: Line()) }
     let first = unsafe lines.baseAddress.unsafelyUnwrapped
-    unsafe (header, remaining, asleep, body, slots) = (first, first + 1, first + 2, first + 3, first + 4)
+    unsafe (header, remaining, asleep, slots) = (first, first + 1, first + 2, first + 3)
     self.patience = patience
   }
 
@@ -113,8 +113,8 @@ private struct Line: ~Copyable, Sendable {
     for slot in 0..<threads {
       unsafe slots[slot].number.store(ranges.start(slot) << 40 | name & Self.loopNumber, ordering: .relaxed)
     }
-    unsafe body.pointee.number.store(UInt64(UInt(bitPattern: loop)), ordering: .relaxed)
     unsafe remaining.pointee.number.store(UInt64(count), ordering: .relaxed)
+    unsafe header.pointee.body.store(UInt(bitPattern: loop), ordering: .relaxed)
     // Sequentially consistent, as in `sleep`: a worker that does not see the new name is one that is seen asleep here.
     unsafe header.pointee.number.store(name, ordering: .sequentiallyConsistent)
     let awake = unsafe threads - 1 - Int(asleep.pointee.number.load(ordering: .sequentiallyConsistent))
@@ -177,8 +177,7 @@ private struct Line: ~Copyable, Sendable {
     let threads = threads.load(ordering: .relaxed)
     let ranges = Ranges(Int(name >> 40), threads)
     // Before any exchange: one that succeeds proves that the loop still runs, so this was the address of its body.
-    let address = unsafe UInt(body.pointee.number.load(ordering: .relaxed))
-    guard let loop = unsafe UnsafePointer<Loop>(bitPattern: address) else { return false }
+    guard let loop = unsafe UnsafePointer<Loop>(bitPattern: header.pointee.body.load(ordering: .relaxed)) else { return false }
     var tookAny = false
     var slot = worker
     repeat {
