@@ -2,7 +2,7 @@ internal import CDibitThreads
 internal import Glibc
 internal import Synchronization
 
-/// Threads that wait for short parallel loops: fork and join cost a few hundred nanoseconds while the pool is busy, nothing when idle.
+/// Threads that wait for short parallel loops: fork and join cost about a microsecond while the pool is busy, nothing when it is idle.
 ///
 /// Work is split into numbered tasks; which thread runs a task is not determined, so a task must own all it writes. Give tasks a
 /// size that does not depend on ``threads`` and the results will not depend on it either.
