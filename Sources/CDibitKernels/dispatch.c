@@ -1,7 +1,4 @@
-#define _GNU_SOURCE
 #include "tables.h"
-#include <sched.h>
-#include <unistd.h>
 
 int dibit_has_isa(dibit_isa isa) {
   if (isa == DIBIT_SCALAR) return 1;
@@ -29,11 +26,4 @@ const dibit_kernels *dibit_kernels_for(dibit_isa isa) {
   (void)isa;
 #endif
   return &dibit_table_scalar;
-}
-
-int dibit_available_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? (int)online : 1;
 }

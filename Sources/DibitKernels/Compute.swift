@@ -18,14 +18,14 @@ public final class Compute: Sendable {
   let products: MatrixProducts
   private let scratch: [Scratch]
 
-  /// Kernels of `isa` on `threads` threads; by default the best tier and every CPU that the process may use.
+  /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
   /// `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels.
   public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
     self.activations = activations
-    pool = ThreadPool(threads: threads ?? Int(dibit_available_processors()))
+    pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
     products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)
     scratch = (0..<pool.threads).map { _ in Scratch() }

@@ -12,6 +12,10 @@ import Testing
     (["convert", "a", "-o", "b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
     (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
     (["convert", "a", "-o", "b", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["convert", "a", "-o", "b", "--threads=-1"], "--threads: expected a number from 1 to 1024, found -1"),
+    (["convert", "a", "-o", "b", "--threads", "-1"], "Missing value for '--threads <n>'"),
+    (["convert", "a", "-o", "b", "--threads", "1025"], "--threads: expected a number from 1 to 1024, found 1025"),
+    (["convert", "a", "-o", "b", "--threads", "all"], "The value 'all' is invalid for '--threads <n>'"),
     (["train", "m", "--output", "o"], "Missing expected argument '--data <folder>'"),
     (["train", "m", "--data", "d", "-o", "o", "--epochs", "0"], "--epochs: expected a number from 1 to 10000, found 0"),
     (["train", "m", "--data", "d", "-o", "o", "--batch-size", "0"], "--batch-size: expected a number from 1 to 4096, found 0"),
@@ -62,6 +66,16 @@ import Testing
     try expectFailure(
       ["generate", "m", "--prompt", "p"], status: 64, message: "DIBIT_ISA: this CPU has no avx512; it offers \(offered)",
       environment: ["DIBIT_ISA": "avx512"])
+  }
+
+  @Test("more threads than CPUs give the same packed bytes")
+  func manyThreads() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    for threads in ["1", "3", "64"] { #expect(try dibit("convert", source, "-o", scratch(threads), "--threads", threads).status == 0) }
+    let expected = try files(below: scratch("1"))
+    #expect(try files(below: scratch("3")) == expected)
+    #expect(try files(below: scratch("64")) == expected)
   }
 
   @Test("every tier of this CPU gives the same packed bytes", arguments: ISA.available)

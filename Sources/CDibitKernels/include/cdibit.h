@@ -15,9 +15,6 @@ typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512
 /// Whether the CPU and the operating system both support an instruction set.
 int dibit_has_isa(dibit_isa isa);
 
-/// The CPUs that this process may run on.
-int dibit_available_processors(void);
-
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
 
 /// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
