@@ -1,0 +1,74 @@
+import DibitTensor
+import Testing
+
+@testable import DibitInference
+
+@Suite struct StopStringTests {
+  /// What comes out of pieces, one by one, and the stop string.
+  private func run(_ strings: [String], _ pieces: [String]) -> (pieces: [String], found: String?) {
+    var stops = StopStrings(strings)
+    var out = pieces.map { stops.append($0) }
+    out.append(stops.flush())
+    return (out, stops.found)
+  }
+
+  /// The text before the stop string that ends first, the longest of those that end there.
+  private func plain(_ strings: [String], _ text: String) -> (text: String, found: String?) {
+    let bytes = Array(text.utf8)
+    for end in 0...bytes.count {
+      let matching = strings.filter { !$0.isEmpty && bytes[..<end].suffix($0.utf8.count).elementsEqual($0.utf8) }
+      if let longest = matching.max(by: { $0.utf8.count < $1.utf8.count }) {
+        return (String(decoding: bytes[..<(end - longest.utf8.count)], as: UTF8.self), longest)
+      }
+    }
+    return (text, nil)
+  }
+
+  static let cases: [(strings: [String], text: String)] = [
+    (["\n\n"], "one\ntwo\n\nthree"), (["</s>"], "a < b </ s></s> c"), (["aab"], "aaaaab aab"), (["abab", "ba"], "xabab"),
+    (["abcd", "bc"], "zabcd"), (["bcd", "abcd"], "zabcd"), (["END"], "no end EN"), (["END"], "END"), ([], "END"), ([""], "END"),
+    (["é", "ü"], "caf\u{E9}!"), (["e\u{301}"], "caf\u{E9} cafe\u{301}!"), (["😀😀"], "😀 😀😁 😀😀"), (["\u{301}"], "cafe\u{301}!"),
+    (["ababac"], "abababac"), (["User:", "user:"], "Us User user: x"), (["x"], ""), (["\r\n"], "a\rb\r\nc"),
+  ]
+
+  @Test("the same text wherever it is cut", arguments: cases.indices)
+  func cuts(index: Int) {
+    let (strings, text) = Self.cases[index]
+    let expected = plain(strings, text)
+    let scalars = text.unicodeScalars.map { String($0) }
+    // Every way to cut it in three, and scalar by scalar.
+    var ways = [scalars]
+    for a in 0...scalars.count {
+      for b in a...scalars.count { ways.append([scalars[..<a].joined(), scalars[a..<b].joined(), scalars[b...].joined()]) }
+    }
+    for pieces in ways {
+      let result = run(strings, pieces)
+      #expect(Array(result.pieces.joined().utf8) == Array(expected.text.utf8), "\(pieces)")
+      #expect(result.found == expected.found)
+      #expect(result.found.map { Array($0.utf8) } == expected.found.map { Array($0.utf8) })
+    }
+  }
+
+  @Test("what may become a stop string is held back, all else comes at once")
+  func holding() {
+    #expect(run(["\nUser:"], ["hello", "\n", "Us", "ual", "\nUser", ": x"]).pieces == ["hello", "", "", "\nUsual", "", "", ""])
+    #expect(run(["abab"], ["xaba", "ba"]).pieces == ["x", "", ""])
+    #expect(run(["abab"], ["xaba", "cab"]).pieces == ["x", "abac", "ab"])
+    #expect(run(["zz"], ["plain", " text"]).pieces == ["plain", " text", ""])
+    #expect(run(["é"], ["e", "\u{301}"]).pieces == ["e", "\u{301}", ""])
+  }
+
+  @Test("random texts over a small alphabet", arguments: 0..<20)
+  func random(seed: UInt64) {
+    var rng = SplitMix64(seed: seed)
+    let alphabet = ["a", "b", "é", "😀"]
+    func word(_ count: Int) -> String { (0..<count).map { _ in alphabet[rng.below(seed % 2 == 0 ? 2 : 4)] }.joined() }
+    for _ in 0..<50 {
+      let strings = (0..<1 + rng.below(3)).map { _ in word(1 + rng.below(5)) }
+      let pieces = (0..<12).map { _ in word(rng.below(4)) }
+      let (result, expected) = (run(strings, pieces), plain(strings, pieces.joined()))
+      #expect(result.pieces.joined() == expected.text)
+      #expect(result.found == expected.found)
+    }
+  }
+}
