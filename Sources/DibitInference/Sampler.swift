@@ -70,7 +70,12 @@ public struct Sampler: Sendable {
     switch bits {
     case 0: for index in first..<first + count { scores[index] = -.infinity }
     case .max: for index in first..<first + count { scores[index] = logits[index] }
-    default: for bit in 0..<count { scores[first + bit] = bits >> UInt64(bit) & 1 == 1 ? logits[first + bit] : -.infinity }
+    default:
+      // Without a branch: the bits of a constraint's mask follow no pattern that a processor could guess.
+      for bit in 0..<count {
+        let keep = 0 &- UInt32(truncatingIfNeeded: bits >> UInt64(bit) & 1)
+        scores[first + bit] = Float(bitPattern: logits[first + bit].bitPattern & keep | (-Float.infinity).bitPattern & ~keep)
+      }
     }
   }
 }

@@ -4,7 +4,8 @@ extension Session {
   /// Continues `prompt`, which is appended first; `receive` gets each piece of text as soon as it is certain and ends the generation by
   /// returning false. It is called for every token, if need be with nothing.
   ///
-  /// Text is certain when its characters are whole and it cannot be the beginning of a stop string.
+  /// Text is certain when its characters are whole and it cannot be the beginning of a stop string. The repetition penalty looks back at
+  /// `prompt` and at what was generated behind it, not at what the session held before.
   public mutating func generate(
     _ prompt: [Int32], tokenizer: Tokenizer, options: GenerationOptions, receive: (String) -> Bool = { _ in true }
   ) throws(InferenceError) -> Generation {

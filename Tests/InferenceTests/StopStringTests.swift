@@ -1,4 +1,6 @@
+import DibitModelStore
 import DibitTensor
+import DibitTokenizer
 import Testing
 
 @testable import DibitInference
@@ -70,5 +72,66 @@ import Testing
       #expect(result.pieces.joined() == expected.text)
       #expect(result.found == expected.found)
     }
+  }
+}
+
+@Suite struct StoppedGenerationTests {
+  @Test("a generation ends before a stop string, wherever it lies in tokens", arguments: 0..<4)
+  func everywhere(seed: UInt64) throws {
+    let model = try makeModel("llama")
+    let prompt = model.tokenizer.encode("the goal")
+    var session = makeSession(model)
+    var options = GenerationOptions()
+    (options.maximumTokens, options.sampling.temperature, options.sampling.seed) = (40, 1.5, seed)
+    func generate() throws -> (result: Generation, pieces: [String]) {
+      session.rewind()
+      var pieces: [String] = []
+      let result = try session.generate(prompt, tokenizer: model.tokenizer, options: options) {
+        pieces.append($0)
+        return true
+      }
+      return (result, pieces)
+    }
+    let free = try generate().result
+    let scalars = Array(free.text.unicodeScalars)
+    try #require(scalars.count > 20)
+    for start in stride(from: 0, to: scalars.count - 5, by: 3) {
+      let stop = scalars[start..<start + 5].map { String($0) }.joined()
+      options.stopStrings = ["\u{0}none", stop]
+      let (result, pieces) = try generate()
+      let bytes = Array(free.text.utf8)
+      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: stop.utf8) })
+      #expect(Array(result.text.utf8) == Array(bytes[..<place]))
+      #expect(pieces.joined() == result.text)
+      #expect(result.finishReason == .stop)
+      #expect(result.stopString == stop)
+      #expect(result.tokens == Array(free.tokens.prefix(result.tokens.count)))
+      // No more tokens than it takes to complete the string.
+      #expect(
+        model.tokenizer.decode(prompt + result.tokens.dropLast()).utf8.count < model.tokenizer.decode(prompt).utf8.count + place
+          + stop.utf8.count)
+    }
+  }
+
+  @Test("what was held back comes out when the text ends otherwise")
+  func heldText() throws {
+    let model = try makeModel("llama")
+    let prompt = model.tokenizer.encode("the goal")
+    var session = makeSession(model)
+    var options = GenerationOptions()
+    options.maximumTokens = 6
+    let free = try session.generate(prompt, tokenizer: model.tokenizer, options: options)
+    // A stop string that begins with all of the text, and never comes.
+    options.stopStrings = [free.text + "\u{0}"]
+    session.rewind()
+    var pieces: [String] = []
+    let held = try session.generate(prompt, tokenizer: model.tokenizer, options: options) {
+      pieces.append($0)
+      return true
+    }
+    #expect(held.text == free.text)
+    #expect(held.finishReason == .length)
+    #expect(held.stopString == nil)
+    #expect(pieces == [String](repeating: "", count: 6) + [free.text])
   }
 }
