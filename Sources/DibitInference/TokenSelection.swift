@@ -80,7 +80,8 @@ struct TokenSelection: Sendable {
     while true {
       let bound = max(floor, LogitKey.of(weight.largest - depth * options.temperature))
       collect(logits, from: bound)
-      if bound == floor || candidates.count == logits.count || weight.sum(candidates) >= Double(options.topP) * total { break }
+      // What lies deeper than 86 has no weight.
+      if bound == floor || depth > 86 || weight.sum(candidates) >= Double(options.topP) * total { break }
       depth *= 2
     }
     keep(share: options.topP, of: total, weight)

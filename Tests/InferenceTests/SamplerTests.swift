@@ -192,6 +192,8 @@ func plainDistribution(_ options: SamplingOptions, _ logits: [Float], behind rec
     let expected = plainDistribution(sampling(topP: 0.6), logits, behind: [], allowed: nil)
     #expect(drawn.allSatisfy { expected[Int($0)] > 0 })
     #expect(drawn.contains { $0 < 4000 })
+    // All but rounding: every token that has a weight stays, and none is looked for in vain.
+    #expect(try draw(sampling(topP: Float(1).nextDown), logits + [-200], count: 100, behind: []).allSatisfy { $0 < 4096 })
   }
 
   @Test("frequencies follow the definition of the steps", arguments: 0..<40)
