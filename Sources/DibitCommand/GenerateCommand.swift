@@ -24,7 +24,7 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
   @Option(help: "The system message of the chat template.") var system: String?
   @Flag(help: "Do not use a chat template.") var raw = false
-  @OptionGroup(title: "Choice of tokens") var sampling: SamplingArguments
+  @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
   @Option(help: ArgumentHelp("End before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
   @Flag(inversion: .prefixedNo, help: "Print text as it is made.") var stream = true
