@@ -27,10 +27,25 @@ import Testing
     (["generate", "m", "--prompt", "p", "--temperature=-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
     (["generate", "m", "--prompt", "p", "--top-k=-1"], "--top-k: expected 0 or more, found -1"),
     (["generate", "m", "--prompt", "p", "--top-p", "0"], "--top-p: expected a number above 0 and up to 1, found 0.0"),
+    (["generate", "m", "--prompt", "p", "--temperature", "nan"], "--temperature: expected a number from 0 to 100, found nan"),
+    (["generate", "m", "--prompt", "p", "--temperature", "warm"], "The value 'warm' is invalid for '--temperature <temperature>'"),
+    (["generate", "m", "--prompt", "p", "--min-p", "1.5"], "--min-p: expected a number from 0 to 1, found 1.5"),
+    (["generate", "m", "--prompt", "p", "--min-p=-0.1"], "--min-p: expected a number from 0 to 1, found -0.1"),
+    (
+      ["generate", "m", "--prompt", "p", "--repetition-penalty", "0"], "--repetition-penalty: expected a number from 0.01 to 100, found 0.0"
+    ),
+    (["generate", "m", "--prompt", "p", "--repetition-window=-1"], "--repetition-window: expected 0 or more, found -1"),
+    (["generate", "m", "--prompt", "p", "--seed=-1"], "The value '-1' is invalid for '--seed <seed>'"),
+    (["generate", "m", "--prompt", "p", "--stop", ""], "--stop: expected some text, found none"),
+    (["generate", "m", "--prompt", "p", "--json", "--logprobs", "101"], "--logprobs: expected a number from 0 to 100, found 101"),
+    (["generate", "m", "--prompt", "p", "--logprobs", "2"], "--logprobs: log-probabilities are a part of --json, which is missing"),
+    (["generate", "m", "--prompt", "p", "--json", "--prompt-logprobs"], "--prompt-logprobs: expected --logprobs beside it"),
     (["predict", "m", "--adapter", "a"], "Missing expected argument '<files> ...'"),
     (["evaluate", "m"], "Missing expected argument '--data <folder>'"),
     (["pretrain", "r", "-o", "o", "--steps", "0"], "--steps: expected at least 1, found 0"),
     (["perplexity", "m"], "Missing expected argument '--data <data>'"),
+    (["perplexity", "m", "--data", "d", "--window", "1"], "--window: expected at least 2, found 1"),
+    (["perplexity", "m", "--data", "d", "--limit", "1"], "--limit: expected at least 2, found 1"),
     (["inspect"], "Missing expected argument '<path>'"),
     (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
     (["conver"], "Unexpected argument 'conver'"),
@@ -45,13 +60,6 @@ import Testing
     let isCommand = HelpTests.commands.contains(call.arguments[0])
     let help = isCommand ? "dibit \(call.arguments[0]) --help" : "dibit --help"
     #expect(outcome.errors == "error: \(call.message); see '\(help)'\n")
-  }
-
-  @Test func perplexityWindow() throws {
-    let scratch = Scratch()
-    let model = try TinyCheckpoint.llama().write(to: scratch)
-    try expectFailure(
-      ["perplexity", model, "--data", scratch("none"), "--window", "1"], status: 64, message: "--window: expected at least 2, found 1")
   }
 
   @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
