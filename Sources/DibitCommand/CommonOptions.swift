@@ -19,6 +19,26 @@ struct ComputeOptions: ParsableArguments {
   func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads) }
 }
 
+/// Options of every command that runs a model.
+struct RuntimeOptions: ParsableArguments {
+  @OptionGroup var compute: ComputeOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "What 2-bit and 4-bit weights are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
+      valueName: "type"),
+    transform: { name in
+      guard let precision = ActivationPrecision(rawValue: name) else {
+        throw ValidationError("--activations: expected int8, int16 or float, found '\(name)'")
+      }
+      return precision
+    })
+  var activations = ActivationPrecision.int8
+
+  /// The kernels, threads and activations that were asked for.
+  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: compute.threads, activations: activations) }
+}
+
 /// Prints a result for machines.
 func printJSON(_ value: JSONValue) { print(value.serialized(pretty: true)) }
 

@@ -26,7 +26,7 @@ public struct Session: ~Copyable {
   private var last: Matrix  // [1, V] the logits behind the last token; scoring leaves them alone
 
   /// Rows of one pass: longer prompts go through in chunks.
-  private static let chunk = 256
+  private static let chunk = 512
   /// Rows of logits that exist at a time.
   private static let logitRows = 32
   /// Choices that are scored in one pass.
@@ -175,7 +175,7 @@ extension Session {
         rows.setRows(some)
         logits.setRows(some)
         for row in 0..<some { rows.copyRow(start + row, of: state.hidden, to: row) }
-        decoder.logits(rows, into: &logits, on: compute)
+        decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
         guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count + start + some - 1) }
         for row in 0..<some where first + start + row + 1 < tokens.count {
           let values = logits.span.extracting(row * logits.columns..<(row + 1) * logits.columns)
