@@ -14,14 +14,17 @@ public final class Compute: Sendable {
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
+  /// Who is told how long each op takes; nil for nobody.
+  public let profiler: Profiler?
   private let scratch: [Scratch]
 
   /// Kernels of `isa` on `threads` threads; by default the best tier and every CPU that the process may use.
   ///
-  /// `usesBLAS` set to false keeps matrix products on Dibit's own kernels.
-  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true) {
+  /// `usesBLAS` set to false keeps matrix products on Dibit's own kernels. A `profiler` is told how long each op takes.
+  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, profiler: Profiler? = nil) {
     require(isa <= .detected, "Compute: this CPU has no \(isa)")
     self.isa = isa
+    self.profiler = profiler
     pool = ThreadPool(threads: threads ?? Int(dibit_available_processors()))
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
     products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)
