@@ -23,7 +23,7 @@ public struct Benchmark: Sendable {
   {
     let opened = try open(compute)
     guard progress(.machine, 0, 1) else { throw .interrupted }
-    let bandwidth = MachineLimits.readBandwidth(on: compute)
+    let bandwidth = MachineLimits.readBandwidth(on: compute, seconds: options.machineSeconds)
     // Memory that was used so far does not count.
     ProcessMemory.resetPeak()
     let prompt = tokens(options.promptTokens, vocabulary: opened.configuration.vocabularySize)
@@ -36,7 +36,7 @@ public struct Benchmark: Sendable {
     return BenchmarkReport(
       shape: name, isa: "\(compute.isa)", threads: compute.threads, productLibrary: compute.productLibrary, options: options,
       decode: decode, prefill: prefill, firstToken: first, load: load, weightBytesPerToken: opened.weights.bytesPerToken,
-      readBandwidth: max(bandwidth, MachineLimits.readBandwidth(on: compute)), peakMemory: peak)
+      readBandwidth: max(bandwidth, MachineLimits.readBandwidth(on: compute, seconds: options.machineSeconds)), peakMemory: peak)
   }
 
   /// Times of ops while one prompt is read and a few tokens are decoded, on a ``Compute`` of its own like this benchmark's.

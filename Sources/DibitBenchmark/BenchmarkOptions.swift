@@ -8,6 +8,8 @@ public struct BenchmarkOptions: Equatable, Sendable {
   public var context = 0
   /// How often everything is repeated; medians are reported.
   public var runs = 5
+  /// How long the machine's bandwidth is measured, before and again after the model; with zero only one pass.
+  public var machineSeconds = 0.25
   /// The seed of the tokens.
   public var seed: UInt64 = 0
 

@@ -27,6 +27,21 @@ import Testing
     (["evaluate", "m"], "Missing expected argument '--data <folder>'"),
     (["pretrain", "r", "-o", "o", "--steps", "0"], "--steps: expected at least 1, found 0"),
     (["perplexity", "m"], "Missing expected argument '--data <data>'"),
+    (["bench"], "expected either a model or --shape"),
+    (["bench", "m", "--shape", "1b"], "expected either a model or --shape"),
+    (["bench", "--shape", "2b"], "--shape: expected 110m, 1b or 3b, found '2b'"),
+    (["bench", "m", "--bits", "2"], "--bits: a model has its own; goes with --shape"),
+    (["bench", "m", "--group-size", "64"], "--group-size: a model has its own; goes with --shape"),
+    (["bench", "--shape", "1b", "--bits", "3"], "--bits: expected 2, 4, 16 or 32, found 3"),
+    (["bench", "--shape", "1b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
+    (["bench", "--shape", "1b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
+    (["bench", "m", "--prompt-tokens", "0"], "--prompt-tokens: expected a number from 1 to 1048576, found 0"),
+    (["bench", "m", "--decode-tokens", "0"], "--decode-tokens: expected a number from 1 to 1048576, found 0"),
+    (["bench", "m", "--context=-1"], "--context: expected a number from 0 to 1048576, found -1"),
+    (["bench", "m", "--runs", "0"], "--runs: expected a number from 1 to 1000, found 0"),
+    (["bench", "m", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["selftest", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["selftest", "--fault", "none"], "--fault: expected the name of a kernel, found 'none'"),
     (["inspect"], "Missing expected argument '<path>'"),
     (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
     (["conver"], "Unexpected argument 'conver'"),
@@ -50,7 +65,10 @@ import Testing
       ["perplexity", model, "--data", scratch("none"), "--window", "1"], status: 64, message: "--window: expected at least 2, found 1")
   }
 
-  @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
+  @Test(arguments: [
+    ["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"], ["bench", "m"],
+    ["selftest"],
+  ])
   func unknownInstructionSet(arguments: [String]) throws {
     try expectFailure(
       arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avx512, found 'bogus'", environment: ["DIBIT_ISA": "bogus"])

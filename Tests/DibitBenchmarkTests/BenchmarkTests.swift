@@ -11,6 +11,7 @@ import Testing
   private static func options() -> BenchmarkOptions {
     var options = BenchmarkOptions()
     (options.promptTokens, options.decodeTokens, options.runs, options.context) = (20, 4, 5, 3)
+    options.machineSeconds = 0
     return options
   }
 

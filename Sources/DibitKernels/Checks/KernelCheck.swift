@@ -124,10 +124,11 @@ public final class KernelRun {
   }
 
   private func floats(_ rows: Int, _ columns: Int, _ format: WeightFormat, _ narrow: (Float) -> UInt16) -> Weight {
-    var all: [UInt8] = []
-    for _ in 0..<rows * columns {
+    var all = [UInt8](repeating: 0, count: 2 * rows * columns)
+    for element in 0..<rows * columns {
       let bits = narrow(generator.uniform(bound: 1))
-      all += [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)]
+      all[2 * element] = UInt8(truncatingIfNeeded: bits)
+      all[2 * element + 1] = UInt8(truncatingIfNeeded: bits >> 8)
     }
     return Weight(rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(all)))
   }
