@@ -1,4 +1,5 @@
 import DibitJSON
+import DibitKernels
 import DibitTestSupport
 import Testing
 
@@ -69,15 +70,23 @@ import Testing
     #expect(outcome.errorLines.count == 1 && outcome.errors.contains("'\(missing)'"))
   }
 
+  @Test func selftestInWords() throws {
+    let outcome = try dibit("selftest", "--no-timing")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    for isa in ISA.available { #expect(outcome.output.contains("\(isa)\n  matrix-vector f32 ")) }
+    #expect(!outcome.output.contains("MISMATCH") && outcome.output.hasSuffix(" as promised\n"))
+  }
+
   @Test("a kernel that is wrong ends the self-test with 70")
   func selftest() throws {
-    let outcome = try dibit("selftest", "--json", "--fault", "rms norm")
+    let outcome = try dibit("selftest", "--json", "--no-timing", "--fault", "rms norm")
     #expect(outcome.status == 70)
     #expect(outcome.errorLines.count == 1)
     #expect(outcome.errorLines.first?.hasPrefix("error: kernel 'rms norm' on scalar differs from the scalar one at result 0") == true)
     let report = try outcome.json()
     #expect(report["ok"] == false)
     let wrong = try #require(report["kernels"]?.array).filter { $0["ok"] == false }
+    #expect(report["machine"] == [])
     #expect(wrong.allSatisfy { $0["kernel"] == "rms norm" } && !wrong.isEmpty)
   }
 }
