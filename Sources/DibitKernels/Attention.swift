@@ -36,7 +36,7 @@ public struct Attention: Equatable, Sendable {
     saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
   ) {
     let begin = compute.begin()
-    defer { compute.end("attention", begin, rows: y.rows, columns: segments.longest) }
+    defer { compute.end("attention", begin, rows: y.rows, columns: y.columns) }
     require(
       q.rows == segments.rows && q.columns == heads * headSize,
       "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
@@ -65,7 +65,7 @@ public struct Attention: Equatable, Sendable {
     on compute: Compute
   ) {
     let begin = compute.begin()
-    defer { compute.end("attention backward", begin, rows: dq.rows, columns: segments.longest) }
+    defer { compute.end("attention backward", begin, rows: dq.rows, columns: dq.columns) }
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
     require(
       dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
