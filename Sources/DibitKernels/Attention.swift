@@ -35,6 +35,8 @@ public struct Attention: Equatable, Sendable {
     _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
     saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("attention", begin, rows: y.rows, columns: y.columns) }
     require(
       q.rows == segments.rows && q.columns == heads * headSize,
       "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
@@ -62,6 +64,8 @@ public struct Attention: Equatable, Sendable {
     segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix,
     on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("attention backward", begin, rows: dq.rows, columns: dq.columns) }
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
     require(
       dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")

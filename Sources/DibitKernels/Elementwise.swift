@@ -4,6 +4,8 @@ public import DibitTensor
 extension Matrix {
   /// `self += x`.
   public mutating func add(_ x: borrowing Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("add", begin, rows: rows, columns: columns) }
     require(count == x.count && columns == x.columns, "Matrix.add: \(x.shape) to \(shape)")
     let (xs, ys) = unsafe (x.pointer, mutablePointer)
     compute.forEachRange(count, step: 16_384) { r, _ in unsafe compute.kernels.add(xs + r.lowerBound, ys + r.lowerBound, r.count) }

@@ -49,6 +49,8 @@ public struct KeyValueRows: ~Copyable, Sendable {
 
   /// Stores the rows of `x: [n, K D]` where the segments say; `x` is rounded to what is stored.
   public mutating func write(_ x: inout Matrix, segments: borrowing Segments, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("key/value write", begin, rows: x.rows, columns: x.columns) }
     require(x.columns == columns && x.rows == segments.rows, "KeyValueRows: x \(x.shape), \(columns) columns, \(segments.rows) rows")
     require(segments.cacheRows <= rows, "KeyValueRows: \(segments.cacheRows) rows needed, \(rows) allocated")
     let columns = columns

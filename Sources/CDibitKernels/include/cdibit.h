@@ -128,5 +128,18 @@ typedef struct {
 /// The bodies for `isa`; the caller checks that the CPU has it.
 const dibit_kernels *dibit_kernels_for(dibit_isa isa);
 
+/// Loads each of `count` bytes once, a multiple of 64 at an address that is one too; the result depends on all of them.
+uint64_t dibit_machine_read(dibit_isa isa, const void *bytes, ptrdiff_t count);
+
+/// Multiplies and adds bytes in registers for a while, with the best instructions of this CPU that `isa` includes; returns the number
+/// of products.
+ptrdiff_t dibit_machine_multiply_i8(dibit_isa isa, ptrdiff_t rounds);
+
+/// As dibit_machine_multiply_i8, with floats.
+ptrdiff_t dibit_machine_multiply_f32(dibit_isa isa, ptrdiff_t rounds);
+
+/// Bytes of the largest cache; 0 where the system does not say.
+ptrdiff_t dibit_machine_cache(void);
+
 #pragma clang assume_nonnull end
 #endif
