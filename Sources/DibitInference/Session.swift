@@ -62,11 +62,13 @@ public struct Session: ~Copyable {
       let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
       segments.removeAll()
       segments.append(rows: piece.count, start: 0, past: count)
-      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+      let isLast = first + Self.chunk >= tokens.count
+      decoder.forward(
+        piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, wanted: isLast ? .last : .rows([]), on: compute)
       count += piece.count
     }
     rows.setRows(1)
-    rows.copyRow(state.hidden.rows - 1, of: state.hidden, to: 0)
+    rows.copyRow(0, of: state.hidden, to: 0)
     decoder.logits(rows, into: &last, on: compute)
     // One sum finds a NaN or an infinity anywhere in the row.
     guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
@@ -103,18 +105,19 @@ public struct Session: ~Copyable {
       segments.append(rows: path.tokens.count, start: context + tokens.count, prefix: 0..<count)
       tokens += path.tokens
     }
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
     var wanted: [(row: Int, branch: Int)] = []
     var first = 0
     for path in choices.paths[group] {
       wanted += path.branches.map { (row: first + $0.depth - 1, branch: $0.branch) }
       first += path.tokens.count
     }
+    decoder.forward(
+      tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, wanted: .rows(wanted.map(\.row)), on: compute)
     for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
       let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
       rows.setRows(piece.count)
       logits.setRows(piece.count)
-      for (index, item) in piece.enumerated() { rows.copyRow(item.row, of: state.hidden, to: index) }
+      for index in 0..<piece.count { rows.copyRow(start + index, of: state.hidden, to: index) }
       decoder.logits(rows, into: &logits, on: compute)
       for (index, item) in piece.enumerated() {
         branchScores[item.branch] = Self.normalized(logits, row: index, choices.branches[item.branch].children)

@@ -82,10 +82,10 @@ struct ReferenceRun: ~Copyable {
   }
 
   /// The logits of one sequence, decoded a token at a time with a cache for decoding; the first `prefix` tokens lie in rows apart.
-  func decodeStepwise(row: Int, prefix: Int = 0) -> [Float] {
+  func decodeStepwise(row: Int, prefix: Int = 0, precision: KeyValuePrecision = .float32) -> [Float] {
     let configuration = decoder.configuration
     var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, isRecording: false)
-    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false)
+    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false, precision: precision)
     var logits = Matrix(rows: max(1, prefix), columns: configuration.vocabularySize)
     var segments = Segments(capacity: 1)
     var values: [Float] = []
