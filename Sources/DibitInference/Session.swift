@@ -32,7 +32,8 @@ public struct Session: ~Copyable {
 
   /// A session for up to `context` tokens, by default as many as the model allows.
   public init(
-    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil, on compute: Compute
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
+    precision: KeyValuePrecision = .int8, on compute: Compute
   ) {
     self.configuration = configuration
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
@@ -41,7 +42,7 @@ public struct Session: ~Copyable {
     state = DecoderState(configuration, capacity: Self.chunk, rank: adapter.configuration.rank, isRecording: false)
     self.adapter = adapter
     // Choices are scored behind the context, in rows of their own.
-    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false)
+    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
     logits = Matrix(rows: Self.logitRows, columns: configuration.vocabularySize)

@@ -9,7 +9,7 @@ extension Attention {
     /// Keys and values are read in blocks of this many tokens.
     static let keyBlock = 64
     /// Queries that share a block of keys: more would push it out of the first cache.
-    private static let mostRows = 32
+    private static let mostRows = 64
     /// Scores of a task stay in the second cache: 256 KiB.
     private static let mostScores = 65_536
 
@@ -52,7 +52,7 @@ extension Attention {
     /// Floats that a task needs; see attention.inc.h.
     func scratchCount(headSize: Int) -> Int {
       let (width, rows) = ((headSize + 15) / 16 * 16, tokens * sharedHeads)
-      return Self.keyBlock * width + rows * (2 * width + 1 + keys + 16)
+      return Self.keyBlock * width + (rows + 15) / 16 * 16 + rows * (2 * width + keys + 16)
     }
 
     /// Floats that a task of the backward pass needs.

@@ -66,8 +66,8 @@ static void gather_rows(const dibit_heads *h, const dibit_segment *s, const dibi
 
 // A block's keys or values as floats: where they lie when few rows will read them once, else in `room`, without gaps. Up to `padded`
 // rows are zero behind the last.
-INLINE const float *block_rows(const dibit_heads *h, const dibit_segment *s, const dibit_kv *kv, ptrdiff_t kv_head, ptrdiff_t block, ptrdiff_t count,
-                               ptrdiff_t padded, ptrdiff_t rows, float *room, ptrdiff_t *ld) {
+INLINE const float *block_rows(const dibit_heads *h, const dibit_segment *s, const dibit_kv *kv, ptrdiff_t kv_head, ptrdiff_t block,
+                               ptrdiff_t count, ptrdiff_t padded, ptrdiff_t rows, float *room, ptrdiff_t *ld) {
   const ptrdiff_t D = h->head_size, P = round_up(D);
   const int in_one_piece = block >= s->prefix_rows || block + count <= s->prefix_rows;
   if (kv->format == DIBIT_KV_F32 && rows <= 4 && D == P && padded == count && in_one_piece) {
@@ -81,14 +81,15 @@ INLINE const float *block_rows(const dibit_heads *h, const dibit_segment *s, con
 }
 
 // y = softmax(scale q K^T) V over the keys each query may see. With P = round_up(head_size) and r = tile.rows tile.heads, `scratch`
-// holds KEY_BLOCK P + r (2 P + 1) + r ld floats, where ld is the most keys of a query rounded up to KEY_BLOCK, and KEY_BLOCK + LANES more.
-static void attention(const dibit_heads *h, const dibit_segment *s, const dibit_tile *tile, const float *q, const dibit_kv *k, const dibit_kv *v,
-                      float *y, float *log_sum_exp, float *scratch) {
+// holds KEY_BLOCK P + round_up(r) + r (2 P + ld + LANES) floats, where ld is the most keys of a query rounded up to KEY_BLOCK.
+static void attention(const dibit_heads *h, const dibit_segment *s, const dibit_tile *tile, const float *q, const dibit_kv *k,
+                      const dibit_kv *v, float *y, float *log_sum_exp, float *scratch) {
   const ptrdiff_t D = h->head_size, P = round_up(D), rows = (ptrdiff_t)tile->rows * tile->heads;
   // Scores are addressed from `kept` on: no query of the tile sees the keys before it.
   const ptrdiff_t kept = keys_of(h, s, tile->row).first / KEY_BLOCK * KEY_BLOCK, limit = keys_of(h, s, tile->row + tile->rows - 1).seen;
   const ptrdiff_t ld = (limit - kept + KEY_BLOCK - 1) / KEY_BLOCK * KEY_BLOCK + LANES;  // no power of two: rows would share cache sets
-  float *room = scratch, *queries = room + KEY_BLOCK * P, *out = queries + rows * P, *totals = out + rows * P, *scores = totals + rows;
+  float *room = scratch, *queries = room + KEY_BLOCK * P, *out = queries + rows * P, *totals = out + rows * P;
+  float *scores = totals + round_up(rows);
   gather_rows(h, s, tile, q, queries);
   for (ptrdiff_t block = kept; block < limit; block += KEY_BLOCK) {
     const ptrdiff_t count = min_i(KEY_BLOCK, limit - block), padded = round_up(count);
@@ -141,9 +142,9 @@ INLINE void softmax_row_backward(const dibit_heads *h, float *p, float *ds, key_
 //   dv += p^T dy,  ds = p (dp - rowsum(dy y)),  dq += scale ds K,  dk += scale ds^T Q
 // and a soft cap multiplies ds by 1 - tanh^2. `tile_rows` queries go through at a time. With P = round_up(head_size), ld the segment's
 // rows rounded up to KEY_BLOCK and r = tile_rows heads / kv_heads, `scratch` holds 4 ld P + 3 r P + 2 r (ld + LANES) floats.
-static void attention_backward(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, ptrdiff_t tile_rows, const float *dy, const float *y,
-                               const float *q, const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq, float *dk, float *dv,
-                               float *scratch) {
+static void attention_backward(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, ptrdiff_t tile_rows, const float *dy,
+                               const float *y, const float *q, const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq,
+                               float *dk, float *dv, float *scratch) {
   const ptrdiff_t D = h->head_size, P = round_up(D), shared = h->heads / h->kv_heads, most = tile_rows * shared;
   const ptrdiff_t all = s->prefix_rows + s->past + s->rows, padded = (all + KEY_BLOCK - 1) / KEY_BLOCK * KEY_BLOCK, ld = padded + LANES;
   float *keys = scratch, *values = keys + padded * P, *dkeys = values + padded * P, *dvalues = dkeys + padded * P;
@@ -155,14 +156,16 @@ static void attention_backward(const dibit_heads *h, const dibit_segment *s, ptr
   __builtin_memset(values + all * P, 0, (size_t)((padded - all) * P) * sizeof(float));
   __builtin_memset(dkeys, 0, (size_t)(2 * padded * P) * sizeof(float));
   for (ptrdiff_t row = 0; row < s->rows; row += tile_rows) {
-    const dibit_tile tile = {(int32_t)kv_head, (int32_t)(kv_head * shared), (int32_t)shared, (int32_t)row, (int32_t)min_i(tile_rows, s->rows - row)};
+    const dibit_tile tile = {.kv_head = (int32_t)kv_head, .head = (int32_t)(kv_head * shared), .heads = (int32_t)shared,
+                             .row = (int32_t)row, .rows = (int32_t)min_i(tile_rows, s->rows - row)};
     const ptrdiff_t rows = tile.rows * shared;
     const ptrdiff_t kept = keys_of(h, s, row).first / KEY_BLOCK * KEY_BLOCK, limit = keys_of(h, s, row + tile.rows - 1).seen;
     gather_rows(h, s, &tile, q, queries);
     gather_rows(h, s, &tile, dy, gradients);
     __builtin_memset(dqueries, 0, (size_t)(rows * P) * sizeof(float));
     for (ptrdiff_t block = kept; block < limit; block += KEY_BLOCK) {
-      const ptrdiff_t from = first_row_seeing(s, &tile, block), to = end_row_seeing(h, s, &tile, block), n = round_up(min_i(KEY_BLOCK, limit - block));
+      const ptrdiff_t from = first_row_seeing(s, &tile, block), to = end_row_seeing(h, s, &tile, block);
+      const ptrdiff_t n = round_up(min_i(KEY_BLOCK, limit - block));
       if (from >= to) continue;
       dots(queries + from * P, P, to - from, keys + block * P, P, n, P, p + from * ld + block - kept, ld);
       dots(gradients + from * P, P, to - from, values + block * P, P, n, P, ds + from * ld + block - kept, ld);
@@ -171,10 +174,12 @@ static void attention_backward(const dibit_heads *h, const dibit_segment *s, ptr
       const ptrdiff_t i = row + r / shared, at = (s->row + i) * h->heads + tile.head + r % shared;
       const key_range seen = keys_of(h, s, i);
       const float delta = dot(dy + at * D, y + at * D, D);
-      softmax_row_backward(h, p + r * ld, ds + r * ld, (key_range){seen.first - kept, seen.seen - kept}, limit - kept, log_sum_exp[at], delta);
+      const key_range here = {seen.first - kept, seen.seen - kept};
+      softmax_row_backward(h, p + r * ld, ds + r * ld, here, limit - kept, log_sum_exp[at], delta);
     }
     for (ptrdiff_t block = kept; block < limit; block += KEY_BLOCK) {
-      const ptrdiff_t from = first_row_seeing(s, &tile, block), to = end_row_seeing(h, s, &tile, block), n = min_i(KEY_BLOCK, limit - block);
+      const ptrdiff_t from = first_row_seeing(s, &tile, block), to = end_row_seeing(h, s, &tile, block);
+      const ptrdiff_t n = min_i(KEY_BLOCK, limit - block);
       if (from >= to) continue;
       const ptrdiff_t at = from * ld + block - kept;
       weigh(ds + at, ld, 1, to - from, keys + block * P, P, n, P, dqueries + from * P, P);

@@ -40,9 +40,9 @@ INLINE V kv_vector(dibit_kv_format format, const void *elements, ptrdiff_t at, f
 INLINE void expand_keys_as(dibit_kv_format format, const dibit_kv *kv, const dibit_segment *s, ptrdiff_t first, ptrdiff_t count,
                            ptrdiff_t kv_head, ptrdiff_t kv_heads, ptrdiff_t D, float *restrict out) {
   for (ptrdiff_t t = first; t < first + count; t++) {
-    const ptrdiff_t row = key_row(s, t);
-    const float scale = format == DIBIT_KV_I8_SCALED ? kv->scales[row * kv_heads + kv_head] : kv->scale;
-    for (ptrdiff_t d = 0; d < D; d += LANES, out += LANES) store(out, kv_vector(format, kv->elements, (row * kv_heads + kv_head) * D, scale, d, D));
+    const ptrdiff_t at = key_row(s, t) * kv_heads + kv_head;
+    const float scale = format == DIBIT_KV_I8_SCALED ? kv->scales[at] : kv->scale;
+    for (ptrdiff_t d = 0; d < D; d += LANES, out += LANES) store(out, kv_vector(format, kv->elements, at * D, scale, d, D));
   }
 }
 

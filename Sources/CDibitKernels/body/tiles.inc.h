@@ -10,7 +10,7 @@ enum { TILE_ROWS = 2, TILE_VECTORS = 2 };
 
 #define UNROLL _Pragma("clang loop unroll(full)")
 
-// a[lower halves of a and b] + [upper halves]: lanes 0-7 are left of a, 8-15 of b.
+// The upper half of each operand added to its lower half: lanes 0-7 are what is left of a, 8-15 of b. Then quarters, and so on.
 INLINE V fold8(V a, V b) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
          __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
@@ -52,7 +52,7 @@ INLINE void dots_tile(const int R, const float *x, ptrdiff_t ldx, const float *k
         UNROLL for (int j = 0; j < k_step; j++) s[(r0 + i) * K + k0 + j] = a[i * k_step + j];
     }
   const V total = sums(s);
-  UNROLL for (int r = 0; r < R; r++) __builtin_memcpy(out + r * ldo, (const char *)&total + r * K * (int)sizeof(float), (size_t)K * sizeof(float));
+  UNROLL for (int r = 0; r < R; r++) __builtin_memcpy(out + r * ldo, (const float *)&total + r * K, (size_t)K * sizeof(float));
 }
 
 // The same for any number of rows; keys is a multiple of LANES.
@@ -93,6 +93,7 @@ INLINE void weigh_rows(const int R, const float *w, ptrdiff_t row_stride, ptrdif
 static void weigh(const float *w, ptrdiff_t row_stride, ptrdiff_t stride, ptrdiff_t rows, const float *v, ptrdiff_t ldv, ptrdiff_t n,
                   ptrdiff_t columns, float *out, ptrdiff_t ldo) {
   ptrdiff_t r = 0;
-  for (; r + TILE_ROWS <= rows; r += TILE_ROWS) weigh_rows(TILE_ROWS, w + r * row_stride, row_stride, stride, v, ldv, n, columns, out + r * ldo, ldo);
+  for (; r + TILE_ROWS <= rows; r += TILE_ROWS)
+    weigh_rows(TILE_ROWS, w + r * row_stride, row_stride, stride, v, ldv, n, columns, out + r * ldo, ldo);
   for (; r < rows; r++) weigh_rows(1, w + r * row_stride, row_stride, stride, v, ldv, n, columns, out + r * ldo, ldo);
 }

@@ -105,11 +105,11 @@ typedef struct {
   void (*activate_backward)(dibit_activation kind, const float *dy, const float *x, float *dx, ptrdiff_t n);
   void (*soft_cap)(float cap, float *x, ptrdiff_t n);                                // x = cap tanh(x / cap)
   void (*soft_cap_backward)(float cap, const float *y, float *dy, ptrdiff_t n);      // dy *= 1 - (y / cap)^2
-  void (*attention)(const dibit_heads *h, const dibit_segment *s, const dibit_tile *tile, const float *q, const dibit_kv *k, const dibit_kv *v,
-                    float *y, float *log_sum_exp, float *scratch);
-  void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, ptrdiff_t tile_rows, const float *dy, const float *y,
-                             const float *q, const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq, float *dk, float *dv,
-                             float *scratch);
+  void (*attention)(const dibit_heads *h, const dibit_segment *s, const dibit_tile *tile, const float *q, const dibit_kv *k,
+                    const dibit_kv *v, float *y, float *log_sum_exp, float *scratch);
+  void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, ptrdiff_t tile_rows, const float *dy,
+                             const float *y, const float *q, const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq,
+                             float *dk, float *dv, float *scratch);
   // Keys and values: x becomes what is stored
   void (*quantize_heads_i8)(float *x, int8_t *codes, float *scales, ptrdiff_t heads, ptrdiff_t head_size);
   void (*round_f16)(float *x, uint16_t *halves, ptrdiff_t n);
