@@ -60,13 +60,13 @@ public struct Session: ~Copyable {
       throw .unknownToken(id, vocabulary: configuration.vocabularySize)
     }
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
-      let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
+      let end = min(first + Self.chunk, tokens.count)
       segments.removeAll()
-      segments.append(rows: piece.count, start: 0, past: count)
-      let isLast = first + Self.chunk >= tokens.count
+      segments.append(rows: end - first, start: 0, past: count)
       decoder.forward(
-        piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, wanted: isLast ? .last : .rows([]), on: compute)
-      count += piece.count
+        tokens.span.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter, state: &state,
+        wanted: end == tokens.count ? .last : .rows([]), on: compute)
+      count += end - first
     }
     rows.setRows(1)
     rows.copyRow(0, of: state.hidden, to: 0)
