@@ -45,7 +45,9 @@ struct WindowRunner: ~Copyable {
     adapter = model.adapter ?? LoadedAdapter(.none(for: model.weights))
     decoder = Decoder(configuration, weights: model.weights)
     state = DecoderState(configuration, capacity: window, rank: adapter.rank, isRecording: false)
-    cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false)
+    // A converted model is measured as it runs; a float model is what others are measured against.
+    let precision: KeyValuePrecision = model.weights.isPacked ? .int8 : .float32
+    cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false, precision: precision)
     hidden = Matrix(rows: Self.rows, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: Self.rows, columns: configuration.hiddenSize)
     logits = Matrix(rows: Self.rows, columns: configuration.vocabularySize)

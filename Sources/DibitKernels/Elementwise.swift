@@ -25,6 +25,17 @@ extension Matrix {
     unsafe (mutablePointer + row * columns).update(from: other.pointer + source * columns, count: columns)
   }
 
+  /// Keeps the first `count` rows that `kept` names, which must ascend, one after the other at the front.
+  public mutating func keepRows(_ kept: borrowing Buffer<Int32>, count: Int) {
+    let base = unsafe mutablePointer
+    for index in 0..<count {
+      let row = Int(kept[index])
+      require(row >= index && row < rows, "Matrix.keepRows: row \(row) of \(shape) to \(index)")
+      if row > index { unsafe (base + index * columns).update(from: base + row * columns, count: columns) }
+    }
+    setRows(count)
+  }
+
   /// `self[row] += other[source]`.
   public mutating func addRow(_ source: Int, of other: borrowing Matrix, to row: Int, on compute: Compute) {
     require(
