@@ -1,0 +1,93 @@
+import DibitConstraint
+import DibitJSON
+import Testing
+
+@Suite struct RandomTests {
+  /// What a mask must be: each token's bytes tried on a copy, and behind it a way to an end in the tokens that are left.
+  static func check(_ state: ConstraintState, _ mask: TokenMask, remaining: Int?, _ schema: String) {
+    for token in 0..<Int32(TestVocabulary.shared.count) {
+      var copy = state
+      let isAllowed = copy.advance(token)
+      if let remaining {
+        if mask[token] {
+          #expect(isAllowed && copy.tokensToEnd < max(remaining, state.tokensToEnd), "\(schema): token \(token), \(remaining) left")
+        }
+      } else if mask[token] != isAllowed {
+        Issue.record("\(schema): token \(token) \(TestVocabulary.shared.bytes(of: token)): mask \(mask[token]), bytes \(isAllowed)")
+      }
+    }
+  }
+
+  @Test("texts of random tokens are JSON that the judge accepts, and fit their limit", arguments: schemas.indices)
+  func walks(index: Int) throws {
+    let schema = schemas[index].schema
+    let (start, validator) = (try state(schema), try Validator(schema))
+    var rng = Seeded(UInt64(index) + 1)
+    var total = 0
+    for limit in [start.tokensToEnd, start.tokensToEnd + 1, start.tokensToEnd + 3, 40, 60, 80, 100, 120, 150, 200, 300] {
+      guard limit >= start.tokensToEnd else { continue }
+      let (text, tokens, isWhole) = randomText(start, tokens: limit, using: &rng)
+      total += tokens
+      #expect(isWhole && tokens <= limit, "\(schema) with \(limit): \(String(decoding: text, as: UTF8.self))")
+      let string = try #require(String(validating: text, as: UTF8.self))
+      let value = try JSONValue(parsing: string)
+      #expect(validator.accepts(value), "\(schema): \(string)")
+      // Nothing but the spelling without spaces is made.
+      #expect(start.accepts(string))
+    }
+    #expect(total > 0)
+  }
+
+  @Test("masks are what trying every token gives", arguments: schemas.indices)
+  func masks(index: Int) throws {
+    let schema = schemas[index].schema
+    var rng = Seeded(UInt64(index) + 1000)
+    var checked = 0
+    for _ in 0..<2 {
+      _ = randomText(try state(schema), tokens: 24, using: &rng) { state, mask, remaining in
+        var plain = TokenMask(count: mask.count)
+        state.mask(into: &plain)
+        Self.check(state, plain, remaining: nil, schema)
+        Self.check(state, mask, remaining: remaining, schema)
+        #expect(!mask.isEmpty)
+        checked += 1
+      }
+    }
+    #expect(checked > 0)
+  }
+
+  @Test("an end is always within reach", arguments: schemas.indices)
+  func completions(index: Int) throws {
+    let (schema, accepted, _) = schemas[index]
+    let validator = try Validator(schema)
+    for text in accepted {
+      var state = try state(schema)
+      var made: [UInt8] = []
+      for byte in text.utf8 {
+        let completion = state.shortestCompletion()
+        #expect(completion.count <= state.tokensToEnd)
+        let whole = made + completion.flatMap { Array(TestVocabulary.shared.bytes(of: $0)) }
+        let string = try #require(String(validating: whole, as: UTF8.self))
+        #expect(validator.accepts(try JSONValue(parsing: string)), "\(schema): \(string)")
+        state.advance(Int32(byte) + 2)
+        made.append(byte)
+      }
+    }
+  }
+
+  @Test("all walks together are long")
+  func walksAreLong() throws {
+    var (rng, total, count) = (Seeded(7), 0, 0)
+    for (schema, _, _) in schemas {
+      let (start, validator) = (try state(schema), try Validator(schema))
+      for _ in 0..<12 {
+        let (text, tokens, isWhole) = randomText(start, tokens: max(80, start.tokensToEnd), using: &rng)
+        total += tokens
+        count += 1
+        let value = try JSONValue(parsing: text)
+        #expect(isWhole && validator.accepts(value), "\(schema): \(String(decoding: text, as: UTF8.self))")
+      }
+    }
+    #expect(total >= 10_000 && count >= 12 * 40, "\(total) tokens in \(count) texts")
+  }
+}
