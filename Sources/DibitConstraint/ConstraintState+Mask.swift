@@ -21,7 +21,7 @@ extension ConstraintState {
     let behind = walker.stack.cost(way.cell)
     let most = Costs.sum(leaf.highestCost, way.atLeast, behind)
     if way.atLeast == 0, way.atMost >= leaf.mostScalars, most <= budget {
-      mask.formUnion(leaf.mask)
+      if let known = leaf.mask { mask.formUnion(known) } else { for entry in leaf.inside { mask.allow(entry.token) } }
     } else if way.atLeast == 0 || most <= budget {
       addLimited(leaf, way, budget - behind, &mask)
     } else {
@@ -49,11 +49,11 @@ extension ConstraintState {
       let middle = (low + high) / 2
       if Int32(leaf.inside[middle].scalars) > way.atMost { low = middle + 1 } else { high = middle }
     }
-    if low > leaf.inside.count / 2 || leaf.usualCost > room && way.atLeast == 0 {
+    guard let known = leaf.mask, low <= leaf.inside.count / 2, leaf.usualCost <= room || way.atLeast > 0 else {
       for entry in leaf.inside[low...] where Self.fits(entry, way, room) { mask.allow(entry.token) }
       return
     }
-    scratch.words = leaf.mask.words
+    scratch.words = known.words
     for entry in leaf.inside[..<low] { scratch.refuse(entry.token) }
     if way.atLeast > 0 {
       // Only reached when the costs do not matter.
@@ -121,7 +121,7 @@ extension ConstraintState {
     let most = Costs.sum(leaf.highestCost, 2, walker.costBehindKey(way.cell))
     guard most <= budget else { return addShortKeyTokens(way, budget, &mask) }
     var allowed = TokenMask(count: mask.count)
-    allowed.words = leaf.mask.words
+    if let known = leaf.mask { allowed.words = known.words } else { for entry in leaf.inside { allowed.allow(entry.token) } }
     var start = Front()
     walker.leave(way, isKeyUnknown: true, into: &start)
     let worst = addTails(leaf, way, start, budget, &allowed)

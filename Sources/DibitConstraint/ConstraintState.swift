@@ -113,7 +113,7 @@ public struct ConstraintState: Sendable {
     }
     let key = MaskKey(ways: front.ways, isComplete: front.isComplete)
     let known = masks[key] ?? makeMask(key)
-    let budget = max(remaining - 1, Int(walker.cost(front)) - 1)
+    let budget = max(max(remaining, 0) - 1, Int(walker.cost(front)) - 1)
     if budget >= Int(known.worst) {
       mask = known.mask
     } else {

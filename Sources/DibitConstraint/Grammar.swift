@@ -1,6 +1,6 @@
 /// A schema as rules over leaf automata: what ``SchemaCompiler`` makes and what a state walks through.
 struct Grammar: Sendable {
-  var automaton = ByteAutomaton()
+  var automaton: ByteAutomaton
   let leaves: SharedLeaves
   /// What each value may be.
   var rules: [[ValueNode]] = []
@@ -9,8 +9,15 @@ struct Grammar: Sendable {
   /// The most objects and arrays that are open at a time.
   let maximumDepth: Int
 
+  /// The leaves that every schema shares, made once.
+  private static let beginning: (ByteAutomaton, SharedLeaves) = {
+    var automaton = ByteAutomaton()
+    let leaves = SharedLeaves(in: &automaton)
+    return (automaton, leaves)
+  }()
+
   init(maximumDepth: Int) {
-    leaves = SharedLeaves(in: &automaton)
+    (automaton, leaves) = Self.beginning
     self.maximumDepth = maximumDepth
   }
 }

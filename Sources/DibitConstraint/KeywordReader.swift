@@ -35,7 +35,9 @@ struct KeywordReader {
 
   func object() throws(ConstraintError) -> JSONObject {
     guard let object = value.object else { throw wrong("an object") }
-    guard object.count <= Self.schemaLimit else { throw .tooLarge(what: "members in \(key)", limit: Self.schemaLimit, pointer: owner.pointer) }
+    guard object.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "members in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
     return object
   }
 
@@ -56,7 +58,9 @@ struct KeywordReader {
       guard let string = element.string else { throw wrong("an array of strings") }
       if seen.insert(Array(string.utf8)).inserted { strings.append(string) }
     }
-    guard strings.count <= Self.schemaLimit else { throw .tooLarge(what: "names in \(key)", limit: Self.schemaLimit, pointer: owner.pointer) }
+    guard strings.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "names in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
     return strings
   }
 
@@ -79,7 +83,9 @@ struct KeywordReader {
   func schemas() throws(ConstraintError) -> [Located] {
     let elements = try array()
     guard !elements.isEmpty else { throw .contradiction(pointer: owner.pointer, reason: "\(quoted(key)) is empty") }
-    guard elements.count <= Self.schemaLimit else { throw .tooLarge(what: "schemas in \(key)", limit: Self.schemaLimit, pointer: owner.pointer) }
+    guard elements.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "schemas in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
     for element in elements where element.object == nil && element.bool == nil { throw wrong("an array of schemas") }
     return elements.enumerated().map { owner.element(key, $0, $1) }
   }

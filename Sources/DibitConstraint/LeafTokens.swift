@@ -9,8 +9,8 @@ struct LeafTokens: Sendable {
     var cost: Int32
   }
 
-  /// The tokens that end inside the leaf.
-  private(set) var mask: TokenMask
+  /// The tokens that end inside the leaf; nil when they are so few that the list is as fast.
+  let mask: TokenMask?
   /// The same, those with the most scalars first.
   let inside: [Inside]
   /// Those with a cost above ``usualCost``, the highest first.
@@ -32,6 +32,9 @@ struct LeafTokens: Sendable {
   /// The bytes of the exits behind the leaf's end.
   let tails: PreorderTrie
 
+  /// From so many tokens on there is a mask.
+  private static let maskFrom = 512
+
   /// Bytes that can stand behind a leaf's end: those between values and those that start one.
   private static let follows: [Bool] = {
     var result = [Bool](repeating: false, count: 256)
@@ -45,7 +48,6 @@ struct LeafTokens: Sendable {
   /// - Complexity: O(nodes of the trie) at most, and a dead branch takes one step.
   init(state: Int32, automaton: ByteAutomaton, costs: [Int32], body: Int32, vocabulary: TokenVocabulary) {
     let trie = vocabulary.trie
-    var mask = TokenMask(count: vocabulary.count)
     var inside: [Inside] = []
     var exits: [Exit] = []
     var tails: [ArraySlice<UInt8>] = []
@@ -66,7 +68,6 @@ struct LeafTokens: Sendable {
       scalars[depth] = scalars[depth - 1] &+ (from == body && byte != UInt8(ascii: "\"") ? 1 : 0)
       if costs[Int(next)] < Costs.impossible {
         for token in trie.values(at: node) {
-          mask.allow(token)
           inside.append(Inside(token: token, scalars: scalars[depth], cost: costs[Int(next)]))
         }
       }
@@ -80,7 +81,7 @@ struct LeafTokens: Sendable {
       }
       node += 1
     }
-    inside.sort { $0.scalars != $1.scalars ? $0.scalars > $1.scalars : $0.token < $1.token }
+    inside = Self.sorted(inside)
     closing = inside.filter { $0.cost == 0 }
     let usual = inside.lazy.filter { $0.cost > 0 }.map(\.cost).min() ?? 0
     usualCost = usual
@@ -88,8 +89,28 @@ struct LeafTokens: Sendable {
     mostScalars = inside.first.map { Int32($0.scalars) } ?? 0
     highestCost = costly.first?.cost ?? usual
     self.inside = inside
-    self.mask = mask
+    if inside.count < Self.maskFrom {
+      mask = nil
+    } else {
+      var mask = TokenMask(count: vocabulary.count)
+      for entry in inside { mask.allow(entry.token) }
+      self.mask = mask
+    }
     self.exits = exits
     self.tails = PreorderTrie(tails, places: tails.indices.map(Int32.init))
+  }
+
+  /// The tokens with the most scalars first: as many buckets as there are numbers of scalars.
+  private static func sorted(_ tokens: [Inside]) -> [Inside] {
+    var starts = [Int](repeating: 0, count: (tokens.lazy.map { Int($0.scalars) }.max() ?? 0) + 2)
+    let last = starts.count - 2
+    for token in tokens { starts[last - Int(token.scalars) + 1] += 1 }
+    for bucket in 1..<starts.count { starts[bucket] += starts[bucket - 1] }
+    var result = tokens
+    for token in tokens {
+      result[starts[last - Int(token.scalars)]] = token
+      starts[last - Int(token.scalars)] += 1
+    }
+    return result
   }
 }

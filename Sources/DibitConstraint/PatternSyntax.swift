@@ -98,7 +98,9 @@ struct PatternParser {
     if accept("(?=") || accept("(?!") || accept("(?<=") || accept("(?<!") { throw fault("look-around is not supported") }
     if accept("(?<") {
       while let scalar = peek, scalar != ">" {
-        guard scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" else { throw fault("a group's name is malformed") }
+        guard scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" else {
+          throw fault("a group's name is malformed")
+        }
         index += 1
       }
       guard accept(">") else { throw fault("a group's name does not end") }

@@ -179,7 +179,8 @@ extension SchemaCompiler {
     }
     let shape = ObjectShape(
       properties: members, names: names, additional: try open.map { schemas throws(ConstraintError) in try rule(for: schemas) } ?? -1,
-      minimum: Int32(keywords.minimumProperties), maximum: maximum == properties.count && open == nil ? .max : maximum.map(Int32.init) ?? .max)
+      minimum: Int32(keywords.minimumProperties),
+      maximum: maximum == properties.count && open == nil ? .max : maximum.map(Int32.init) ?? .max)
     grammar.objects.append(shape)
     return .object(Int32(grammar.objects.count - 1))
   }

@@ -71,7 +71,9 @@ public final class TokenVocabulary: Sendable {
       for end in start..<bytes.count {
         guard let child = trie.child(of: node, bytes[end]) else { break }
         node = child
-        guard let id = trie.values(at: node).first, best[end + 1].count < .max, best[end + 1].count + 1 <= best[start].count else { continue }
+        guard let id = trie.values(at: node).first, best[end + 1].count < .max, best[end + 1].count + 1 <= best[start].count else {
+          continue
+        }
         best[start] = (best[end + 1].count + 1, end + 1 - start, id)
       }
     }

@@ -69,13 +69,15 @@ struct Walker: Sendable {
 
   private mutating func place(_ part: Stack.Part, rest: Int32, depth: Int32) -> Int32 {
     let (costs, room) = (program.costs, room(depth))
-    return stack.place(Stack.Cell(part: part, rest: rest, depth: depth), cost: {
-      switch part {
-      case .value(let rule): costs.value(rule, room: room)
-      case .members(let shape, let index, let count, _): costs.member(Int(shape), index: Int(index), count: count, room: room)
-      case .items(let shape, let index): costs.items(Int(shape), index: index, room: room)
-      }
-    }())
+    return stack.place(
+      Stack.Cell(part: part, rest: rest, depth: depth),
+      cost: {
+        switch part {
+        case .value(let rule): costs.value(rule, room: room)
+        case .members(let shape, let index, let count, _): costs.member(Int(shape), index: Int(index), count: count, room: room)
+        case .items(let shape, let index): costs.items(Int(shape), index: index, room: room)
+        }
+      }())
   }
 
   /// Adds the leaves that a cell may start with.

@@ -54,12 +54,21 @@ import Testing
     (#"{"pattern":"(a"}"#, "unsupported pattern '(a' at #: a '(' is not closed, at character 2"),
     (#"{"pattern":"a**"}"#, "unsupported pattern 'a**' at #: a quantifier follows a quantifier, at character 3"),
     (#"{"pattern":"a{3,2}"}"#, "unsupported pattern 'a{3,2}' at #: a quantifier's limits are reversed, at character 6"),
-    (#"{"pattern":"(?:(?:a{1000}){1000}){1000}"}"#, "unsupported pattern '(?:(?:a{1000}){1000}){1000}' at #: it needs more than 20000 steps"),
-    (#"{"pattern":"(?:(?:(?:(?:){1000}){1000}){1000}){1000}"}"#, "unsupported pattern '(?:(?:(?:(?:){1000}){1000}){1000}){1000}' at #: it needs more than 20000 steps"),
+    (
+      #"{"pattern":"(?:(?:a{1000}){1000}){1000}"}"#,
+      "unsupported pattern '(?:(?:a{1000}){1000}){1000}' at #: it needs more than 20000 steps"
+    ),
+    (
+      #"{"pattern":"(?:(?:(?:(?:){1000}){1000}){1000}){1000}"}"#,
+      "unsupported pattern '(?:(?:(?:(?:){1000}){1000}){1000}){1000}' at #: it needs more than 20000 steps"
+    ),
     (#"{"pattern":"a.{15}b"}"#, "unsupported pattern 'a.{15}b' at #: it needs more than 5000 states"),
     (#"{"nullable":true}"#, "keyword 'nullable' at #: 'type' expected beside it"),
     (#"{"enum":[{"a":1}],"properties":{}}"#, "keyword 'enum' at #: an object cannot stand beside other keywords"),
-    (#"{"minProperties":1000000000,"type":"object"}"#, "the schema at # is too large: at most 100000 as 'minProperties' times the properties expected"),
+    (
+      #"{"minProperties":1000000000,"type":"object"}"#,
+      "the schema at # is too large: at most 100000 as 'minProperties' times the properties expected"
+    ),
   ]
 
   @Test("each fault says what and where", arguments: cases.indices)

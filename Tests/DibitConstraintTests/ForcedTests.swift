@@ -43,7 +43,7 @@ import Testing
   func forcedTokensAreAllowed(index: Int) throws {
     var rng = Seeded(UInt64(index) + 50)
     for _ in 0..<3 {
-      _ = randomText(try state(schemas[index].schema), tokens: 30, using: &rng) { state, mask, _ in
+      _ = randomText(try constraints[index].get().start(), tokens: 30, using: &rng) { state, mask, _ in
         var copy = state
         let (bytes, tokens) = (copy.forcedBytes(), copy.forcedTokens())
         #expect(bytes.starts(with: tokens.flatMap { Array(TestVocabulary.shared.bytes(of: $0)) }))

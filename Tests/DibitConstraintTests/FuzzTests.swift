@@ -1,8 +1,12 @@
 import DibitConstraint
 import DibitJSON
+import Foundation
 import Testing
 
 @Suite struct FuzzTests {
+  /// `DIBIT_CONSTRAINT_FUZZ=100` runs a hundred times as many.
+  private static let factor = Int(ProcessInfo.processInfo.environment["DIBIT_CONSTRAINT_FUZZ"] ?? "") ?? 1
+
   /// Damages a schema: bytes changed, removed, copied, or pieces of other schemas put in.
   private static func mutated(_ text: [UInt8], using rng: inout Seeded) -> [UInt8] {
     var text = text
@@ -39,7 +43,8 @@ import Testing
       return .object(JSONObject(members))
     case .array(let array): return .array(array.map { mutated($0, pool, depth: depth + 1, using: &rng) })
     case .integer(let number):
-      return [.integer(number), .integer(number - 1), .integer(-number), .integer(Int.max), .number(0.5), .integer(3)].randomElement(using: &rng)
+      return [.integer(number), .integer(number - 1), .integer(-number), .integer(Int.max), .number(0.5), .integer(3)].randomElement(
+        using: &rng)
         ?? value
     default: return value
     }
@@ -65,13 +70,13 @@ import Testing
     var rng = Seeded(11)
     var (parsed, made) = (0, 0)
     for (schema, _, _) in schemas {
-      for _ in 0..<40 {
+      for _ in 0..<25 * Self.factor {
         guard let value = try? JSONValue(parsing: Self.mutated(Array(schema.utf8), using: &rng)) else { continue }
         parsed += 1
         if try Self.check(value, using: &rng) { made += 1 }
       }
     }
-    #expect(parsed > 100 && made > 50 && made < parsed, "\(parsed) documents, \(made) constraints")
+    #expect(parsed > 100 && made > 20 && made < parsed, "\(parsed) documents, \(made) constraints")
   }
 
   @Test func damagedTreesNeverTrap() throws {
@@ -86,7 +91,7 @@ import Testing
     trees.forEach(collect)
     var (made, tried) = (0, 0)
     for tree in trees {
-      for _ in 0..<20 {
+      for _ in 0..<12 * Self.factor {
         tried += 1
         if try Self.check(Self.mutated(tree, pool, depth: 0, using: &rng), using: &rng) { made += 1 }
       }

@@ -3,25 +3,29 @@ import DibitJSON
 import Testing
 
 @Suite struct RandomTests {
-  /// What a mask must be: each token's bytes tried on a copy, and behind it a way to an end in the tokens that are left.
-  static func check(_ state: ConstraintState, _ mask: TokenMask, remaining: Int?, _ schema: String) {
-    for token in 0..<Int32(TestVocabulary.shared.count) {
+  /// What a mask must be: each token's bytes tried one by one.
+  private func check(_ state: inout ConstraintState, _ mask: TokenMask, _ schema: String) {
+    for token in 0..<Int32(TestVocabulary.shared.count) where mask[token] != state.allows(token) {
+      Issue.record("\(schema): token \(token): mask \(mask[token])")
+    }
+  }
+
+  /// What a mask with few tokens left must be: behind each token an end is within reach.
+  private func check(_ state: ConstraintState, _ mask: TokenMask, remaining: Int, _ schema: String, _ rng: inout Seeded) {
+    var allowed: [Int32] = []
+    mask.forEachAllowed { allowed.append($0) }
+    #expect(!allowed.isEmpty, "\(schema): nothing is allowed with \(remaining) left")
+    for token in allowed.shuffled(using: &rng).prefix(12) {
       var copy = state
-      let isAllowed = copy.advance(token)
-      if let remaining {
-        if mask[token] {
-          #expect(isAllowed && copy.tokensToEnd < max(remaining, state.tokensToEnd), "\(schema): token \(token), \(remaining) left")
-        }
-      } else if mask[token] != isAllowed {
-        Issue.record("\(schema): token \(token) \(TestVocabulary.shared.bytes(of: token)): mask \(mask[token]), bytes \(isAllowed)")
-      }
+      let isTaken = copy.advance(token)
+      #expect(isTaken && copy.tokensToEnd < max(remaining, state.tokensToEnd), "\(schema): token \(token), \(remaining) left")
     }
   }
 
   @Test("texts of random tokens are JSON that the judge accepts, and fit their limit", arguments: schemas.indices)
   func walks(index: Int) throws {
     let schema = schemas[index].schema
-    let (start, validator) = (try state(schema), try Validator(schema))
+    let (start, validator) = (try constraints[index].get().start(), try Validator(schema))
     var rng = Seeded(UInt64(index) + 1)
     var total = 0
     for limit in [start.tokensToEnd, start.tokensToEnd + 1, start.tokensToEnd + 3, 40, 60, 80, 100, 120, 150, 200, 300] {
@@ -43,13 +47,13 @@ import Testing
     let schema = schemas[index].schema
     var rng = Seeded(UInt64(index) + 1000)
     var checked = 0
-    for _ in 0..<2 {
-      _ = randomText(try state(schema), tokens: 24, using: &rng) { state, mask, remaining in
+    var others = Seeded(UInt64(index) + 2000)
+    for tokens in [12, 40] {
+      _ = randomText(try constraints[index].get().start(), tokens: tokens, using: &rng) { state, mask, remaining in
         var plain = TokenMask(count: mask.count)
         state.mask(into: &plain)
-        Self.check(state, plain, remaining: nil, schema)
-        Self.check(state, mask, remaining: remaining, schema)
-        #expect(!mask.isEmpty)
+        check(&state, plain, schema)
+        check(state, mask, remaining: remaining, schema, &others)
         checked += 1
       }
     }
@@ -61,7 +65,7 @@ import Testing
     let (schema, accepted, _) = schemas[index]
     let validator = try Validator(schema)
     for text in accepted {
-      var state = try state(schema)
+      var state = try constraints[index].get().start()
       var made: [UInt8] = []
       for byte in text.utf8 {
         let completion = state.shortestCompletion()
@@ -78,8 +82,8 @@ import Testing
   @Test("all walks together are long")
   func walksAreLong() throws {
     var (rng, total, count) = (Seeded(7), 0, 0)
-    for (schema, _, _) in schemas {
-      let (start, validator) = (try state(schema), try Validator(schema))
+    for (index, (schema, _, _)) in schemas.enumerated() {
+      let (start, validator) = (try constraints[index].get().start(), try Validator(schema))
       for _ in 0..<12 {
         let (text, tokens, isWhole) = randomText(start, tokens: max(80, start.tokensToEnd), using: &rng)
         total += tokens

@@ -28,13 +28,19 @@ enum TestVocabulary {
     let texts = [
       "a", "ab", "abc", " the", "the", "ing", "sport", "spor", "news", "key", "name", "na", "me", "topics", "top", "ics", "next", "value",
       "true", "false", "null", "tr", "nul", "fal", "10", "12", "123", "000", "999", "1234", "42", "0.5", ".5", ".0", "-1", "e5", "E+", "1e",
-      "\"}", "\"]", "\",", "\":", "\":\"", "\",\"", "\"}]", "\"}],", "\"],\"", "{\"", "[\"", "[{\"", "},{\"", "}}", "]]", "]}", "],[", ",\"",
-      ",\"name\":", "\"name\":\"", "{\"topics\":[\"", "a\"", "ab\"}", "b\",\"", "a\":", "a\":1,\"a\":", "x\":1,\"b\":2", "\":{\"", "\":[", "\":true",
-      ":1", ",1", "1]", "2,3", "12}", "{}", "[]", "\"\"", "\\\"", "\\n", "\\u", "\\u00", "\\ud83d", "\\ude00", "\\\\", "u0041", "d83d\\ude00",
-      "é", "ü", "日本", "日", "😀", "\n", "  ", "\t", ": ", ", ", "-", "2024", "-01-", "T10:", ":00Z", "@", ".com", "a@b.co", "...", "////", "<|x|>",
+      "\"}", "\"]", "\",", "\":", "\":\"", "\",\"", "\"}]", "\"}],", "\"],\"", "{\"", "[\"", "[{\"", "},{\"", "}}", "]]", "]}", "],[",
+      ",\"",
+      ",\"name\":", "\"name\":\"", "{\"topics\":[\"", "a\"", "ab\"}", "b\",\"", "a\":", "a\":1,\"a\":", "x\":1,\"b\":2", "\":{\"", "\":[",
+      "\":true",
+      ":1", ",1", "1]", "2,3", "12}", "{}", "[]", "\"\"", "\\\"", "\\n", "\\u", "\\u00", "\\ud83d", "\\ude00", "\\\\", "u0041",
+      "d83d\\ude00",
+      "é", "ü", "日本", "日", "😀", "\n", "  ", "\t", ": ", ", ", "-", "2024", "-01-", "T10:", ":00Z", "@", ".com", "a@b.co", "...", "////",
+      "<|x|>",
     ]
     tokens += texts.map { Array($0.utf8) }
-    tokens += [[0xE6, 0x97], [0xA5, 0xE6], [0xF0, 0x9F], [0x98, 0x80], [0xC3], [0xA9, 0x22], [0x9F, 0x98, 0x80, 0x22, 0x7D], [0xFF, 0xFE]]
+    tokens += [
+      [0xE6, 0x97], [0xA5, 0xE6], [0xF0, 0x9F], [0x98, 0x80], [0xC3], [0xA9, 0x22], [0x9F, 0x98, 0x80, 0x22, 0x7D], [0xFF, 0xFE],
+    ]
     for length in [20, 40] { tokens.append([UInt8](repeating: UInt8(ascii: "z"), count: length)) }
     do { return try TokenVocabulary(tokens: tokens, endTokens: [end]) } catch { fatalError("\(error)") }
   }()
@@ -62,7 +68,8 @@ extension ConstraintState {
 
 /// A text made of tokens that are drawn from those allowed.
 func randomText(
-  _ start: ConstraintState, tokens limit: Int, using rng: inout Seeded, check: (inout ConstraintState, TokenMask, Int) -> Void = { _, _, _ in }
+  _ start: ConstraintState, tokens limit: Int, using rng: inout Seeded,
+  check: (inout ConstraintState, TokenMask, Int) -> Void = { _, _, _ in }
 ) -> (text: [UInt8], tokens: Int, isWhole: Bool) {
   var (state, text, count) = (start, [UInt8](), 0)
   var mask = TokenMask(count: TestVocabulary.shared.count)
