@@ -12,7 +12,10 @@ extension ConstraintState {
   ///
   /// They are the tokens that the tokenizer makes of that text by itself. The last ones are left to the model where it could write a
   /// longer token that reaches over the end of what is certain: after `{"a":"` it may want `"b` for the last quote.
-  public mutating func forcedTokens() -> [Int32] {
+  ///
+  /// - Parameter remaining: How many tokens may still come. Tokens behind which the text could not be brought to an end in time are
+  ///   left out: the usual tokens of a text may be more than the fewest.
+  public mutating func forcedTokens(remaining: Int = .max) -> [Int32] {
     if isFinished { return [] }
     var (bytes, end) = forcedPath()
     // A scalar that is certain only in part is left out.
@@ -21,8 +24,13 @@ extension ConstraintState {
     if let reached = reach(bytes, from: front) { end = reached }
     var result: [Int32] = []
     var start = 0
+    var current = front
     for token in program.vocabulary.usualTokens(for: bytes) {
       if reachesBeyond(bytes[start...], end) { break }
+      guard let next = reach(program.vocabulary.bytes(of: token), from: current) else { break }
+      let cost = walker.cost(next)
+      guard cost < Costs.impossible, Int(cost) <= max(remaining, 0) - result.count - 1 else { break }
+      current = next
       result.append(token)
       start += program.vocabulary.bytes(of: token).count
     }

@@ -34,7 +34,7 @@ public struct ConstraintState: Sendable {
   /// Masks that a state remembers.
   private static let maskLimit = 128
   /// Ways that are followed from one token to the next. Others are dropped: what is left is still within the constraint.
-  private static let wayLimit = 512
+  private static let wayLimit = 5000
 
   init(_ program: TokenConstraint) {
     self.program = program

@@ -89,6 +89,9 @@ struct Costs: Sendable {
     }
   }
 
+  /// The costs of any of the values of which an array may have one each.
+  func unused(_ number: Int) -> Int32 { grammar.arrays[number].once.reduce(0) { max($0, leaves[Int($1)]) } }
+
   /// The costs of the rest of an array behind so many elements; its elements may open `room` containers.
   func items(_ number: Int, index: Int32, room: Int) -> Int32 {
     let shape = grammar.arrays[number]
@@ -98,7 +101,10 @@ struct Costs: Sendable {
       total += Int(value(shape.prefix[Int(next)], room: room)) + Int(next > 0 ? leaves[Int(grammar.leaves.comma)] : 0)
       next += 1
     }
-    if next < shape.minimum {
+    if !shape.once.isEmpty {
+      let more = Int(max(0, shape.minimum - next))
+      total += more * Int(unused(number)) + max(0, next > 0 ? more : more - 1) * Int(leaves[Int(grammar.leaves.comma)])
+    } else if next < shape.minimum {
       guard shape.item >= 0 else { return Self.impossible }
       let more = Int(shape.minimum - next)
       let commas = next > 0 ? more : more - 1

@@ -76,6 +76,8 @@ struct ArrayShape: Sendable {
   var minimum: Int32
   /// `Int32.max`: no limit.
   var maximum: Int32
+  /// The leaves of listed values of which each may come once; empty in other arrays.
+  var once: [Int32] = []
 
   /// The rule of an element, or nil when there is none.
   func rule(at index: Int32) -> Int32? {

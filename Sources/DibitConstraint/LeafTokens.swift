@@ -104,6 +104,7 @@ struct LeafTokens: Sendable {
   private static func sorted(_ tokens: [Inside]) -> [Inside] {
     var starts = [Int](repeating: 0, count: (tokens.lazy.map { Int($0.scalars) }.max() ?? 0) + 2)
     let last = starts.count - 2
+    if last == 0 { return tokens }
     for token in tokens { starts[last - Int(token.scalars) + 1] += 1 }
     for bucket in 1..<starts.count { starts[bucket] += starts[bucket - 1] }
     var result = tokens

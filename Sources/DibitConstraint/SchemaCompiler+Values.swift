@@ -23,7 +23,7 @@ extension SchemaCompiler {
     var texts: [[UInt8]] = []
     var seen = Set<[UInt8]>()
     for value in values {
-      guard !keywords.types.isDisjoint(with: TypeSet.of(value)), try admits(value, keywords) else { continue }
+      guard try isListed(value, keywords) else { continue }
       let text = Array(value.serialized().utf8)
       if seen.insert(text).inserted { texts.append(text) }
     }
@@ -31,6 +31,11 @@ extension SchemaCompiler {
       throw .tooLarge(what: "bytes in 'enum'", limit: Self.stateLimit, pointer: keywords.pointer)
     }
     return texts.isEmpty ? nil : .leaf(grammar.automaton.append(.trie(texts), isTree: true))
+  }
+
+  private mutating func isListed(_ value: JSONValue, _ keywords: SchemaKeywords) throws(ConstraintError) -> Bool {
+    guard !keywords.types.isDisjoint(with: TypeSet.of(value)) else { return false }
+    return try admits(value, keywords)
   }
 
   /// Whether the keywords beside `enum` leave the value.
@@ -192,6 +197,7 @@ extension SchemaCompiler {
     if open?.contains(where: { $0.value == .bool(false) }) == true { open = nil }
     let maximum = min(keywords.maximumItems ?? .max, open == nil ? keywords.prefix.count : .max)
     guard keywords.minimumItems <= maximum else { return nil }
+    if keywords.isUnique, maximum > 1 { return try uniqueArray(keywords, open, maximum) }
     var prefix: [Int32] = []
     for schemas in keywords.prefix { prefix.append(try rule(for: schemas)) }
     grammar.arrays.append(
@@ -200,6 +206,31 @@ extension SchemaCompiler {
         minimum: Int32(keywords.minimumItems), maximum: maximum == .max ? .max : Int32(maximum)))
     return .array(Int32(grammar.arrays.count - 1))
   }
+
+  /// An array of listed values, each at most once.
+  private mutating func uniqueArray(_ keywords: SchemaKeywords, _ open: [Located]?, _ maximum: Int) throws(ConstraintError) -> ValueNode? {
+    let unsupported = ConstraintError.unsupportedValue(
+      keyword: "uniqueItems", pointer: keywords.pointer,
+      reason: "'items' with an enum of at most \(Self.uniqueLimit) values expected beside it")
+    guard let open, keywords.prefix.isEmpty else { throw unsupported }
+    var values: [JSONValue] = []
+    for alternative in try alternatives(of: open) {
+      guard let listed = alternative.values, listed.count <= Self.uniqueLimit else { throw unsupported }
+      for value in listed where try isListed(value, alternative) && !values.contains(where: { $0.isSame(as: value) }) {
+        values.append(value)
+      }
+    }
+    guard values.count <= Self.uniqueLimit else { throw unsupported }
+    guard keywords.minimumItems <= values.count else { return nil }
+    let leaves = values.map { literal($0.serialized()) }
+    grammar.arrays.append(
+      ArrayShape(
+        prefix: [], item: -1, minimum: Int32(keywords.minimumItems), maximum: Int32(min(maximum, values.count)), once: leaves))
+    return .array(Int32(grammar.arrays.count - 1))
+  }
+
+  /// As many as there are bits for them.
+  private static let uniqueLimit = 64
 
   private mutating func literal(_ text: String) -> Int32 {
     if let start = literals[text] { return start }

@@ -53,14 +53,15 @@ struct SchemaCompiler {
           throw .tooLarge(what: "states", limit: Self.stateLimit, pointer: schemas[0].pointer)
         }
       }
-      if nodes.isEmpty, emptyRule == nil, schemas[0].value != .bool(false) { emptyRule = schemas[0].pointer }
+      if nodes.isEmpty, emptyRule == nil, rule == 0 || schemas[0].value != .bool(false) { emptyRule = schemas[0].pointer }
       grammar.rules[Int(rule)] = nodes
     }
     let costs = Costs(grammar, leaves: grammar.automaton.distances(using: [Bool](repeating: true, count: 256)))
     guard costs.value(0, room: grammar.maximumDepth) < Costs.impossible else {
       let reason =
         emptyRule == nil
-        ? "it needs more than \(grammar.maximumDepth) objects and arrays inside each other" : "its keywords exclude each other"
+        ? "none has at most \(grammar.maximumDepth) objects and arrays inside each other and fewer than \(Costs.impossible) tokens"
+        : "its keywords exclude each other"
       throw .unsatisfiable(pointer: emptyRule ?? root.pointer, reason: reason)
     }
   }
@@ -83,7 +84,7 @@ struct SchemaCompiler {
 
   // MARK: Alternatives
 
-  private mutating func alternatives(of schemas: [Located]) throws(ConstraintError) -> [SchemaKeywords] {
+  mutating func alternatives(of schemas: [Located]) throws(ConstraintError) -> [SchemaKeywords] {
     var result = [SchemaKeywords(pointer: schemas[0].pointer)]
     for schema in schemas { result = try product(result, try alternatives(of: schema, depth: 0, within: []), at: schema) }
     return result

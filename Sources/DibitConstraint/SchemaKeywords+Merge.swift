@@ -53,6 +53,7 @@ extension SchemaKeywords {
     }
     if let narrowing = other.items { items = (own.items ?? []) + narrowing }
     minimumItems = max(minimumItems, other.minimumItems)
+    isUnique = own.isUnique || other.isUnique
     maximumItems = Self.least(maximumItems, other.maximumItems)
   }
 

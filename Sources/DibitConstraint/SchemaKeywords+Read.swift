@@ -73,8 +73,7 @@ extension SchemaKeywords {
     case "prefixItems": prefix = try reader.schemas().map { [$0] }
     case "minItems": minimumItems = try reader.count()
     case "maxItems": maximumItems = try reader.count()
-    case "uniqueItems":
-      if try reader.bool() { throw .unsupportedKeyword("uniqueItems", pointer: pointer) }
+    case "uniqueItems": isUnique = try reader.bool()
     default: return false
     }
     implied.insert(.array)

@@ -100,6 +100,7 @@ struct SchemaKeywords: Sendable {
   var items: [Located]?
   var minimumItems = 0
   var maximumItems: Int?
+  var isUnique = false
 
   var patterns: [Pattern] = []
   var minimumLength = 0

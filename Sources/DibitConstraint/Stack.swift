@@ -4,8 +4,10 @@ struct Stack: Sendable {
     case value(rule: Int32)
     /// The rest of an object from a property on, behind so many members. `keys` are the undeclared ones among them, or -1.
     case members(shape: Int32, index: Int32, count: Int32, keys: Int32)
-    /// The rest of an array behind so many elements.
-    case items(shape: Int32, index: Int32)
+    /// The rest of an array behind so many elements; one bit in `used` for each value of which there may be one.
+    case items(shape: Int32, index: Int32, used: UInt64)
+    /// An element that is none of those used, and the rest of its array.
+    case unused(shape: Int32, index: Int32, used: UInt64)
   }
 
   struct Cell: Hashable, Sendable {

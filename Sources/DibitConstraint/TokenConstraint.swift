@@ -8,7 +8,15 @@ public final class TokenConstraint: Sendable {
   public let vocabulary: TokenVocabulary
   let grammar: Grammar
   let costs: Costs
-  private let leafTokens = Mutex<[Int32: LeafTokens]>([:])
+  private let leafTokens = Mutex(Known())
+
+  private struct Known {
+    var tokens: [Int32: LeafTokens] = [:]
+    var size = 0
+  }
+
+  /// The most tokens in what is kept, 12 bytes each: a long pattern has thousands of states, and each may allow most of a vocabulary.
+  private static let sizeLimit = 4_000_000
 
   /// - Throws: ``ConstraintError/unspeakable`` when the vocabulary cannot spell any text that the constraint allows.
   public init(_ constraint: Constraint, vocabulary: TokenVocabulary) throws(ConstraintError) {
@@ -25,7 +33,7 @@ public final class TokenConstraint: Sendable {
   func tokens(at state: Int32) -> LeafTokens {
     if state < grammar.leaves.count {
       if let known = vocabulary.sharedTokens.withLock({ $0[state] }) { return known }
-    } else if let known = leafTokens.withLock({ $0[state] }) {
+    } else if let known = leafTokens.withLock({ $0.tokens[state] }) {
       return known
     }
     // Made outside of the lock: two that make the same one at once make equals.
@@ -34,7 +42,14 @@ public final class TokenConstraint: Sendable {
     if state < grammar.leaves.count {
       vocabulary.sharedTokens.withLock { $0[state] = tokens }
     } else {
-      leafTokens.withLock { $0[state] = tokens }
+      leafTokens.withLock { known in
+        known.size += tokens.inside.count + tokens.exits.count
+        if known.size > Self.sizeLimit {
+          known.tokens.removeAll()
+          known.size = tokens.inside.count + tokens.exits.count
+        }
+        known.tokens[state] = tokens
+      }
     }
     return tokens
   }

@@ -75,7 +75,8 @@ struct Walker: Sendable {
         switch part {
         case .value(let rule): costs.value(rule, room: room)
         case .members(let shape, let index, let count, _): costs.member(Int(shape), index: Int(index), count: count, room: room)
-        case .items(let shape, let index): costs.items(Int(shape), index: index, room: room)
+        case .items(let shape, let index, _): costs.items(Int(shape), index: index, room: room)
+        case .unused(let shape, let index, _): Costs.sum(costs.unused(Int(shape)), costs.items(Int(shape), index: index + 1, room: room))
         }
       }())
   }
@@ -94,13 +95,24 @@ struct Walker: Sendable {
         for node in program.grammar.rules[Int(rule)] { start(node, cell, &work, &front) }
       case .members(let shape, let index, let count, let keys):
         startMember(Int(shape), Int(index), count, keys, cell, &front)
-      case .items(let number, let index):
+      case .unused(let number, let index, let used):
+        for (place, leaf) in program.grammar.arrays[Int(number)].once.enumerated() where used >> UInt64(place) & 1 == 0 {
+          let after = Stack.Part.items(shape: number, index: index + 1, used: used | 1 << UInt64(place))
+          front.insert(Configuration(state: leaf, cell: self.place(after, rest: cell.rest, depth: cell.depth)))
+        }
+      case .items(let number, let index, let used):
         let shape = program.grammar.arrays[Int(number)]
         if index >= shape.minimum { front.insert(Configuration(state: program.grammar.leaves.closeBracket, cell: cell.rest)) }
+        if !shape.once.isEmpty {
+          guard index < shape.maximum else { continue }
+          let value = place(.unused(shape: number, index: index, used: used), rest: cell.rest, depth: cell.depth)
+          if index == 0 { work.append(value) } else { front.insert(Configuration(state: program.grammar.leaves.comma, cell: value)) }
+          continue
+        }
         guard let rule = shape.rule(at: index), program.costs.value(rule, room: room(cell.depth)) < Costs.impossible else { continue }
         let after = shape.counted(index + 1)
         guard program.costs.items(Int(number), index: after, room: room(cell.depth)) < Costs.impossible else { continue }
-        let rest = place(.items(shape: number, index: after), rest: cell.rest, depth: cell.depth)
+        let rest = place(.items(shape: number, index: after, used: 0), rest: cell.rest, depth: cell.depth)
         let value = place(.value(rule: rule), rest: rest, depth: cell.depth)
         if index == 0 { work.append(value) } else { front.insert(Configuration(state: program.grammar.leaves.comma, cell: value)) }
       }
@@ -121,7 +133,7 @@ struct Walker: Sendable {
       let members = place(.members(shape: shape, index: 0, count: 0, keys: -1), rest: cell.rest, depth: cell.depth + 1)
       front.insert(Configuration(state: leaves.openBrace, cell: members))
     case .array(let shape):
-      let items = place(.items(shape: shape, index: 0), rest: cell.rest, depth: cell.depth + 1)
+      let items = place(.items(shape: shape, index: 0, used: 0), rest: cell.rest, depth: cell.depth + 1)
       front.insert(Configuration(state: leaves.openBracket, cell: items))
     }
   }

@@ -21,7 +21,7 @@ import Testing
     (#"{"enum":[1,2],"const":3}"#, "the schema at # contradicts itself: 'enum' or 'const' leaves no value"),
     (#"{"minItems":3,"maxItems":2}"#, "the schema at # contradicts itself: minItems 3 is more than maxItems 2"),
     (#"{"minLength":3,"maxLength":2}"#, "the schema at # contradicts itself: minLength 3 is more than maxLength 2"),
-    (#"{"uniqueItems":true}"#, "unsupported keyword 'uniqueItems' at #; remove it"),
+    (#"{"uniqueItems":true}"#, "keyword 'uniqueItems' at #: 'items' with an enum of at most 64 values expected beside it"),
     (#"{"format":"uri"}"#, "keyword 'format' at #: one of date, date-time, email, ipv4, time, uuid expected, 'uri' found"),
     (#"{"multipleOf":0.3}"#, "keyword 'multipleOf' at #: a whole number above 0, or one of 0.1, 0.01, … expected"),
     (#"{"multipleOf":0}"#, "keyword 'multipleOf' at #: a whole number above 0, or one of 0.1, 0.01, … expected"),
@@ -32,7 +32,7 @@ import Testing
       ##"{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}"##,
       "reference '#/$defs/a' at #/$defs/b leads back to itself without an object or array between"
     ),
-    (#"false"#, "no value satisfies the schema at #: it needs more than 16 objects and arrays inside each other"),
+    (#"false"#, "no value satisfies the schema at #: its keywords exclude each other"),
     (#"{"type":"string","enum":[1]}"#, "no value satisfies the schema at #: its keywords exclude each other"),
     (#"{"minimum":3,"maximum":2}"#, "no value satisfies the schema at #: its keywords exclude each other"),
     (#"{"type":"integer","minimum":1e18}"#, "no value satisfies the schema at #: its keywords exclude each other"),
@@ -45,7 +45,7 @@ import Testing
     (#"{"pattern":"^a$","minLength":2}"#, "no value satisfies the schema at #: its keywords exclude each other"),
     (
       ##"{"type":"object","properties":{"n":{"$ref":"#"}},"required":["n"]}"##,
-      "no value satisfies the schema at #: it needs more than 16 objects and arrays inside each other"
+      "no value satisfies the schema at #: none has at most 16 objects and arrays inside each other and fewer than 1073741824 tokens"
     ),
     (#"{"pattern":"(?=a)"}"#, "unsupported pattern '(?=a)' at #: look-around is not supported, at character 3"),
     (#"{"pattern":"(a)\\1"}"#, "unsupported pattern '(a)\\1' at #: back-references are not supported, at character 5"),

@@ -94,4 +94,18 @@ import Testing
     }
     #expect(total >= 10_000 && count >= 12 * 40, "\(total) tokens in \(count) texts")
   }
+
+  @Test func statesShareAConstraint() async throws {
+    let constraint = try constraints[38].get()
+    let texts = await withTaskGroup(of: [UInt8].self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var rng = Seeded(99)
+          return randomText(constraint.start(), tokens: 60, using: &rng).text
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(texts.count == 8 && Set(texts).count == 1 && texts[0].count > 2)
+  }
 }

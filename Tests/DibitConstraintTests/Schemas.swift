@@ -88,6 +88,11 @@ let schemas: [(schema: String, accepted: [String], refused: [String])] = [
     [#"["a"]"#, #"["a",1]"#, #"["a",1,null,null]"#], ["[]", "[1]", #"["a",1,2]"#]
   ),
   (#"{"prefixItems":[{"type":"string"},{"type":"integer"}]}"#, ["[]", #"["a"]"#, #"["a",1]"#], [#"["a",1,1]"#]),
+  (
+    #"{"type":"array","items":{"enum":["a","ab",1,"b"]},"uniqueItems":true,"minItems":2,"maxItems":3}"#,
+    [#"["a","ab"]"#, #"["ab","a",1]"#, #"[1,"b"]"#], [#"["a","a"]"#, #"["a"]"#, #"[1,"a",1]"#, #"["a","b","ab",1]"#]
+  ),
+  (#"{"type":"array","items":{"type":"string","enum":["x",5]},"uniqueItems":true}"#, ["[]", #"["x"]"#], ["[5]", #"["x","x"]"#]),
   (#"{"type":"array","items":false}"#, ["[]"], ["[1]"]),
   (#"true"#, ["null", #"{"a":[1,{"b":"c"}]}"#, "[]", "1.5", #""x""#], ["", "nul"]),
   (#"{}"#, ["null", #"{"a":[1,{"b":"c"}]}"#], [#"{"a":1,"a":2}"#]),

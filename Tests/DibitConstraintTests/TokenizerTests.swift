@@ -23,9 +23,9 @@ private let path = "../shared/data/stories260k/hf/tokenizer.json"
     var mask = TokenMask(count: vocabulary.count)
     state.mask(into: &mask)
     #expect(!mask[0] && !mask[1] && !mask[2])
-    for id in tokenizer.encode("\"", addingSpecialTokens: false) where vocabulary.bytes(of: id).elementsEqual("\"".utf8) {
-      state.advance(id)
-    }
+    let quote = try #require(tokenizer.id(of: "\""))
+    #expect(mask[quote])
+    state.advance(quote)
     state.mask(into: &mask)
     #expect(!mask[0] && !mask[1] && !mask[2] && mask.allowedCount > 300)
   }
@@ -39,9 +39,12 @@ private let path = "../shared/data/stories260k/hf/tokenizer.json"
       var (state, tokens): (ConstraintState, [Int32]) = (start, [])
       var mask = TokenMask(count: vocabulary.count)
       while !state.isFinished, tokens.count < limit {
-        let forced = state.forcedTokens()
-        if !forced.isEmpty, tokens.count + forced.count + state.tokensToEnd < limit {
-          for token in forced { state.advance(token) }
+        let forced = state.forcedTokens(remaining: limit - tokens.count)
+        if !forced.isEmpty {
+          for token in forced {
+            let isTaken = state.advance(token)
+            #expect(isTaken)
+          }
           tokens += forced
           continue
         }

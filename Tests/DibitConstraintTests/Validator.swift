@@ -63,6 +63,8 @@ struct Validator {
     case "prefixItems": return zip(array, rule.array ?? []).allSatisfy { accepts($0, $1) }
     case "items": return array.dropFirst(keywords["prefixItems"]?.array?.count ?? 0).allSatisfy { accepts($0, rule) }
     case "minItems": return array.count >= rule.int ?? 0
+    case "uniqueItems":
+      return rule != true || array.indices.allSatisfy { place in !array[..<place].contains { Self.same($0, array[place]) } }
     case "maxItems": return array.count <= rule.int ?? 0
     default: return true
     }
