@@ -108,4 +108,19 @@ import Testing
     }
     #expect(texts.count == 8 && Set(texts).count == 1 && texts[0].count > 2)
   }
+
+  @Test func keysAreUniqueWithinAToken() throws {
+    var state = try state(#"{"type":"object","additionalProperties":{"type":"integer"}}"#)
+    for byte in "{\"".utf8 { state.advance(Int32(byte) + 2) }
+    var mask = TokenMask(count: TestVocabulary.shared.count)
+    func isAllowed(_ text: String) throws -> Bool {
+      let token = (0..<Int32(mask.count)).first { TestVocabulary.shared.bytes(of: $0).elementsEqual(text.utf8) }
+      return mask[try #require(token)]
+    }
+    state.mask(into: &mask)
+    #expect(try !isAllowed("a\":1,\"a\":") && isAllowed("x\":1,\"b\":2") && isAllowed("a\":"))
+    for byte in "x\":1,\"".utf8 { state.advance(Int32(byte) + 2) }
+    state.mask(into: &mask)
+    #expect(try !isAllowed("a\":1,\"a\":") && !isAllowed("x\":1,\"b\":2") && isAllowed("a\":"))
+  }
 }

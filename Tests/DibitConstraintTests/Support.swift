@@ -41,6 +41,10 @@ enum TestVocabulary {
     tokens += [
       [0xE6, 0x97], [0xA5, 0xE6], [0xF0, 0x9F], [0x98, 0x80], [0xC3], [0xA9, 0x22], [0x9F, 0x98, 0x80, 0x22, 0x7D], [0xFF, 0xFE],
     ]
+    // So many that strings have a mask of their own, not just a list.
+    for first in "bcdfghjklmnpqrst" {
+      for second in "aeiouy" { for third in ["", "n", "r\"", "s\","] { tokens.append(Array("\(first)\(second)\(third)".utf8)) } }
+    }
     for length in [20, 40] { tokens.append([UInt8](repeating: UInt8(ascii: "z"), count: length)) }
     do { return try TokenVocabulary(tokens: tokens, endTokens: [end]) } catch { fatalError("\(error)") }
   }()
