@@ -70,6 +70,7 @@ let package = Package(
       ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
+    layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
@@ -137,6 +138,7 @@ let package = Package(
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
+    tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
     tests("DibitDatasetTests", ["DibitDataset"]),
     tests(
       "ParityTests",

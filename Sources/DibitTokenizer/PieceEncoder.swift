@@ -10,6 +10,13 @@ enum TokenModel: Sendable {
     }
   }
 
+  var unknownID: Int32? {
+    switch self {
+    case .bytePair(let model): model.unknownID
+    case .unigram(let model): model.unknownID
+    }
+  }
+
   /// Whether each id belongs to the model; the others are added tokens.
   var isModelToken: [Bool] {
     switch self {

@@ -65,6 +65,9 @@ public struct Tokenizer: Sendable {
   /// Whether the token is a control token, such as the end of a text.
   public func isSpecial(_ id: Int32) -> Bool { specialIDs.contains(id) }
 
+  /// The token that stands for text outside the vocabulary, or nil when every text can be spelled.
+  public var unknownToken: Int32? { model.unknownID }
+
   /// The bytes that a token contributes in the middle of a text; none when no token has this id.
   public func bytes(of id: Int32) -> [UInt8] { model.tokens.spelling(of: id) == nil ? [] : Array(pieces[id].bytes) }
 

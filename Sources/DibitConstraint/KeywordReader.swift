@@ -1,0 +1,92 @@
+internal import DibitJSON
+
+/// Reads the value of one keyword.
+struct KeywordReader {
+  let owner: Located
+  let key: String
+  let value: JSONValue
+
+  /// The place of the keyword's value.
+  var place: String { owner.member(key, value).pointer }
+
+  private static let countLimit = 1_000_000_000
+  private static let schemaLimit = 4096
+  private static let listLimit = 100_000
+
+  private func wrong(_ expected: String) -> ConstraintError {
+    .wrongType(keyword: key, pointer: owner.pointer, expected: expected, found: value.kind)
+  }
+
+  func bool() throws(ConstraintError) -> Bool {
+    guard let bool = value.bool else { throw wrong("true or false") }
+    return bool
+  }
+
+  func string() throws(ConstraintError) -> String {
+    guard let string = value.string else { throw wrong("a string") }
+    return string
+  }
+
+  func array() throws(ConstraintError) -> [JSONValue] {
+    guard let array = value.array else { throw wrong("an array") }
+    guard array.count <= Self.listLimit else { throw .tooLarge(what: "elements in \(key)", limit: Self.listLimit, pointer: owner.pointer) }
+    return array
+  }
+
+  func object() throws(ConstraintError) -> JSONObject {
+    guard let object = value.object else { throw wrong("an object") }
+    guard object.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "members in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
+    return object
+  }
+
+  func number() throws(ConstraintError) -> Decimal {
+    guard let number = Decimal(value) else { throw wrong("a number") }
+    return number
+  }
+
+  func count() throws(ConstraintError) -> Int {
+    guard let count = value.int, count >= 0, count <= Self.countLimit else { throw wrong("a whole number from 0 to \(Self.countLimit)") }
+    return count
+  }
+
+  func strings() throws(ConstraintError) -> [String] {
+    var strings: [String] = []
+    var seen = Set<[UInt8]>()
+    for element in try array() {
+      guard let string = element.string else { throw wrong("an array of strings") }
+      if seen.insert(Array(string.utf8)).inserted { strings.append(string) }
+    }
+    guard strings.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "names in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
+    return strings
+  }
+
+  func types() throws(ConstraintError) -> TypeSet {
+    let names = value.string.map { [$0] } ?? value.array?.map { $0.string ?? "" } ?? []
+    var types: TypeSet = []
+    for name in names {
+      guard let type = TypeSet.named(name) else { throw wrong("the name of a type, or several") }
+      types.formUnion(type)
+    }
+    guard !types.isEmpty else { throw wrong("the name of a type, or several") }
+    return types
+  }
+
+  func schema() throws(ConstraintError) -> Located {
+    guard value.object != nil || value.bool != nil else { throw wrong("a schema") }
+    return owner.member(key, value)
+  }
+
+  func schemas() throws(ConstraintError) -> [Located] {
+    let elements = try array()
+    guard !elements.isEmpty else { throw .contradiction(pointer: owner.pointer, reason: "\(quoted(key)) is empty") }
+    guard elements.count <= Self.schemaLimit else {
+      throw .tooLarge(what: "schemas in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
+    }
+    for element in elements where element.object == nil && element.bool == nil { throw wrong("an array of schemas") }
+    return elements.enumerated().map { owner.element(key, $0, $1) }
+  }
+}

@@ -1,0 +1,83 @@
+/// What must still follow a leaf: a list of parts, of which equal ones are one cell, so that stacks are compared by their numbers.
+struct Stack: Sendable {
+  enum Part: Hashable, Sendable {
+    case value(rule: Int32)
+    /// The rest of an object from a property on, behind so many members. `keys` are the undeclared ones among them, or -1.
+    case members(shape: Int32, index: Int32, count: Int32, keys: Int32)
+    /// The rest of an array behind so many elements; one bit in `used` for each value of which there may be one.
+    case items(shape: Int32, index: Int32, used: UInt64)
+    /// An element that is none of those used, and the rest of its array.
+    case unused(shape: Int32, index: Int32, used: UInt64)
+  }
+
+  struct Cell: Hashable, Sendable {
+    var part: Part
+    /// The cell below, or -1.
+    var rest: Int32
+    /// The containers that are open here.
+    var depth: Int32
+  }
+
+  /// A key in the making: the bytes so far, last first.
+  struct KeyCell: Hashable, Sendable {
+    var byte: UInt8
+    var rest: Int32
+  }
+
+  /// Undeclared keys that an object has, last first.
+  struct UsedKeys: Hashable, Sendable {
+    /// Nil: a key that is not known, because many tokens are looked at together.
+    var key: [UInt8]?
+    var rest: Int32
+  }
+
+  private(set) var cells: [Cell] = []
+  /// For each cell, the costs of it and all below.
+  private(set) var costs: [Int32] = []
+  private var places: [Cell: Int32] = [:]
+  private(set) var keys: [KeyCell] = []
+  private var keyPlaces: [KeyCell: Int32] = [:]
+  private(set) var used: [UsedKeys] = []
+  private var usedPlaces: [UsedKeys: Int32] = [:]
+
+  /// The costs of everything from a cell on.
+  func cost(_ cell: Int32) -> Int32 { cell < 0 ? 0 : costs[Int(cell)] }
+
+  mutating func place(_ cell: Cell, cost: @autoclosure () -> Int32) -> Int32 {
+    if let place = places[cell] { return place }
+    let place = Int32(cells.count)
+    places[cell] = place
+    costs.append(Costs.sum(cost(), self.cost(cell.rest)))
+    cells.append(cell)
+    return place
+  }
+
+  /// The key with one more byte; -1 is the empty key.
+  mutating func extend(_ key: Int32, _ byte: UInt8) -> Int32 {
+    let cell = KeyCell(byte: byte, rest: key)
+    if let place = keyPlaces[cell] { return place }
+    let place = Int32(keys.count)
+    keyPlaces[cell] = place
+    keys.append(cell)
+    return place
+  }
+
+  /// The bytes of a key.
+  func bytes(ofKey key: Int32) -> [UInt8] {
+    var (result, next): ([UInt8], Int32) = ([], key)
+    while next >= 0 {
+      result.append(keys[Int(next)].byte)
+      next = keys[Int(next)].rest
+    }
+    return result.reversed()
+  }
+
+  mutating func use(_ key: [UInt8]?, after rest: Int32) -> Int32 {
+    let cell = UsedKeys(key: key, rest: rest)
+    if let place = usedPlaces[cell] { return place }
+    let place = Int32(used.count)
+    usedPlaces[cell] = place
+    used.append(cell)
+    return place
+  }
+}
