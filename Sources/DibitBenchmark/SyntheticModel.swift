@@ -54,7 +54,7 @@ public struct SyntheticModel: Sendable {
     return try writer.finish()
   }
 
-  /// What to write, F32 first, so that every tensor is aligned.
+  /// What to write, in the order of a converted model.
   private func tensors(_ shape: ModelConfiguration) -> [SyntheticTensor] {
     let (parameters, scales) = DecoderWeights.declarations(of: shape)
     var order: [String] = []
@@ -70,7 +70,7 @@ public struct SyntheticModel: Sendable {
         isBias: name.hasSuffix(".bias"))
     }
     let all = order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }
-    return all.filter { $0.format == .f32 } + all.filter { $0.format != .f32 }
+    return all.filter(\.isPacked) + all.filter { $0.format == .f32 } + all.filter { !$0.isPacked && $0.format != .f32 }
   }
 }
 

@@ -12,6 +12,8 @@ struct SyntheticTensor {
   /// What every element of a vector is.
   let value: Float
 
+  var isPacked: Bool { if case .grid = format { true } else { false } }
+
   /// Bytes that are made and written at a time.
   private static let pieceBytes = 1 << 20
 
@@ -38,10 +40,7 @@ struct SyntheticTensor {
   }
 
   /// Bytes of the tensor and its scales.
-  var byteCount: Int {
-    Weight.elementByteCount(rows: rows, columns: columns, format: format)
-      + Weight.scaleByteCount(rows: rows, columns: columns, format: format)
-  }
+  var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
 
   /// What a safetensors file declares.
   var declarations: [(name: String, dtype: DType, shape: [Int])] {
@@ -49,8 +48,8 @@ struct SyntheticTensor {
       return [(name: name, dtype: dtype, shape: isMatrix ? [rows, columns] : [columns])]
     }
     return [
-      (name: name, dtype: .u8, shape: [rows, Weight.codeBytesPerRow(columns: columns, bits: bits)]),
-      (name: ModelFiles.scalesName(name), dtype: .f16, shape: [rows, Weight.groups(columns: columns, group: group)]),
+      (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
+      (name: ModelFiles.scalesName(name), dtype: .f16, shape: Weight.scaleShape(rows: rows, columns: columns, group: group)),
     ]
   }
 
@@ -59,12 +58,11 @@ struct SyntheticTensor {
     guard isMatrix else { return try append([Float](repeating: value, count: columns), to: &writer) }
     switch format {
     case .grid(let bits, let group):
-      try writeCodes(bits, to: &writer, using: &generator)
+      try writeCodes(to: &writer, using: &generator)
       // Codes are uniform: their variance is (4^bits - 1) / 12 in units of the scale.
       let spread = (Float(1 << (2 * bits)) - 1) / 12
-      try append(
-        [Float](repeating: deviation / spread.squareRoot(), count: rows * Weight.groups(columns: columns, group: group)), to: &writer,
-        as: .f16)
+      let scales = Weight.scaleShape(rows: rows, columns: columns, group: group).reduce(1, *)
+      try append([Float](repeating: deviation / spread.squareRoot(), count: scales), to: &writer, as: .f16)
     case .f32, .f16, .bf16:
       // Uniform in ±bound has the deviation bound / √3.
       let bound = deviation * Float(3).squareRoot()
@@ -80,34 +78,18 @@ struct SyntheticTensor {
     try writer.append(floats: values.span, as: dtype)
   }
 
-  /// Random codes, zero behind the end of a row.
-  private func writeCodes(_ bits: Int, to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
-    let rowBytes = Weight.codeBytesPerRow(columns: columns, bits: bits)
-    let step = max(1, Self.pieceBytes / max(rowBytes, 1))
-    let kept = keptBits(bits)
-    var piece = Buffer<UInt8>(count: min(step, rows) * rowBytes)
-    for first in stride(from: 0, to: rows, by: step) {
-      let count = (min(first + step, rows) - first) * rowBytes
+  /// Random codes, also where a matrix is padded: what lies there means nothing.
+  private func writeCodes(to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
+    let bytes = Weight.elementByteCount(rows: rows, columns: columns, format: format)
+    var piece = Buffer<UInt8>(count: min(Self.pieceBytes, bytes))
+    for first in stride(from: 0, to: bytes, by: Self.pieceBytes) {
+      let count = min(Self.pieceBytes, bytes - first)
       Self.fill(&piece, count, using: &generator)
-      if kept.contains(where: { $0 != 0xFF }) {
-        for end in stride(from: rowBytes, through: count, by: rowBytes) {
-          for j in 0..<16 { piece[end - 16 + j] &= kept[j] }
-        }
-      }
       try writer.append(piece.span.extracting(0..<count))
     }
   }
 
-  /// Which bits of a row's last block belong to elements; see docs/formats/model.md for their order.
-  private func keptBits(_ bits: Int) -> [UInt8] {
-    let perBlock = 128 / bits
-    let used = (columns + perBlock - 1) % perBlock + 1
-    return (0..<16).map { j in
-      (0..<8 / bits).reduce(0) { $0 | (j + 16 * $1 < used ? UInt8((1 << bits) - 1) << UInt8($1 * bits) : 0) }
-    }
-  }
-
-  /// Rows are blocks of 16 bytes, so that `count` is a multiple of 8.
+  /// Blocks have 64 bytes, so that `count` is a multiple of 8.
   private static func fill(_ piece: inout Buffer<UInt8>, _ count: Int, using generator: inout SplitMix64) {
     var span = piece.mutableSpan
     for first in stride(from: 0, to: count, by: 8) {

@@ -27,6 +27,8 @@ public struct MachineLimits: Equatable, Sendable {
     var buffer = Buffer<UInt8>(count: chunks * chunk)
     var found = Buffer<UInt64>(count: chunks)
     let (bytes, sums) = unsafe (buffer.mutablePointer, found.mutablePointer)
+    // Untouched pages would all be one page of zeros, which stays in the cache.
+    compute.pool.forEach(chunks) { task, _ in unsafe (bytes + task * chunk).update(repeating: 1, count: chunk) }
     return best(seconds) {
       compute.pool.forEach(chunks) { task, _ in
         // SAFETY: the buffer has `chunks` chunks and `sums` an entry for each; the pool returns before both are freed.

@@ -19,7 +19,7 @@ extension Decoder {
     d.dKey.fill(0)
     d.dValue.fill(0)
     for layer in stride(from: configuration.layers - 1, through: 0, by: -1) {
-      block(layer, segments, cache, adapter, state.blocks[layer], state.positions, &d, &gradients, compute)
+      block(layer, segments, cache, adapter, state.blocks[layer], state.angles, &d, &gradients, compute)
     }
     guard gradients.includesWeights else { return }
     if let table = weights.positionsIndex {
@@ -37,7 +37,7 @@ extension Decoder {
   /// them on and clears them.
   private func block(
     _ layer: Int, _ segments: borrowing Segments, _ cache: borrowing KeyValueCache, _ adapter: borrowing Adapter,
-    _ a: borrowing BlockActivations, _ positions: borrowing Buffer<Int32>, _ d: inout BackwardState, _ gradients: inout Gradients,
+    _ a: borrowing BlockActivations, _ angles: borrowing UniqueArray<RoPE.Angles>, _ d: inout BackwardState, _ gradients: inout Gradients,
     _ compute: Compute
   ) {
     let source = configuration.keyValueLayer(of: layer)
@@ -57,7 +57,7 @@ extension Decoder {
       d.dAttention, y: a.attention, q: a.query, keys: cache.keys[source], values: cache.values[source], segments: segments,
       saved: a.logSumExp, dq: &d.dQuery, dk: &d.dKey, dv: &d.dValue, on: compute)
     d.dNormed.fill(0)
-    projectBackward(linear, positions, adapter, cache, a, &d, &gradients)
+    projectBackward(linear, angles, adapter, cache, a, &d, &gradients)
     enter(linear.block.inputNorm, linear, a.input, a.inputMoments, &d, &gradients)
   }
 

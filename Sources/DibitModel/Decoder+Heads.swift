@@ -5,11 +5,10 @@ internal import DibitTensor
 extension Decoder {
   /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well.
   func projectKeysValues(
-    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
+    _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
     _ work: inout DecoderState.Work
   ) {
     let norms = configuration.normalizesHeads
-    let at = positions.span.extracting(0..<a.key.rows)
     if configuration.fusesQueryKeyValue {
       let (q, k) = (configuration.queryColumns, configuration.keyColumns)
       linear.round(a.normed, for: .queryKeyValue, into: &work.rounded)
@@ -31,12 +30,12 @@ extension Decoder {
       }
       linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
     }
-    turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
+    turn(linear.block.keyNorm, linear, angles, &a.rawKey, &a.keyMoments, &a.key)
   }
 
   /// Queries: projected unless a fused projection has done so, normalised and turned.
   func projectQueries(
-    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
+    _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
     _ work: inout DecoderState.Work
   ) {
     if !configuration.fusesQueryKeyValue {
@@ -48,38 +47,37 @@ extension Decoder {
         linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.query)
       }
     }
-    turn(linear.block.queryNorm, linear, positions.span.extracting(0..<a.query.rows), &a.rawQuery, &a.queryMoments, &a.query)
+    turn(linear.block.queryNorm, linear, angles, &a.rawQuery, &a.queryMoments, &a.query)
   }
 
   /// Head norm and RoPE in the order of the family, from `raw` to `heads`; without a norm, RoPE turns `heads` in place.
   private func turn(
-    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ positions: Span<Int32>, _ raw: inout Matrix, _ moments: inout Matrix,
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: inout Matrix, _ moments: inout Matrix,
     _ heads: inout Matrix
   ) {
     let rope = configuration.layerSettings[linear.layer].rope
     guard let norm else {
-      if let rope { ropes[rope].forward(&heads, at: positions, on: linear.compute) }
+      if let rope { ropes[rope].forward(&heads, by: angles[rope], on: linear.compute) }
       return
     }
-    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].forward(&raw, at: positions, on: linear.compute) }
+    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].forward(&raw, by: angles[rope], on: linear.compute) }
     headNorm.forward(norm, linear.parameters, raw, saving: &moments, into: &heads, on: linear.compute)
-    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].forward(&heads, at: positions, on: linear.compute) }
+    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].forward(&heads, by: angles[rope], on: linear.compute) }
   }
 
   /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`, accumulated. `d.dKey` and `d.dValue` are used up in a layer that owns them.
   func projectBackward(
-    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ cache: borrowing KeyValueCache,
+    _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ cache: borrowing KeyValueCache,
     _ a: borrowing BlockActivations, _ d: inout BackwardState, _ gradients: inout Gradients
   ) {
-    let at = positions.span.extracting(0..<a.query.rows)
     let owns = linear.has(.key) || configuration.fusesQueryKeyValue
     let norms = configuration.normalizesHeads
     if owns {
       cache.values[linear.layer].backward(&d.dValue, on: linear.compute)
       cache.keys[linear.layer].backward(&d.dKey, on: linear.compute)
-      turnBackward(linear.block.keyNorm, linear, at, a.rawKey, a.keyMoments, &d.dKey, &d.dRawKey, &gradients)
+      turnBackward(linear.block.keyNorm, linear, angles, a.rawKey, a.keyMoments, &d.dKey, &d.dRawKey, &gradients)
     }
-    turnBackward(linear.block.queryNorm, linear, at, a.rawQuery, a.queryMoments, &d.dQuery, &d.dRawQuery, &gradients)
+    turnBackward(linear.block.queryNorm, linear, angles, a.rawQuery, a.queryMoments, &d.dQuery, &d.dRawQuery, &gradients)
     if configuration.fusesQueryKeyValue {
       let (q, k) = (configuration.queryColumns, configuration.keyColumns)
       if norms {
@@ -114,17 +112,17 @@ extension Decoder {
 
   /// The way back of ``turn``: the gradient before the norm goes to `dRaw`, or without a norm stays in `dHeads`.
   private func turnBackward(
-    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ positions: Span<Int32>, _ raw: borrowing Matrix, _ moments: borrowing Matrix,
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: borrowing Matrix, _ moments: borrowing Matrix,
     _ dHeads: inout Matrix, _ dRaw: inout Matrix, _ gradients: inout Gradients
   ) {
     let rope = configuration.layerSettings[linear.layer].rope
     guard let norm else {
-      if let rope { ropes[rope].backward(&dHeads, at: positions, on: linear.compute) }
+      if let rope { ropes[rope].backward(&dHeads, by: angles[rope], on: linear.compute) }
       return
     }
-    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].backward(&dHeads, at: positions, on: linear.compute) }
+    if configuration.headNorm != .afterRoPE, let rope { ropes[rope].backward(&dHeads, by: angles[rope], on: linear.compute) }
     dRaw.fill(0)
     headNorm.backward(norm, linear.parameters, dHeads, x: raw, saved: moments, dx: &dRaw, gradients: &gradients, on: linear.compute)
-    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].backward(&dRaw, at: positions, on: linear.compute) }
+    if configuration.headNorm == .afterRoPE, let rope { ropes[rope].backward(&dRaw, by: angles[rope], on: linear.compute) }
   }
 }

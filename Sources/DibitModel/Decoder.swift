@@ -10,20 +10,16 @@ public struct Decoder: ~Copyable, Sendable {
   /// Its parameters.
   public var weights: DecoderWeights
   let attention: [Attention]
-  let ropes: UniqueArray<RoPE>
+  let ropes: [RoPE]
   let norm: Normalization
   let headNorm: Normalization
 
-  /// A decoder over these weights; builds the rotary tables for the whole context.
+  /// A decoder over these weights.
   public init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights
     attention = (0..<configuration.layers).map { configuration.attention(layer: $0) }
-    var ropes = UniqueArray<RoPE>()
-    for rope in configuration.ropes {
-      ropes.append(rope.makeTables(positions: configuration.contextLength, headSize: configuration.headSize))
-    }
-    self.ropes = ropes
+    ropes = configuration.ropes.map { $0.makeRoPE(headSize: configuration.headSize) }
     norm = Normalization(kind: configuration.norm, epsilon: configuration.normEpsilon)
     headNorm = Normalization(kind: configuration.norm, epsilon: configuration.headNormEpsilon)
   }
@@ -47,21 +43,22 @@ public struct Decoder: ~Copyable, Sendable {
     segments.forEach { row, count, _, position in
       for i in 0..<count { state.positions[row + i] = Int32(position + i) }
     }
+    prepare(&state.angles, state.positions, n, compute)
     embed(tokens, state.positions, &state.stream, &state.work.projected, compute)
     let narrow = selected == nil ? configuration.layers : configuration.keyValueLayers - 1
     for layer in 0..<configuration.layers {
       let linear = AdaptedLinear(weights, layer: layer, compute: compute)
       let place = state.isRecording ? layer : 0
       writeKeysValues(
-        linear, segments, state.positions, &cache, adapter, &state.blocks[place], state.stream, &state.work)
+        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work)
       if layer == narrow, let selected {
         state.keepSelected(selected)
         guard selected > 0 else { return }
       }
       if layer < narrow {
-        block(linear, segments, state.positions, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
       } else {
-        block(linear, state.narrowed, state.positions, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
       }
     }
     norm.forward(
@@ -82,6 +79,11 @@ public struct Decoder: ~Copyable, Sendable {
     self.logits(hidden, rounded: &rounded, into: &logits, on: compute)
   }
 
+  /// The angles of the first `n` positions, for each rotary embedding.
+  private func prepare(_ angles: inout UniqueArray<RoPE.Angles>, _ positions: borrowing Buffer<Int32>, _ n: Int, _ compute: Compute) {
+    for index in ropes.indices { ropes[index].prepare(&angles[index], at: positions.span.extracting(0..<n), on: compute) }
+  }
+
   /// The rows of the tokens, scaled, and of their positions.
   private func embed(
     _ tokens: Span<Int32>, _ positions: borrowing Buffer<Int32>, _ x: inout Matrix, _ scratch: inout Matrix, _ compute: Compute
@@ -96,7 +98,7 @@ public struct Decoder: ~Copyable, Sendable {
 
   /// The part of a block that every row goes through: the norm, and in a layer that has its own, keys and values, which go to the cache.
   private func writeKeysValues(
-    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: inout KeyValueCache,
+    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: inout KeyValueCache,
     _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work
   ) {
     if let norm = linear.block.inputNorm {
@@ -106,19 +108,19 @@ public struct Decoder: ~Copyable, Sendable {
       a.normed.copy(x)
     }
     guard configuration.keyValueLayer(of: linear.layer) == linear.layer else { return }
-    projectKeysValues(linear, positions, adapter, &a, &work)
+    projectKeysValues(linear, angles, adapter, &a, &work)
     cache.keys[linear.layer].write(&a.key, segments: segments, on: linear.compute)
     cache.values[linear.layer].write(&a.value, segments: segments, on: linear.compute)
   }
 
   /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
   private func block(
-    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: borrowing KeyValueCache,
+    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
     _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work
   ) {
     let (layer, compute) = (linear.layer, linear.compute)
     let source = configuration.keyValueLayer(of: layer)
-    projectQueries(linear, positions, adapter, &a, &work)
+    projectQueries(linear, angles, adapter, &a, &work)
     attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)

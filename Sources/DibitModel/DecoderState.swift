@@ -21,6 +21,7 @@ public struct DecoderState: ~Copyable, Sendable {
   var tokens: Buffer<Int32>
   var positions: Buffer<Int32>
   var rows = 0
+  var angles: UniqueArray<RoPE.Angles>  // [N, P] of each rotary embedding
   var selected: Buffer<Int32>  // [N] rows that go on where the others stop
   var narrowed: Segments  // what those rows attend to
   var stream: Matrix  // [N, C] the residual stream
@@ -57,6 +58,8 @@ public struct DecoderState: ~Copyable, Sendable {
     self.isRecording = isRecording
     tokens = Buffer(count: capacity)
     positions = Buffer(count: capacity)
+    angles = UniqueArray()
+    for rope in configuration.ropes { angles.append(RoPE.Angles(capacity: capacity, pairs: rope.pairs)) }
     selected = Buffer(count: isRecording ? 0 : capacity)
     narrowed = Segments(capacity: isRecording ? 0 : capacity)
     stream = Matrix(rows: capacity, columns: configuration.hiddenSize)
@@ -97,7 +100,7 @@ public struct DecoderState: ~Copyable, Sendable {
     // A fused projection has computed queries of all rows.
     if blocks[0].rawQuery.capacity > 0 { blocks[0].rawQuery.keepRows(selected, count: count) }
     blocks[0].query.keepRows(selected, count: count)
-    for i in 0..<count { positions[i] = positions[Int(selected[i])] }
+    for i in 0..<angles.count { angles[i].keepRows(selected, count: count) }
     setRows(count)
   }
 

@@ -75,8 +75,8 @@ public struct RotaryEmbedding: Equatable, Sendable {
     factor <= 1 ? 1 : (1 + log(factor) / log(originalContext)).squareRoot()
   }
 
-  /// Tables for sequences of up to `positions` tokens.
-  func makeTables(positions: Int, headSize: Int) -> RoPE {
-    RoPE(frequencies: frequencies, positions: positions, pairing: pairing, headSize: headSize, factor: attentionFactor)
+  /// The op, for heads of `headSize` elements.
+  func makeRoPE(headSize: Int) -> RoPE {
+    RoPE(frequencies: frequencies, pairing: pairing, headSize: headSize, factor: attentionFactor)
   }
 }

@@ -203,13 +203,13 @@ import Testing
     let (x, dy) = (uniforms(4 * columns, seed: 1), uniforms(4 * columns, seed: 2))
     let frequencies = RoPE.frequencies(headSize: 2 * shape.pairs, theta: 1000)
     let rope = RoPE(
-      frequencies: frequencies, positions: 64, pairing: interleaved ? .interleaved : .half, headSize: shape.headSize, factor: 1.25)
+      frequencies: frequencies, pairing: interleaved ? .interleaved : .half, headSize: shape.headSize, factor: 1.25)
     let expected = Oracle.rope(
       doubles(x), positions: positions.ints, frequencies: frequencies, columns: columns, interleaved: interleaved, headSize: shape.headSize,
       factor: 1.25)
     agree(expected, columns: columns, within: roundingTolerance(length: 2, magnitude: 2)) {
       var y = Matrix(x, columns: columns)
-      rope.forward(&y, at: positions.span, on: $0)
+      rope.forward(&y, by: rope.angles(at: positions.span, on: $0), on: $0)
       return y.values
     }
     let gradient = expectedGradients(of: [doubles(x)], dy: doubles(dy)) {
@@ -219,7 +219,7 @@ import Testing
     }
     agree(gradient[0], columns: columns, within: roundingTolerance(length: 2, magnitude: 2)) {
       var d = Matrix(dy, columns: columns)
-      rope.backward(&d, at: positions.span, on: $0)
+      rope.backward(&d, by: rope.angles(at: positions.span, on: $0), on: $0)
       return d.values
     }
   }

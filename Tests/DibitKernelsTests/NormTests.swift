@@ -60,7 +60,7 @@ import Testing
 @Suite struct RoPETests {
   static func table(pairs: Int, interleaved: Bool) -> RoPE {
     RoPE(
-      frequencies: RoPE.frequencies(headSize: 2 * pairs, theta: 10_000), positions: 64, pairing: interleaved ? .interleaved : .half)
+      frequencies: RoPE.frequencies(headSize: 2 * pairs, theta: 10_000), pairing: interleaved ? .interleaved : .half)
   }
 
   /// Each element is a sum of two products with table entries that were rounded once.
@@ -76,7 +76,8 @@ import Testing
       interleaved: interleaved)
     agree(expected, columns: columns, within: Self.tolerance) { compute in
       var y = Matrix(x, columns: columns)
-      Self.table(pairs: pairs, interleaved: interleaved).forward(&y, at: positions.span, on: compute)
+      let rope = Self.table(pairs: pairs, interleaved: interleaved)
+      rope.forward(&y, by: rope.angles(at: positions.span, on: compute), on: compute)
       return y.values
     }
   }
@@ -93,18 +94,19 @@ import Testing
     }
     agree(gradient[0], columns: columns, within: Self.tolerance) { compute in
       var dx = Matrix(dy, columns: columns)
-      Self.table(pairs: 3, interleaved: interleaved).backward(&dx, at: positions.span, on: compute)
+      let rope = Self.table(pairs: 3, interleaved: interleaved)
+      rope.backward(&dx, by: rope.angles(at: positions.span, on: compute), on: compute)
       return dx.values
     }
   }
 
-  @Test func aPositionBehindTheTableTraps() async {
+  @Test func anglesOfOtherRowsTrap() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let (rope, compute) = (RoPE(frequencies: [1], pairing: .half), Compute(threads: 1, usesBLAS: false))
       var x = Matrix(rows: 1, columns: 2)
-      RoPE(frequencies: [1], positions: 8, pairing: .half).forward(
-        &x, at: [Int32](arrayLiteral: 8).span, on: Compute(threads: 1, usesBLAS: false))
+      rope.forward(&x, by: rope.angles(at: [Int32](arrayLiteral: 8, 9).span, on: compute), on: compute)
     }
-    expectTrap("RoPE: position 8 outside 0..<8", result)
+    expectTrap("RoPE: x [1, 2], head size 2, angles [2, 1]", result)
   }
 
   @Test func frequenciesFallFromOneToNearlyTheInverseOfTheta() {

@@ -112,6 +112,32 @@ INLINE int32_t activation_sum(const dibit_activations *x, ptrdiff_t row, ptrdiff
   return step == 32 ? s[0] + s[1] : s[0];
 }
 
+// The largest of sixteen numbers that are not negative: as whole numbers their bits have the same order, and one that is not finite is
+// the largest.
+INLINE float largest_of(VI v) {
+  typedef int32_t H __attribute__((vector_size(32)));
+  typedef int32_t Q __attribute__((vector_size(16)));
+  const H low = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7), high = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const H h = __builtin_elementwise_max(low, high);
+  const Q q = __builtin_elementwise_max(__builtin_shufflevector(h, h, 0, 1, 2, 3), __builtin_shufflevector(h, h, 4, 5, 6, 7));
+  const int32_t e = q[0] > q[1] ? q[0] : q[1], f = q[2] > q[3] ? q[2] : q[3];
+  union { int32_t i; float f; } bits = {e > f ? e : f};
+  return bits.f;
+}
+
+// The sums of four vectors, by halves that are added side by side.
+INLINE void store_four_sums(int32_t *sums, const VI *v) {
+  typedef int32_t H __attribute__((vector_size(32)));
+  typedef int32_t Q __attribute__((vector_size(16), aligned(4)));
+  H h[4];
+  for (int i = 0; i < 4; i++)
+    h[i] = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3, 4, 5, 6, 7) + __builtin_shufflevector(v[i], v[i], 8, 9, 10, 11, 12, 13, 14, 15);
+  const H a = __builtin_shufflevector(h[0], h[1], 0, 1, 4, 5, 8, 9, 12, 13) + __builtin_shufflevector(h[0], h[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  const H b = __builtin_shufflevector(h[2], h[3], 0, 1, 4, 5, 8, 9, 12, 13) + __builtin_shufflevector(h[2], h[3], 2, 3, 6, 7, 10, 11, 14, 15);
+  const H c = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) + __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+  *(Q *)sums = (Q)(__builtin_shufflevector(c, c, 0, 2, 4, 6) + __builtin_shufflevector(c, c, 1, 3, 5, 7));
+}
+
 // Rounds to the nearest of 255 levels, or with two planes of 32,513, ties to even; `scales` are half a level, because codes of weights
 // count in halves. A group with something that is not finite gets a scale that is not a number.
 static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
@@ -120,23 +146,26 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
   const float last = planes == 1 ? 127.0f : 127.0f * 128.0f;
   for (ptrdiff_t r = 0; r < rows; r++, x += columns, codes += planes * ld)
     for (ptrdiff_t k = 0; k < ld; k += ACTIVATION_GROUP, sums += 4) {
-      V v[4], top = {0}, poison = {0};
+      V v[4];
       for (int i = 0; i < 4; i++) {
         const ptrdiff_t at = k + i * LANES;
         v[i] = at < columns ? load_some(x + at, columns - at) : (V){0};
-        top = max_v((V)((VI)v[i] & 0x7FFFFFFF), top);
-        poison += v[i] * 0.0f;
       }
-      const float largest = __builtin_reduce_max(top), inverse = largest > 0 ? last / largest : 0;
+      VI top[4];
+      for (int i = 0; i < 4; i++) top[i] = (VI)v[i] & 0x7FFFFFFF;
+      const float largest = largest_of(__builtin_elementwise_max(__builtin_elementwise_max(top[0], top[1]), __builtin_elementwise_max(top[2], top[3])));
+      const int is_finite = largest < __builtin_inff();
+      const float inverse = is_finite && largest > 0 ? last / largest : 0;
+      VI code[4];
       for (int i = 0; i < 4; i++) {
         const V rounded = (v[i] * inverse + 12582912.0f) - 12582912.0f;  // adding 1.5 * 2^23 rounds to the nearest integer
-        const VI code = __builtin_convertvector(rounded, VI);
-        const VI high = planes == 1 ? code : (code + 64) >> 7;
+        code[i] = __builtin_convertvector(rounded, VI);
+        const VI high = planes == 1 ? code[i] : (code[i] + 64) >> 7;
         *(B *)(codes + k + i * LANES) = __builtin_convertvector(high, B);
-        if (planes == 2) *(B *)(codes + ld + k + i * LANES) = __builtin_convertvector(code - (high << 7), B);
-        sums[i] = __builtin_reduce_add(code);
+        if (planes == 2) *(B *)(codes + ld + k + i * LANES) = __builtin_convertvector(code[i] - (high << 7), B);
       }
-      *scales++ = largest * 0.5f / last + sum(poison);
+      store_four_sums(sums, code);
+      *scales++ = is_finite ? largest * 0.5f / last : __builtin_nanf("");
     }
 }
 

@@ -34,12 +34,11 @@ INLINE ptrdiff_t rope_halves(const float *c, const float *s, float direction, pt
 }
 
 // The first 2 pairs elements of a head rotate by position * frequency; direction -1 rotates back, which is the transposed, hence the
-// backward, map. `cosine` and `sine` are [positions, pairs].
-static void rope(const float *cosine, const float *sine, const int32_t *positions, int interleaved, float direction, ptrdiff_t rows,
-                 ptrdiff_t heads, ptrdiff_t head_size, ptrdiff_t pairs, float *x) {
+// backward, map. `cosine` and `sine` are [rows, pairs].
+static void rope(const float *c, const float *s, int interleaved, float direction, ptrdiff_t rows, ptrdiff_t heads, ptrdiff_t head_size,
+                 ptrdiff_t pairs, float *x) {
   const ptrdiff_t second = interleaved ? 1 : pairs, step = interleaved ? 2 : 1;
-  for (ptrdiff_t r = 0; r < rows; r++) {
-    const float *c = cosine + positions[r] * pairs, *s = sine + positions[r] * pairs;
+  for (ptrdiff_t r = 0; r < rows; r++, c += pairs, s += pairs)
     for (ptrdiff_t h = 0; h < heads; h++, x += head_size) {
       ptrdiff_t p = interleaved ? rope_neighbours(c, s, direction, pairs, x) : rope_halves(c, s, direction, pairs, x);
       for (; p < pairs; p++) {
@@ -49,5 +48,4 @@ static void rope(const float *cosine, const float *sine, const int32_t *position
         *b = u * t + v * c[p];
       }
     }
-  }
 }

@@ -100,11 +100,12 @@ extension KernelCheck {
       "rope \(pairing)", ["rope"], awkward: [[1, 1, 2, 1], [5, 3, 20, 7], [17, 2, 64, 32]], large: [512, 16, 128, 64]
     ) { run, shape in
       let frequencies = (0..<shape[3]).map { 1 / Double($0 + 1) }
-      let rope = RoPE(frequencies: frequencies, positions: shape[0] + 9, pairing: pairing, headSize: shape[2])
+      let rope = RoPE(frequencies: frequencies, pairing: pairing, headSize: shape[2])
       var x = run.matrix(shape[0], shape[1] * shape[2])
       let positions = (0..<shape[0]).map { Int32($0 + 9) }
       let compute = run.compute
-      run.measure(bytes: 8 * x.count) { rope.forward(&x, at: positions.span, on: compute) }
+      let angles = rope.angles(at: positions.span, on: compute)
+      run.measure(bytes: 8 * x.count) { rope.forward(&x, by: angles, on: compute) }
       run.record(x)
     }
   }
