@@ -265,9 +265,19 @@ INLINE void grid_matmul_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrd
   }
 }
 
+#if defined(DIBIT_AMX)
+#include "amx.inc.h"
+#endif
+
 // y[i - row0, r] = x[i] . w[r] for the rows of the panels [panel0, panel1) and the rows [row0, row1) of activations.
 static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                         float *y, ptrdiff_t ldy, uint8_t *scratch) {
+#if defined(DIBIT_AMX)
+  if (row1 - row0 >= TILE_ROWS) {
+    tile_matmul(w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+    return;
+  }
+#endif
   const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
   const ptrdiff_t step = scale_step(w);
   if (bits == 2 && step == 64) grid_matmul_of(2, 64, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
