@@ -13,7 +13,7 @@ enum { BLOCK = 64, ACTIVATION_GROUP = 64 };
 // Panels, and rows of activations, whose sums a product keeps in registers.
 #if defined(DIBIT_VNNI512)
 enum { PANELS = 4, TOKENS = 6 };
-#elif defined(DIBIT_VNNI256)
+#elif defined(DIBIT_VNNI256) || defined(DIBIT_DOTPROD)
 enum { PANELS = 1, TOKENS = 6 };
 #else
 enum { PANELS = 1, TOKENS = 4 };
@@ -59,6 +59,12 @@ INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
   union { W whole; C half[2]; } c = {codes};
   const C xs = (C)((H){0} + x);
   for (int i = 0; i < 2; i++) s.half[i] += __builtin_ia32_pmaddubsw256(c.half[i], xs);
+  return s.whole;
+#elif defined(DIBIT_DOTPROD)
+  union { VI whole; int32x4_t quarter[4]; } s = {a};
+  union { W whole; int8x16_t quarter[4]; } c = {codes};
+  const int8x16_t xs = vreinterpretq_s8_s32(vdupq_n_s32(x));
+  for (int i = 0; i < 4; i++) s.quarter[i] = vdotq_s32(s.quarter[i], c.quarter[i], xs);  // codes are not above 30: signed bytes hold them
   return s.whole;
 #else
   for (int j = 0; j < 4; j++) a += (VI)(codes >> (8 * j) & 0xFF) * (int32_t)(int8_t)(x >> (8 * j));
