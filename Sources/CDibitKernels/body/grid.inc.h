@@ -66,6 +66,17 @@ INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
   const int8x16_t xs = vreinterpretq_s8_s32(vdupq_n_s32(x));
   for (int i = 0; i < 4; i++) s.quarter[i] = vdotq_s32(s.quarter[i], c.quarter[i], xs);  // codes are not above 30: signed bytes hold them
   return s.whole;
+#elif defined(__SSE2__)
+  // Even bytes, then odd ones, as pairs of 16-bit numbers: there is no product of 32-bit ones.
+  typedef short S __attribute__((vector_size(16)));
+  typedef int Q __attribute__((vector_size(16)));
+  const int32_t even = (int32_t)((uint32_t)(int8_t)(x >> 16) << 16 | (uint16_t)(int8_t)x);
+  const int32_t odd = (int32_t)((uint32_t)(int8_t)(x >> 24) << 16 | (uint16_t)(int8_t)(x >> 8));
+  union { VI whole; Q quarter[4]; } s = {a};
+  union { W whole; S quarter[4]; } c = {codes & 0x00FF00FF}, d = {codes >> 8 & 0x00FF00FF};
+  for (int i = 0; i < 4; i++)
+    s.quarter[i] += (Q)__builtin_ia32_pmaddwd128(c.quarter[i], (S)((Q){0} + even)) + (Q)__builtin_ia32_pmaddwd128(d.quarter[i], (S)((Q){0} + odd));
+  return s.whole;
 #else
   for (int j = 0; j < 4; j++) a += (VI)(codes >> (8 * j) & 0xFF) * (int32_t)(int8_t)(x >> (8 * j));
   return a;
@@ -91,9 +102,11 @@ INLINE V halves(const uint16_t *h) {
   typedef _Float16 F __attribute__((vector_size(32), aligned(2)));
   return __builtin_convertvector(*(const F *)h, V);
 #else
-  V v;
-  for (int i = 0; i < LANES; i++) v[i] = half_to_float(h[i]);
-  return v;
+  // half_to_float in each lane
+  typedef uint16_t H __attribute__((vector_size(32), aligned(2)));
+  const W bits = __builtin_convertvector(*(const H *)h, W);
+  const W magnitude = (W)((V)((bits & 0x7FFF) << 13) * 0x1p112f), special = (W)((bits & 0x7C00) == 0x7C00) & 0x7F800000;
+  return (V)(magnitude | special | (bits & 0x8000) << 16);
 #endif
 }
 
