@@ -57,10 +57,11 @@ let package = Package(
     .target(name: "COpenBLAS", cSettings: kernelFlags),
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitBytes", cSettings: kernelFlags),
+    .target(name: "CDibitThreads", cSettings: kernelFlags),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
-    layer("DibitTensor", ["CDibitBytes"], settings: lifetimes),
+    layer("DibitTensor", ["CDibitBytes", "CDibitThreads"], settings: lifetimes),
     layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),

@@ -1,15 +1,13 @@
-#define _GNU_SOURCE
 #include "tables.h"
-#include <sched.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
-// Tiles: AMX-TILE and AMX-INT8 are bits 24 and 25 of EDX in leaf 7 of CPUID; the system keeps their configuration and data if bits 17 and 18
-// of XCR0 are set, which can be read if OSXSAVE is, bit 27 of ECX in leaf 1.
+// Tiles: AMX-TILE and AMX-INT8 are bits 24 and 25 of EDX in leaf 7 of CPUID; the system keeps their configuration and data if bits 17 and
+// 18 of XCR0 are set, which can be read if OSXSAVE is, bit 27 of ECX in leaf 1.
 static int has_tiles(void) {
   unsigned a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0;
@@ -24,12 +22,12 @@ static int may_use_tiles(void) {
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 
-// Products on tiles are used only where they agree with the other bodies, bit for bit: sixteen outputs of 192 inputs, in three groups, for
-// nineteen rows of activations.
+// Products on tiles are used only where they agree with the other bodies, bit for bit: here sixteen outputs of 192 inputs, in three groups,
+// for nineteen rows of activations of one byte and of two.
 static int tiles_agree(void) {
   enum { inputs = 192, group = 64, rows = 19, outputs = 16 };
   _Alignas(64) uint8_t scratch[DIBIT_GRID_SCRATCH], elements[outputs * inputs / 4];
-  _Alignas(64) int8_t codes[rows * inputs];
+  _Alignas(64) int8_t codes[2 * rows * inputs];
   uint16_t scales[inputs / group * outputs];
   int32_t sums[rows * inputs / 16];
   float x[rows * inputs], half_steps[rows * inputs / group], tiled[rows * outputs], expected[rows * outputs];
@@ -37,13 +35,16 @@ static int tiles_agree(void) {
   for (int i = 0; i < outputs * inputs / 4; i++) elements[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
   for (int i = 0; i < inputs / group * outputs; i++) scales[i] = (uint16_t)(0x2800 + ((random = random * 1664525 + 1013904223) >> 22));
   for (int i = 0; i < rows * inputs; i++) x[i] = (float)(int32_t)(random = random * 1664525 + 1013904223);
-  const dibit_kernels *k = &dibit_table_avx512;
-  k->quantize_activations(x, inputs, rows, inputs, codes, half_steps, sums, inputs);
-  const dibit_activations activations = {codes, half_steps, sums, inputs};
   const dibit_weight weight = {elements, scales, outputs, inputs, group, DIBIT_GRID2};
-  dibit_table_amx.grid_matmul(&weight, 0, 1, &activations, 0, rows, tiled, outputs, scratch);
-  for (int r = 0; r < rows; r++) k->grid_matvec(&weight, 0, 1, &activations, r, expected + r * outputs);
-  return memcmp(tiled, expected, sizeof tiled) == 0;
+  const dibit_kernels *k = &dibit_table_avx512;
+  for (int planes = 1; planes <= 2; planes++) {
+    k->quantize_activations(planes, x, rows, inputs, codes, half_steps, sums, inputs);
+    const dibit_activations activations = {codes, half_steps, sums, inputs, planes};
+    dibit_table_amx.grid_matmul(&weight, 0, 1, &activations, 0, rows, tiled, outputs, scratch);
+    for (int r = 0; r < rows; r++) k->grid_matvec(&weight, 0, 1, &activations, r, expected + r * outputs);
+    if (memcmp(tiled, expected, sizeof tiled) != 0) return 0;
+  }
+  return 1;
 }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
@@ -81,11 +82,4 @@ const dibit_kernels *dibit_kernels_for(dibit_isa isa) {
   (void)isa;
 #endif
   return &dibit_table_scalar;
-}
-
-int dibit_available_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? (int)online : 1;
 }

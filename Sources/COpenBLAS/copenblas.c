@@ -1,6 +1,7 @@
 #include "copenblas.h"
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if __has_include(<cblas.h>)
 #include <cblas.h>
@@ -14,11 +15,15 @@ copenblas copenblas_load(const char *core) {
   // The library chooses kernels and starts its threads while it is loaded, so the environment must say so before.
   const int chose = core && !getenv("OPENBLAS_CORETYPE");
   if (chose) setenv("OPENBLAS_CORETYPE", core, 1);
-  const int limited = !getenv("OPENBLAS_NUM_THREADS");
-  if (limited) setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  // One thread even if the user set another number for other programs: the pool's threads call the library side by side.
+  const char *set = getenv("OPENBLAS_NUM_THREADS");
+  char *threads = set ? strdup(set) : NULL;
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);
   void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (chose) unsetenv("OPENBLAS_CORETYPE");
-  if (limited) unsetenv("OPENBLAS_NUM_THREADS");
+  if (threads) setenv("OPENBLAS_NUM_THREADS", threads, 1);
+  else unsetenv("OPENBLAS_NUM_THREADS");
+  free(threads);
   if (!handle) return library;
   void (*set_threads)(int) = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
   if (set_threads) set_threads(1);

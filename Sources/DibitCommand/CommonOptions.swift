@@ -5,7 +5,10 @@ internal import Glibc
 
 /// Options of every command that computes.
 struct ComputeOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Threads to use; by default every CPU this process may run on. Results do not depend on it.", valueName: "n"))
+  /// More than the CPUs are allowed, for measurements and for quotas that have changed; the pool copes.
+  @Option(
+    help: ArgumentHelp(
+      "Threads to use, up to 1024; by default one for each core that this process may use. Results do not depend on it.", valueName: "n"))
   var threads: Int?
 
   func validate() throws {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitInference
+internal import DibitJSON
 internal import DibitJinja
 internal import DibitModel
 internal import DibitModelStore
@@ -14,7 +15,8 @@ struct GenerateCommand: ParsableCommand {
     discussion: """
       Example: dibit generate ./model --raw --prompt "Once upon a time" --max-tokens 60
 
-      The prompt is put into the model's chat template, if it has one; --raw leaves it as it is. Text appears as it is made.
+      The prompt is put into the model's chat template, if it has one; --raw leaves it as it is. Text appears as it is made, unless --no-stream \
+      or --json is given.
       """)
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
@@ -22,20 +24,24 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
   @Option(help: "The system message of the chat template.") var system: String?
   @Flag(help: "Do not use a chat template.") var raw = false
+  @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
-  @Option(help: "0 takes the most likely token; higher is more random.") var temperature = 0.0
-  @Option(help: "Choose among the k most likely tokens; 0 for all.") var topK = 0
-  @Option(help: "Choose among the most likely tokens that reach this probability together.") var topP = 1.0
-  @Option(help: "The seed of the choice.") var seed: UInt64 = 0
+  @Option(help: ArgumentHelp("End before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
+  @Flag(inversion: .prefixedNo, help: "Print text as it is made.") var stream = true
+  @Flag(help: "Print the result as JSON.") var json = false
+  @Option(help: ArgumentHelp("With --json: the log-probability of each token, and of the n most likely ones.", valueName: "n"))
+  var logprobs: Int?
+  @Flag(help: "With --logprobs: of the prompt's tokens too.") var promptLogprobs = false
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
     guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
-    guard (0...100).contains(temperature) else {
-      throw ValidationError("--temperature: expected a number from 0 to 100, found \(temperature)")
+    guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
+    if let logprobs {
+      guard (0...100).contains(logprobs) else { throw ValidationError("--logprobs: expected a number from 0 to 100, found \(logprobs)") }
+      guard json else { throw ValidationError("--logprobs: log-probabilities are a part of --json, which is missing") }
     }
-    guard topK >= 0 else { throw ValidationError("--top-k: expected 0 or more, found \(topK)") }
-    guard topP > 0, topP <= 1 else { throw ValidationError("--top-p: expected a number above 0 and up to 1, found \(topP)") }
+    guard logprobs != nil || !promptLogprobs else { throw ValidationError("--prompt-logprobs: expected --logprobs beside it") }
   }
 
   func run() throws {
@@ -47,18 +53,25 @@ struct GenerateCommand: ParsableCommand {
     let (tokens, isChat, endTokens) = try promptTokens(model)
     var options = GenerationOptions()
     options.maximumTokens = maxTokens
-    options.sampling.temperature = Float(temperature)
-    options.sampling.topK = topK
-    options.sampling.topP = Float(topP)
-    options.sampling.seed = seed
+    options.sampling = sampling.options
     options.stopTokens = endTokens
-    if !isChat { print(prompt, terminator: "") }
+    options.stopStrings = stop
+    (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
+    let streams = stream && !json
+    if streams, !isChat { print(prompt, terminator: "") }
+    let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options) { piece in
-      print(piece, terminator: "")
-      fflush(nil)
+      if streams {
+        print(piece, terminator: "")
+        fflush(nil)
+      }
       return !Interrupt.isRequested
     }
-    print()
+    if json {
+      printJSON(report(result, prompt: tokens, model.tokenizer, seconds: (clock.now - start).inSeconds))
+    } else {
+      print(streams ? "" : (isChat ? "" : prompt) + result.text)
+    }
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
   }
 
@@ -80,5 +93,33 @@ struct GenerateCommand: ParsableCommand {
     }
     guard template.style == .turns else { return (tokenizer.encode(prompt, parsingSpecialTokens: false), false, endTokens) }
     return (template.prompt(system: system, user: prompt, tokenizer: tokenizer).tokens, true, endTokens)
+  }
+}
+
+extension GenerateCommand {
+  /// The result for machines.
+  private func report(_ result: Generation, prompt: [Int32], _ tokenizer: Tokenizer, seconds: Double) -> JSONValue {
+    var members: [(key: String, value: JSONValue)] = [
+      (key: "text", value: .string(result.text)), (key: "finish_reason", value: .string(result.finishReason.rawValue)),
+      (key: "stop_string", value: result.stopString.map { .string($0) } ?? .null), (key: "prompt_tokens", value: .integer(prompt.count)),
+      (key: "tokens", value: .array(result.tokens.map { .integer(Int($0)) })), (key: "seconds", value: .number(seconds)),
+    ]
+    if promptLogprobs {
+      members.append((key: "prompt_logprobs", value: .array(result.promptLogProbabilities.map { $0.map { json($0, tokenizer) } ?? .null })))
+    }
+    if logprobs != nil { members.append((key: "logprobs", value: .array(result.logProbabilities.map { json($0, tokenizer) }))) }
+    return .object(JSONObject(members))
+  }
+
+  private func json(_ scored: ScoredToken, _ tokenizer: Tokenizer) -> JSONValue {
+    func members(_ one: ScoredToken) -> [(key: String, value: JSONValue)] {
+      [
+        (key: "id", value: .integer(Int(one.token))),
+        (key: "text", value: .string(String(decoding: tokenizer.bytes(of: one.token), as: UTF8.self))),
+        (key: "logprob", value: .number(one.logProbability)),
+      ]
+    }
+    let top: JSONValue = .array(scored.alternatives.map { .object(JSONObject(members($0))) })
+    return .object(JSONObject(members(scored) + (logprobs == 0 ? [] : [(key: "top", value: top)])))
   }
 }

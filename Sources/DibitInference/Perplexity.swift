@@ -1,42 +1,53 @@
 public import DibitKernels
 public import DibitModel
-internal import DibitTensor
 internal import Glibc
 
 /// How well a model predicts a text.
 public struct Perplexity: Equatable, Sendable {
-  /// Mean loss in nats per predicted token.
+  /// Mean loss in nats per predicted token; NaN if there is none, or the weights are damaged.
   public let loss: Double
   /// Predicted tokens.
   public let tokens: Int
+  /// What running the model took.
+  public let seconds: Double
 
   /// `e^loss`.
   public var value: Double { exp(loss) }
 
-  /// Runs `tokens` in windows of `window` tokens that do not overlap; the first token of a window is not predicted.
+  /// The loss of all predicted tokens in bits over the bytes of their text: unlike nats per token, comparable between tokenizers.
+  public func bitsPerByte(bytes: Int) -> Double { loss * Double(tokens) / log(2) / Double(bytes) }
+
+  /// Predicted tokens per second.
+  public var tokensPerSecond: Double { Double(tokens) / seconds }
+
+  /// Runs the windows of `text` one after the other; `progress` is told how many tokens are done and stops by returning false.
+  public static func measure(
+    _ text: MeasuredText, model: MeasuredModel, on compute: Compute, progress: (Int) -> Bool = { _ in true }
+  ) -> Perplexity {
+    var runner = WindowRunner(model, window: text.window, on: compute)
+    var count = 0
+    for window in text.windows {
+      runner.run(window)
+      text.forEachChunk(of: window) { rows, targets in runner.predict(rows, targets: targets) }
+      count += window.count - text.firstPredicted
+      guard progress(count) else { break }
+    }
+    return Perplexity(runner, tokens: count)
+  }
+
+  /// Runs one document in windows of `window` tokens; the first token of a window is not predicted.
   public static func measure(
     _ tokens: [Int32], configuration: ModelConfiguration, weights: DecoderWeights, window: Int, on compute: Compute,
     progress: (Int) -> Bool = { _ in true }
   ) -> Perplexity {
-    let decoder = Decoder(configuration, weights: weights)
-    let adapter = Adapter.none(for: weights)
-    var state = DecoderState(configuration, capacity: window, rank: 0, isRecording: false)
-    var cache = KeyValueCache(configuration, weights: weights, capacity: window, forTraining: false)
-    var head = LossHead(configuration)
-    var segments = Segments(capacity: 1)
-    var (sum, count) = (0.0, 0)
-    for first in stride(from: 0, to: tokens.count, by: window) {
-      let piece = Array(tokens[first..<min(first + window, tokens.count)])
-      guard piece.count > 1 else { continue }
-      segments.removeAll()
-      segments.append(rows: piece.count, start: 0)
-      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
-      let targets = Array(piece.dropFirst()) + [-1]
-      let ones = [Float](repeating: 1, count: piece.count)
-      sum += head.forward(decoder, hidden: state.hidden, targets: targets.span, weights: ones.span, on: compute)
-      count += piece.count - 1
-      guard progress(first + piece.count) else { break }
-    }
-    return Perplexity(loss: count > 0 ? sum / Double(count) : .nan, tokens: count)
+    var text = MeasuredText(window: window)
+    text.append(tokens)
+    return measure(text, model: MeasuredModel(configuration, weights: weights), on: compute, progress: progress)
+  }
+
+  /// What a runner has added up.
+  init(_ runner: borrowing WindowRunner, tokens: Int) {
+    (self.tokens, seconds) = (tokens, runner.seconds)
+    loss = tokens > 0 ? runner.loss / Double(tokens) : .nan
   }
 }

@@ -1,61 +1,81 @@
 internal import DibitTensor
-internal import Glibc
 
-/// How the next token is chosen.
-public struct SamplingOptions: Equatable, Sendable {
-  /// 0 takes the most likely token.
-  public var temperature: Float = 0
-  /// Keeps the k most likely tokens; 0 keeps all.
-  public var topK = 0
-  /// Keeps the most likely tokens whose probabilities reach p together.
-  public var topP: Float = 1
-  /// The seed of every draw.
-  public var seed: UInt64 = 0
-
-  /// The most likely token each time.
-  public init() {}
-}
-
-/// Chooses tokens from logits; the same seed chooses the same tokens.
+/// Chooses tokens from logits; the same seed and logits choose the same tokens.
+///
+/// Its memory is made for the first token and used again for each further one.
 public struct Sampler: Sendable {
   private let options: SamplingOptions
-  private var rng: SplitMix64
+  private var recent: RecentTokens
+  private var selection: TokenSelection
+  private var scores: [Float] = []  // [V] logits after mask and penalty, where either is in use
 
-  /// A sampler that starts at its seed.
+  /// A sampler that starts at its seed and has seen no token.
   public init(_ options: SamplingOptions) {
+    require(
+      options.repetitionPenalty > 0 && options.repetitionPenalty.isFinite,
+      "Sampler: a repetition penalty of \(options.repetitionPenalty); it must be a positive number")
     self.options = options
-    rng = SplitMix64(seed: options.seed, purpose: "sampler")
+    recent = RecentTokens(window: options.penalizes ? options.repetitionWindow : 0)
+    selection = TokenSelection(options)
   }
 
-  /// The next token; the lower id wins a tie.
-  public mutating func next(_ logits: Span<Float>) -> Int32 {
-    guard options.temperature > 0 else { return Self.largest(logits) }
-    var candidates = logits.indices.map { (id: Int32($0), logit: logits[$0]) }
-    if options.topK > 0 || options.topP < 1 { candidates.sort { $0.logit != $1.logit ? $0.logit > $1.logit : $0.id < $1.id } }
-    if options.topK > 0 { candidates = Array(candidates.prefix(options.topK)) }
-    let largest = candidates.map(\.logit).max() ?? 0
-    var weights = candidates.map { exp(($0.logit - largest) / options.temperature) }
-    var total = weights.reduce(0, +)
-    if options.topP < 1 {
-      var (kept, sum): (Int, Float) = (0, 0)
-      while kept < weights.count, sum < options.topP * total {
-        sum += weights[kept]
-        kept += 1
+  /// Tells of a token that now stands in the text: the prompt's, those that ``next(_:allowed:)`` chose, and those that were put there
+  /// without asking. The repetition penalty looks back at them.
+  public mutating func record(_ id: Int32) { recent.record(id) }
+
+  /// The next token; the lower id wins a tie. It is not recorded.
+  ///
+  /// - Parameters:
+  ///   - logits: `[V]` logits. `-∞` is a token that cannot be.
+  ///   - allowed: a bit for each token, the lowest of the first word for token 0; a token beyond the words, or whose bit is 0, is not
+  ///     considered. Nil allows all.
+  /// - Throws: ``InferenceError/notFinite(position:)`` for a logit that is not a number or +∞, and for logits that are all -∞;
+  ///   ``InferenceError/noAllowedToken(position:)`` where no allowed token can be.
+  public mutating func next(_ logits: Span<Float>, allowed: Span<UInt64>? = nil) throws(InferenceError) -> Int32 {
+    let choice: Int?
+    if allowed != nil || options.penalizes {
+      Self.prepare(logits, allowed, recent.ids, penalty: options.repetitionPenalty, into: &scores)
+      choice = selection.choose(scores)
+    } else {
+      choice = selection.choose(logits)
+    }
+    if let choice { return Int32(choice) }
+    let position = max(0, recent.recorded - 1)
+    throw allowed != nil && selection.isEmpty ? .noAllowedToken(position: position) : .notFinite(position: position)
+  }
+
+  /// Writes the logits of allowed tokens to `scores`, those of recent ones penalised.
+  private static func prepare(
+    _ logits: Span<Float>, _ allowed: Span<UInt64>?, _ recent: [Int32], penalty: Float, into scores: inout [Float]
+  ) {
+    if scores.count != logits.count { scores = [Float](repeating: 0, count: logits.count) }
+    var span = scores.mutableSpan
+    if let allowed {
+      for word in 0..<(logits.count + 63) / 64 { copy(logits, word, bits: word < allowed.count ? allowed[word] : 0, to: &span) }
+    } else {
+      for index in logits.indices { span[index] = logits[index] }
+    }
+    for id in recent where id >= 0 && Int(id) < logits.count {
+      if let allowed, Int(id) / 64 >= allowed.count || allowed[Int(id) / 64] >> UInt64(id % 64) & 1 == 0 { continue }
+      // From the logit itself: a token that occurred twice is penalised once.
+      let logit = logits[Int(id)]
+      span[Int(id)] = logit < 0 ? logit * penalty : logit / penalty
+    }
+  }
+
+  /// Copies the 64 logits of a word of the mask, or what is left of them.
+  private static func copy(_ logits: Span<Float>, _ word: Int, bits: UInt64, to scores: inout MutableSpan<Float>) {
+    let first = word * 64
+    let count = min(64, logits.count - first)
+    switch bits {
+    case 0: for index in first..<first + count { scores[index] = -.infinity }
+    case .max: for index in first..<first + count { scores[index] = logits[index] }
+    default:
+      // Without a branch: the bits of a constraint's mask follow no pattern that a processor could guess.
+      for bit in 0..<count {
+        let keep = 0 &- UInt32(truncatingIfNeeded: bits >> UInt64(bit) & 1)
+        scores[first + bit] = Float(bitPattern: logits[first + bit].bitPattern & keep | (-Float.infinity).bitPattern & ~keep)
       }
-      weights = Array(weights.prefix(max(kept, 1)))
-      total = weights.reduce(0, +)
     }
-    var draw = rng.uniform() * total
-    for (candidate, weight) in zip(candidates, weights) {
-      draw -= weight
-      if draw < 0 { return candidate.id }
-    }
-    return candidates[weights.count - 1].id
-  }
-
-  private static func largest(_ logits: Span<Float>) -> Int32 {
-    var best = 0
-    for index in logits.indices where logits[index] > logits[best] { best = index }
-    return Int32(best)
   }
 }

@@ -14,9 +14,10 @@ public struct Session: ~Copyable {
   /// The number of tokens so far.
   public private(set) var count = 0
   private let decoder: Decoder
-  private let adapter: Adapter
+  private var adapter: LoadedAdapter
   private let compute: Compute
   private var state: DecoderState
+  private var rank: Int  // that `state` has room for
   private var cache: KeyValueCache
   private var segments: Segments
   private var rows: Matrix  // [r, C] hidden states whose logits are wanted
@@ -39,8 +40,9 @@ public struct Session: ~Copyable {
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
     self.compute = compute
     decoder = Decoder(configuration, weights: weights)
-    state = DecoderState(configuration, capacity: Self.chunk, rank: adapter.configuration.rank, isRecording: false)
-    self.adapter = adapter
+    rank = adapter.configuration.rank
+    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, isRecording: false)
+    self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
     cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false)
     segments = Segments(capacity: Self.segmentCapacity)
@@ -64,7 +66,7 @@ public struct Session: ~Copyable {
       let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
       segments.removeAll()
       segments.append(rows: piece.count, start: 0, past: count)
-      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
       count += piece.count
     }
     rows.setRows(1)
@@ -78,7 +80,9 @@ public struct Session: ~Copyable {
   public var lastLogits: [Float] { last.values }
 
   /// Calls `body` with the logits behind the last token, without copying them.
-  public func withLastLogits<Result>(_ body: (Span<Float>) -> Result) -> Result { body(last.span) }
+  public func withLastLogits<Result, Failure: Error>(_ body: (Span<Float>) throws(Failure) -> Result) throws(Failure) -> Result {
+    try body(last.span)
+  }
 
   /// The log-probability, in nats, of each choice when the answer must be one of them: at each token the probabilities of those that
   /// can still lead to a choice are scaled to sum to one.
@@ -105,7 +109,7 @@ public struct Session: ~Copyable {
       segments.append(rows: path.tokens.count, start: context + tokens.count, prefix: 0..<count)
       tokens += path.tokens
     }
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
     var wanted: [(row: Int, branch: Int)] = []
     var first = 0
     for path in choices.paths[group] {
@@ -131,5 +135,65 @@ public struct Session: ~Copyable {
     let largest = values.max() ?? 0
     let normalizer = largest + log(values.reduce(0) { $0 + exp($1 - largest) })
     return Dictionary(uniqueKeysWithValues: zip(children, values.map { $0 - normalizer }))
+  }
+}
+
+extension Session {
+  /// Runs the tokens that come next under another adapter, or under none; the base model stays as it is.
+  ///
+  /// Keys and values of one adapter mean nothing to another: unless it is the one in use already, the session goes back to its beginning,
+  /// as if by ``rewind(to:)``. Adapters of different ranks need working memory of different sizes, which is then made anew.
+  ///
+  /// - Parameter adapter: an adapter of the session's own base model. It is shared, not copied.
+  public mutating func use(_ adapter: LoadedAdapter?) {
+    guard adapter !== self.adapter, adapter != nil || self.adapter.rank > 0 else { return }
+    let next = adapter ?? LoadedAdapter(.none(for: decoder.weights))
+    rewind()
+    if next.rank > 0, next.rank != rank {
+      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, isRecording: false)
+      rank = next.rank
+    }
+    self.adapter = next
+  }
+
+  /// Adds tokens, as ``append(_:)`` does, and tells how likely each was behind those before it; nil for a token with nothing before it.
+  ///
+  /// Costs a row of logits for each token; 32 of them exist at a time. `alternatives` is how many of the most likely tokens to list beside
+  /// each.
+  public mutating func logProbabilities(of tokens: [Int32], alternatives: Int = 0) throws(InferenceError) -> [ScoredToken?] {
+    try check(tokens)
+    var softmax = LogSoftmax()
+    var scores: [ScoredToken?] = []
+    if count > 0 { scores.append(softmax.score(last.span, token: tokens[0], alternatives: alternatives)) } else { scores.append(nil) }
+    for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
+      let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
+      segments.removeAll()
+      segments.append(rows: piece.count, start: 0, past: count)
+      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
+      for start in stride(from: 0, to: piece.count, by: Self.logitRows) {
+        let some = min(Self.logitRows, piece.count - start)
+        rows.setRows(some)
+        logits.setRows(some)
+        for row in 0..<some { rows.copyRow(start + row, of: state.hidden, to: row) }
+        decoder.logits(rows, into: &logits, on: compute)
+        guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count + start + some - 1) }
+        for row in 0..<some where first + start + row + 1 < tokens.count {
+          let values = logits.span.extracting(row * logits.columns..<(row + 1) * logits.columns)
+          scores.append(softmax.score(values, token: tokens[first + start + row + 1], alternatives: alternatives))
+        }
+      }
+      count += piece.count
+    }
+    last.copyRow(logits.rows - 1, of: logits, to: 0)
+    return scores
+  }
+
+  /// Whether these tokens can be added.
+  private func check(_ tokens: [Int32]) throws(InferenceError) {
+    guard !tokens.isEmpty else { throw .emptyPrompt }
+    guard count + tokens.count <= context else { throw .contextFull(tokens: count + tokens.count, context: context) }
+    for id in tokens where id < 0 || Int(id) >= configuration.vocabularySize {
+      throw .unknownToken(id, vocabulary: configuration.vocabularySize)
+    }
   }
 }

@@ -11,21 +11,21 @@ internal import DibitTensor
 public final class Compute: Sendable {
   /// The tier of the kernels.
   public let isa: ISA
-  /// Whether packed weights are multiplied with activations rounded to int8, as they are made for; off, they are expanded to floats.
-  public let roundsActivations: Bool
+  /// What packed weights are multiplied with.
+  public let activations: ActivationPrecision
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
   private let scratch: [Scratch]
 
-  /// Kernels of `isa` on `threads` threads; by default the best tier and every CPU that the process may use.
+  /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
-  /// `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels; `roundsActivations` set to false is for comparisons.
-  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, roundsActivations: Bool = true) {
+  /// `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels.
+  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
-    self.roundsActivations = roundsActivations
-    pool = ThreadPool(threads: threads ?? Int(dibit_available_processors()))
+    self.activations = activations
+    pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
     products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)
     scratch = (0..<pool.threads).map { _ in Scratch() }

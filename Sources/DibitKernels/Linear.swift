@@ -3,7 +3,7 @@ public import DibitTensor
 
 /// `y = x Wᵀ` for a weight in any format.
 ///
-/// A packed weight is multiplied with int8 activations: see ``QuantizedRows``. With ``Compute/roundsActivations`` off, and in the backward
+/// A packed weight is multiplied with rounded activations: see ``QuantizedRows``. With ``ActivationPrecision/float``, and in the backward
 /// pass, it is expanded tile by tile and never as a whole.
 public enum Linear {
   /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
@@ -20,7 +20,7 @@ public enum Linear {
 
   /// Whether the product with `w` needs its activations rounded.
   public static func usesRounded(_ w: Weight, on compute: Compute) -> Bool {
-    if case .grid = w.format { compute.roundsActivations } else { false }
+    if case .grid = w.format { compute.activations != .float } else { false }
   }
 
   /// `y = x Wᵀ` with a packed weight.

@@ -1,9 +1,20 @@
 internal import CDibitKernels
 public import DibitTensor
 
-/// Activations rounded to int8, with a scale for each 64 neighbours: what packed weights are multiplied with.
+/// What packed weights are multiplied with.
+public enum ActivationPrecision: String, CaseIterable, Sendable {
+  /// Activations of 255 levels, with a scale for each 64 neighbours: the fastest, and half a percent of noise in a product.
+  case int8
+  /// Activations of 32,513 levels: noise as small as that of floats, at twice the work in a prompt; one token at a time it is hardly slower.
+  case int16
+  /// Float activations and weights that are expanded to floats, for comparisons.
+  case float
+}
+
+/// Activations rounded to whole numbers, with a scale for each 64 neighbours: what packed weights are multiplied with.
 ///
-/// `x ≈ code · step` with `step = max |x| / 127` over the group, rounded to nearest. Allocated once and used for many batches.
+/// `x ≈ code · step` with `step = max |x| / 127` over the group, or `/ 16 256` for codes of two bytes; rounded to nearest. Allocated once
+/// and used for many batches.
 @safe
 public struct QuantizedRows: ~Copyable, Sendable {
   /// Activations that share a scale.
@@ -16,6 +27,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   /// The most rows of the widest kind that fit.
   public let capacity: Int
   private let widest: Int
+  private var planes = 1
   private var codes: Buffer<Int8>
   /// Half a step of each group: codes of weights count in halves.
   private var scales: Buffer<Float>
@@ -26,7 +38,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   public init(capacity: Int, columns: Int) {
     self.capacity = capacity
     widest = Self.padded(columns)
-    codes = Buffer(count: capacity * widest)
+    codes = Buffer(count: 2 * capacity * widest)
     scales = Buffer(count: capacity * widest / Self.group)
     sums = Buffer(count: capacity * widest / 16)
   }
@@ -35,13 +47,13 @@ public struct QuantizedRows: ~Copyable, Sendable {
   public mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
     let padded = Self.padded(x.columns)
     require(x.rows <= capacity && padded <= widest, "QuantizedRows: x \(x.shape), room for [\(capacity), \(widest)]")
-    (rows, columns) = (x.rows, x.columns)
-    let (xs, columns) = unsafe (x.pointer, x.columns)
+    (rows, columns, planes) = (x.rows, x.columns, compute.activations == .int16 ? 2 : 1)
+    let (xs, columns, planes) = unsafe (x.pointer, x.columns, self.planes)
     let (codes, scales, sums) = unsafe (self.codes.mutablePointer, self.scales.mutablePointer, self.sums.mutablePointer)
     compute.forEachRange(x.rows, step: 16) { r, _ in
       let at = r.lowerBound * padded
       unsafe compute.kernels.quantize_activations(
-        xs + r.lowerBound * columns, columns, r.count, columns, codes + at, scales + at / Self.group, sums + at / 16, padded)
+        Int32(planes), xs + r.lowerBound * columns, r.count, columns, codes + planes * at, scales + at / Self.group, sums + at / 16, padded)
     }
   }
 
@@ -49,12 +61,16 @@ public struct QuantizedRows: ~Copyable, Sendable {
   public var values: [Float] {
     let padded = Self.padded(columns)
     return (0..<rows).flatMap { row in
-      (0..<columns).map { Float(codes[row * padded + $0]) * (2 * scales[(row * padded + $0) / Self.group]) }
+      (0..<columns).map { column in
+        let at = row * planes * padded + column
+        let code = planes == 1 ? Float(codes[at]) : 128 * Float(codes[at]) + Float(codes[at + padded])
+        return code * (2 * scales[(row * padded + column) / Self.group])
+      }
     }
   }
 
   @unsafe var view: dibit_activations {
-    unsafe dibit_activations(codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns))
+    unsafe dibit_activations(codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns), planes: planes)
   }
 
   private static func padded(_ columns: Int) -> Int { (columns + group - 1) / group * group }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// How many buffers the process has allocated; a training step and a decoded token must not move it.
@@ -8,28 +9,42 @@ public func bufferAllocationCount() -> Int { allocationCount.load(ordering: .rel
 
 /// Owns `count` elements, zeroed and 64-byte aligned: the only allocator of numeric memory.
 ///
-/// Use it for state that is allocated once and written many times. For short lists use `Array`.
+/// Use it for state that is allocated once and written many times. For short lists use `Array`. A large buffer takes memory only where it
+/// has been written: a cache for a long context costs what a conversation uses of it.
 @safe
 public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   /// The number of elements.
   public let count: Int
   @usableFromInline let base: UnsafeMutablePointer<Element>
 
+  /// From this size on memory comes as pages from the system, which are zero when they are first touched.
+  private static var pagedBytes: Int { 1 << 20 }
+
   /// Allocates `count` elements whose bytes are all zero.
-  ///
-  /// - Complexity: O(count).
   public init(count: Int) {
     require(count >= 0, "Buffer: count \(count) is negative")
     let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
     require(!overflow, "Buffer: \(count) elements of \(MemoryLayout<Element>.stride) bytes overflow")
-    let raw = UnsafeMutableRawPointer.allocate(byteCount: max(bytes, 64), alignment: 64)
-    unsafe raw.initializeMemory(as: UInt8.self, repeating: 0, count: max(bytes, 64))
     self.count = count
-    unsafe base = raw.assumingMemoryBound(to: Element.self)
     allocationCount.wrappingAdd(1, ordering: .relaxed)
+    if bytes >= Self.pagedBytes {
+      let pages = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+      guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { trap("Buffer: no memory for \(bytes) bytes", file: #fileID, line: #line) }
+      // Fewer and larger pages where the system has them; a refusal changes nothing.
+      unsafe madvise(pages, bytes, MADV_HUGEPAGE)
+      unsafe base = pages.assumingMemoryBound(to: Element.self)
+    } else {
+      let raw = UnsafeMutableRawPointer.allocate(byteCount: max(bytes, 64), alignment: 64)
+      unsafe raw.initializeMemory(as: UInt8.self, repeating: 0, count: max(bytes, 64))
+      unsafe base = raw.assumingMemoryBound(to: Element.self)
+    }
   }
 
-  deinit { unsafe UnsafeMutableRawPointer(base).deallocate() }
+  deinit {
+    let bytes = count * MemoryLayout<Element>.stride
+    // SAFETY: the same size chose the same way in init.
+    if bytes >= Self.pagedBytes { unsafe munmap(base, bytes) } else { unsafe UnsafeMutableRawPointer(base).deallocate() }
+  }
 
   /// The elements, for reading.
   public var span: Span<Element> {

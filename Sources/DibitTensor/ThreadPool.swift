@@ -1,8 +1,8 @@
-internal import Dispatch
+internal import CDibitThreads
 internal import Glibc
 internal import Synchronization
 
-/// Threads that wait for short parallel loops: fork and join cost about a microsecond while the pool is busy, nothing when idle.
+/// Threads that wait for short parallel loops: fork and join cost about a microsecond while the pool is busy, nothing when it is idle.
 ///
 /// Work is split into numbered tasks; which thread runs a task is not determined, so a task must own all it writes. Give tasks a
 /// size that does not depend on ``threads`` and the results will not depend on it either.
@@ -13,24 +13,30 @@ public final class ThreadPool: Sendable {
   /// One loop at a time; a second caller waits.
   private let callers = Mutex(())
 
-  /// A pool of `threads` threads, the caller's included.
+  /// A pool of `threads` threads, the caller's included; of fewer where the system refuses to start so many.
+  ///
+  /// More threads than CPUs are allowed: they help nobody, and sleep whenever there is no work.
   public init(threads: Int) {
     require(threads >= 1, "ThreadPool: \(threads) threads; at least 1 is needed")
-    self.threads = threads
-    shared = Shared(workers: threads - 1)
-    for worker in 1..<max(threads, 1) {
-      let shared = shared
-      let thread = Thread { shared.work(worker: worker) }
-      thread.start()
+    let shared = Shared(threads: threads, patience: threads <= Processors.schedulable ? .worker : .none)
+    var started = 1
+    while started < threads {
+      let worker = started
+      guard startThread({ shared.work(as: worker) }) else { break }
+      started += 1
     }
+    self.threads = started
+    shared.threads.store(started, ordering: .relaxed)
+    self.shared = shared
   }
 
   deinit { shared.stop() }
 
   /// Calls `body(task, worker)` once for each task in `0..<tasks`, on several threads, and returns when all are done.
   ///
-  /// `worker` is in `0..<threads` and differs between threads that run at the same time: index scratch memory by it.
-  /// Do not call it from inside a task.
+  /// `worker` is in `0..<threads` and differs between threads that run at the same time: index scratch memory by it. Each worker
+  /// begins with its own part of `0..<tasks`, the same in each loop of as many tasks, so that its cache may still hold what the
+  /// loop before left there. Do not call this from inside a task. At most 2²⁴ - 1 tasks.
   public func forEach(_ tasks: Int, _ body: (_ task: Int, _ worker: Int) -> Void) {
     callers.withLock { _ in
       // The caller is worker 0 here too, so even a loop that needs no other thread must wait its turn.
@@ -39,128 +45,198 @@ public final class ThreadPool: Sendable {
         return
       }
       withoutActuallyEscaping(body) { body in
+        let loop = Loop(body)
         // SAFETY: `run` returns only after the last task has returned, so no thread reads the closure after this scope.
-        unsafe withUnsafePointer(to: body) { unsafe shared.run(tasks, UnsafeRawPointer($0)) }
+        unsafe withUnsafePointer(to: loop) { unsafe shared.run(tasks, $0) }
       }
     }
   }
+}
+
+/// What a loop does. It is not copyable, so that calling it counts no references: threads would fight for the counter.
+private struct Loop: ~Copyable {
+  private let body: (_ task: Int, _ worker: Int) -> Void
+
+  init(_ body: @escaping (_ task: Int, _ worker: Int) -> Void) { self.body = body }
+
+  borrowing func run(_ task: Int, _ worker: Int) { body(task, worker) }
+}
+
+/// A number that threads share, with nothing else in its cache line, nor in the next, which some CPUs fetch along with it.
+private struct Line: ~Copyable, Sendable {
+  let number = Atomic<UInt64>(0)
+  /// In the header's line: the address of the loop's body, which whoever has read the header needs next.
+  let body = Atomic<UInt>(0)
+  let padding = InlineArray<14, UInt64>(repeating: 0)
 }
 
 /// What caller and workers share.
 ///
-/// `ticket` holds the loop's generation in its upper half and the next task in its lower; a thread owns a task when its
-/// compare-and-exchange on the ticket succeeds. While a loop is being set up the lower half says "nothing left".
-private final class Shared: Sendable {
-  typealias Body = (Int, Int) -> Void
+/// `header` names the loop: its number in the lower 40 bits, its count of tasks in the upper 24. Each worker owns a range of the tasks,
+/// and has a slot with the loop's number and, above it, the next task of this range. Whoever raises the slot by one task in a
+/// compare-and-exchange runs this task; threads that are through with their own range look into the other slots. The exchange fails
+/// when another loop has begun, so a thread that slept through the end of a loop does no harm, and nobody waits for it.
+@safe private final class Shared: @unchecked Sendable {
+  // SAFETY: of everything below. The pointers stay valid until `deinit`, and every thread that uses them holds this object.
+  private let header: UnsafeMutablePointer<Line>
+  /// Tasks that are not done, and `callerSleeps`.
+  private let remaining: UnsafeMutablePointer<Line>
+  /// Workers that sleep until `header` changes.
+  private let asleep: UnsafeMutablePointer<Line>
+  private let slots: UnsafeMutablePointer<Line>
+  private let lines: UnsafeMutableBufferPointer<Line>
+  private let patience: Patience
+  /// The threads that were started, and the caller. Set before the first loop.
+  let threads = Atomic<Int>(1)
 
-  private let ticket = Atomic<UInt64>(closed)
-  private let body = Atomic<UInt>(0)
-  private let tasks = Atomic<Int>(0)
-  private let completed = Atomic<Int>(0)
-  private let isStopped = Atomic<Bool>(false)
-  private let sleepers: [Sleeper]
+  private static let oneTask: UInt64 = 1 << 40
+  private static let loopNumber = oneTask - 1
+  private static let stopped: UInt64 = 0xFF_FFFF
+  private static let callerSleeps: UInt64 = 1 << 31
 
-  /// How often a waiting thread looks again before it sleeps: roughly 50 microseconds.
-  private static let patience = 4_000
-  private static let closed: UInt64 = 0xFFFF_FFFF
+  init(threads: Int, patience: Patience) {
+    unsafe lines = .allocate(capacity: 3 + threads)
+    for index in unsafe lines.indices { unsafe lines.initializeElement(at: index, to: Line()) }
+    let first = unsafe lines.baseAddress.unsafelyUnwrapped
+    unsafe (header, remaining, asleep, slots) = (first, first + 1, first + 2, first + 3)
+    self.patience = patience
+  }
 
-  init(workers: Int) { sleepers = (0..<workers).map { _ in Sleeper() } }
+  deinit { unsafe lines.deinitialize().deallocate() }
 
-  func run(_ count: Int, _ closure: UnsafeRawPointer) {
-    require(count < Int(Self.closed), "ThreadPool: \(count) tasks are too many")
-    let generation = (ticket.load(ordering: .relaxed) >> 32) &+ 1
-    ticket.store(generation << 32 | Self.closed, ordering: .sequentiallyConsistent)
-    // Releasing: a worker that sees the new loop's values also sees that the ticket was closed, and its exchange fails.
-    body.store(UInt(bitPattern: closure), ordering: .releasing)
-    tasks.store(count, ordering: .releasing)
-    completed.store(0, ordering: .relaxed)
-    ticket.store((generation &+ 1) << 32, ordering: .sequentiallyConsistent)
-    for sleeper in sleepers { sleeper.wake() }
-    while takeTask(worker: 0) {}
-    var looks = 0
-    while completed.load(ordering: .acquiring) < count {
-      looks += 1
-      if looks > Self.patience { sched_yield() }
+  // MARK: The caller
+
+  func run(_ count: Int, _ loop: UnsafePointer<Loop>) {
+    require(count < Int(Self.stopped), "ThreadPool: \(count) tasks are too many")
+    let (name, threads) = (nextName(UInt64(count)), threads.load(ordering: .relaxed))
+    let ranges = Ranges(count, threads)
+    for slot in 0..<threads {
+      unsafe slots[slot].number.store(ranges.start(slot) << 40 | name & Self.loopNumber, ordering: .relaxed)
+    }
+    unsafe remaining.pointee.number.store(UInt64(count), ordering: .relaxed)
+    unsafe header.pointee.body.store(UInt(bitPattern: loop), ordering: .relaxed)
+    // Sequentially consistent, as in `sleep`: a worker that does not see the new name is one that is seen asleep here.
+    unsafe header.pointee.number.store(name, ordering: .sequentiallyConsistent)
+    let awake = unsafe threads - 1 - Int(asleep.pointee.number.load(ordering: .sequentiallyConsistent))
+    let missing = min(count, threads) - 1 - awake
+    if missing > 0 { unsafe dibit_futex_wake(header, Int32(missing)) }
+    _ = takeTasks(name, worker: 0)
+    awaitOthers()
+  }
+
+  private func awaitOthers() {
+    var patience = Patience.caller
+    while unsafe remaining.pointee.number.load(ordering: .acquiring) != 0 {
+      if patience.look() { continue }
+      var left = unsafe remaining.pointee.number.bitwiseOr(Self.callerSleeps, ordering: .acquiringAndReleasing).newValue
+      while left != Self.callerSleeps {
+        unsafe dibit_futex_wait(remaining, UInt32(truncatingIfNeeded: left))
+        left = unsafe remaining.pointee.number.load(ordering: .acquiring)
+      }
+      return
     }
   }
 
-  /// Runs one task if there is one left.
-  private func takeTask(worker: Int) -> Bool {
-    let seen = ticket.load(ordering: .acquiring)
-    let next = Int(seen & 0xFFFF_FFFF)
-    let address = body.load(ordering: .acquiring)
-    guard next < tasks.load(ordering: .acquiring) else { return false }
-    // The exchange fails when another loop has begun since `seen`, so `address` and the count belong to this loop.
-    guard ticket.compareExchange(expected: seen, desired: seen &+ 1, ordering: .acquiringAndReleasing).exchanged else { return true }
-    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return false }
-    // SAFETY: the loop's caller waits for `completed`, which counts this task only after the body has returned.
-    unsafe pointer.assumingMemoryBound(to: Body.self).pointee(next, worker)
-    completed.add(1, ordering: .releasing)
-    return true
+  func stop() {
+    unsafe header.pointee.number.store(nextName(Self.stopped), ordering: .sequentiallyConsistent)
+    unsafe dibit_futex_wake(header, .max)
   }
 
-  func work(worker: Int) {
-    var looks = 0
-    while !isStopped.load(ordering: .relaxed) {
-      if takeTask(worker: worker) {
-        looks = 0
-      } else if looks < Self.patience {
-        looks += 1
-      } else {
-        looks = 0
-        sleepers[worker - 1].sleep { hasNoTask && !isStopped.load(ordering: .sequentiallyConsistent) }
+  private func nextName(_ count: UInt64) -> UInt64 {
+    unsafe count << 40 | (header.pointee.number.load(ordering: .relaxed) &+ 1) & Self.loopNumber
+  }
+
+  // MARK: The workers
+
+  func work(as worker: Int) {
+    var (seen, patience) = (UInt64(0), patience)
+    while true {
+      let name = unsafe header.pointee.number.load(ordering: .acquiring)
+      if name != seen {
+        seen = name
+        if name >> 40 == Self.stopped { return }
+        // A worker that finds nothing to do in loop after loop may sleep: the loops are too short for so many threads.
+        if takeTasks(name, worker: worker) { patience = self.patience }
+      } else if !patience.look() {
+        sleep(while: name)
+        patience = self.patience
       }
     }
   }
 
-  private var hasNoTask: Bool {
-    Int(ticket.load(ordering: .sequentiallyConsistent) & 0xFFFF_FFFF) >= tasks.load(ordering: .sequentiallyConsistent)
+  private func sleep(while name: UInt64) {
+    unsafe asleep.pointee.number.add(1, ordering: .sequentiallyConsistent)
+    while unsafe header.pointee.number.load(ordering: .sequentiallyConsistent) == name {
+      unsafe dibit_futex_wait(header, UInt32(truncatingIfNeeded: name))
+    }
+    unsafe asleep.pointee.number.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  func stop() {
-    isStopped.store(true, ordering: .sequentiallyConsistent)
-    for sleeper in sleepers { sleeper.wake() }
+  /// Runs the tasks of `worker`'s range, then those that others have not begun; false when there were none.
+  private func takeTasks(_ name: UInt64, worker: Int) -> Bool {
+    let threads = threads.load(ordering: .relaxed)
+    let ranges = Ranges(Int(name >> 40), threads)
+    // Before any exchange: one that succeeds proves that the loop still runs, so this was the address of its body.
+    guard let loop = unsafe UnsafePointer<Loop>(bitPattern: header.pointee.body.load(ordering: .relaxed)) else { return false }
+    var tookAny = false
+    var slot = worker
+    repeat {
+      let end = ranges.start(slot + 1)
+      var done: UInt64 = 0
+      var seen = unsafe slots[slot].number.load(ordering: .relaxed)
+      while (seen ^ name) & Self.loopNumber == 0, seen >> 40 < end {
+        let (won, now) = unsafe slots[slot].number.compareExchange(expected: seen, desired: seen + Self.oneTask, ordering: .relaxed)
+        if won {
+          // SAFETY: the caller waits until `remaining` is zero, so the loop lives.
+          unsafe loop.pointee.run(Int(seen >> 40), worker)
+          done += 1
+          seen += Self.oneTask
+        } else {
+          seen = now
+        }
+      }
+      if done > 0 {
+        tookAny = true
+        let left = unsafe remaining.pointee.number.subtract(done, ordering: .releasing).newValue
+        if left == Self.callerSleeps { unsafe dibit_futex_wake(remaining, 1) }
+      }
+      slot = slot + 1 == threads ? 0 : slot + 1
+    } while slot != worker
+    return tookAny
   }
 }
 
-/// One worker's bed: whoever turns `isAsleep` off owes the semaphore a signal.
-private final class Sleeper: Sendable {
-  private let isAsleep = Atomic<Bool>(false)
-  private let semaphore = DispatchSemaphore(value: 0)
+/// Each worker's part of a loop: contiguous, and of equal size but for one task.
+private struct Ranges {
+  private let size: Int
+  private let larger: Int
 
-  func sleep(while condition: () -> Bool) {
-    isAsleep.store(true, ordering: .sequentiallyConsistent)
-    if condition() || !isAsleep.exchange(false, ordering: .sequentiallyConsistent) { semaphore.wait() }
-  }
+  init(_ count: Int, _ threads: Int) { (size, larger) = count.quotientAndRemainder(dividingBy: threads) }
 
-  func wake() {
-    if isAsleep.load(ordering: .sequentiallyConsistent), isAsleep.exchange(false, ordering: .sequentiallyConsistent) { semaphore.signal() }
-  }
+  func start(_ worker: Int) -> UInt64 { UInt64(worker * size + min(worker, larger)) }
 }
 
-/// A detached POSIX thread.
-private struct Thread {
-  private let body: @Sendable () -> Void
+/// Starts a detached thread; false when the system refuses it.
+private func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+  let box = unsafe Unmanaged.passRetained(Box(body))
+  var id = pthread_t()
+  // SAFETY: the thread takes over the retained box.
+  let result = unsafe pthread_create(
+    &id, nil,
+    { argument in
+      guard let argument = unsafe argument else { return nil }
+      unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+      return nil
+    }, box.toOpaque())
+  guard result == 0 else {
+    unsafe box.release()
+    return false
+  }
+  pthread_detach(id)
+  return true
+}
 
+private final class Box: Sendable {
+  let body: @Sendable () -> Void
   init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-  func start() {
-    let box = unsafe Unmanaged.passRetained(Box(body))
-    var id = pthread_t()
-    // SAFETY: the thread takes over the retained box.
-    let result = unsafe pthread_create(
-      &id, nil,
-      { argument in
-        guard let argument = unsafe argument else { return nil }
-        unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
-      }, box.toOpaque())
-    require(result == 0, "ThreadPool: the system refused a thread (error \(result))")
-    pthread_detach(id)
-  }
-
-  private final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
 }

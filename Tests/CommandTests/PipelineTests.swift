@@ -76,7 +76,7 @@ import Testing
 
     let perplexity = try dibit("perplexity", model, "--data", note, "--json")
     #expect(perplexity.status == 0)
-    #expect(try perplexity.json().object?.keys == ["tokens", "window", "loss", "perplexity", "bits_per_byte"])
+    #expect(try perplexity.json().object?.keys == PerplexityCommandTests.keys)
     #expect(scratch.names == ["adapter", "data", "model", "source"])
   }
 

@@ -12,6 +12,10 @@ import Testing
     (["convert", "a", "-o", "b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
     (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
     (["convert", "a", "-o", "b", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["convert", "a", "-o", "b", "--threads=-1"], "--threads: expected a number from 1 to 1024, found -1"),
+    (["convert", "a", "-o", "b", "--threads", "-1"], "Missing value for '--threads <n>'"),
+    (["convert", "a", "-o", "b", "--threads", "1025"], "--threads: expected a number from 1 to 1024, found 1025"),
+    (["convert", "a", "-o", "b", "--threads", "all"], "The value 'all' is invalid for '--threads <n>'"),
     (["train", "m", "--output", "o"], "Missing expected argument '--data <folder>'"),
     (["train", "m", "--data", "d", "-o", "o", "--epochs", "0"], "--epochs: expected a number from 1 to 10000, found 0"),
     (["train", "m", "--data", "d", "-o", "o", "--batch-size", "0"], "--batch-size: expected a number from 1 to 4096, found 0"),
@@ -23,10 +27,25 @@ import Testing
     (["generate", "m", "--prompt", "p", "--temperature=-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
     (["generate", "m", "--prompt", "p", "--top-k=-1"], "--top-k: expected 0 or more, found -1"),
     (["generate", "m", "--prompt", "p", "--top-p", "0"], "--top-p: expected a number above 0 and up to 1, found 0.0"),
+    (["generate", "m", "--prompt", "p", "--temperature", "nan"], "--temperature: expected a number from 0 to 100, found nan"),
+    (["generate", "m", "--prompt", "p", "--temperature", "warm"], "The value 'warm' is invalid for '--temperature <temperature>'"),
+    (["generate", "m", "--prompt", "p", "--min-p", "1.5"], "--min-p: expected a number from 0 to 1, found 1.5"),
+    (["generate", "m", "--prompt", "p", "--min-p=-0.1"], "--min-p: expected a number from 0 to 1, found -0.1"),
+    (
+      ["generate", "m", "--prompt", "p", "--repetition-penalty", "0"], "--repetition-penalty: expected a number from 0.01 to 100, found 0.0"
+    ),
+    (["generate", "m", "--prompt", "p", "--repetition-window=-1"], "--repetition-window: expected 0 or more, found -1"),
+    (["generate", "m", "--prompt", "p", "--seed=-1"], "The value '-1' is invalid for '--seed <seed>'"),
+    (["generate", "m", "--prompt", "p", "--stop", ""], "--stop: expected some text, found none"),
+    (["generate", "m", "--prompt", "p", "--json", "--logprobs", "101"], "--logprobs: expected a number from 0 to 100, found 101"),
+    (["generate", "m", "--prompt", "p", "--logprobs", "2"], "--logprobs: log-probabilities are a part of --json, which is missing"),
+    (["generate", "m", "--prompt", "p", "--json", "--prompt-logprobs"], "--prompt-logprobs: expected --logprobs beside it"),
     (["predict", "m", "--adapter", "a"], "Missing expected argument '<files> ...'"),
     (["evaluate", "m"], "Missing expected argument '--data <folder>'"),
     (["pretrain", "r", "-o", "o", "--steps", "0"], "--steps: expected at least 1, found 0"),
     (["perplexity", "m"], "Missing expected argument '--data <data>'"),
+    (["perplexity", "m", "--data", "d", "--window", "1"], "--window: expected at least 2, found 1"),
+    (["perplexity", "m", "--data", "d", "--limit", "1"], "--limit: expected at least 2, found 1"),
     (["inspect"], "Missing expected argument '<path>'"),
     (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
     (["conver"], "Unexpected argument 'conver'"),
@@ -43,13 +62,6 @@ import Testing
     #expect(outcome.errors == "error: \(call.message); see '\(help)'\n")
   }
 
-  @Test func perplexityWindow() throws {
-    let scratch = Scratch()
-    let model = try TinyCheckpoint.llama().write(to: scratch)
-    try expectFailure(
-      ["perplexity", model, "--data", scratch("none"), "--window", "1"], status: 64, message: "--window: expected at least 2, found 1")
-  }
-
   @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
   func unknownInstructionSet(arguments: [String]) throws {
     try expectFailure(
@@ -64,6 +76,16 @@ import Testing
     try expectFailure(
       ["generate", "m", "--prompt", "p"], status: 64, message: "DIBIT_ISA: this CPU has no \(missing); it offers \(offered)",
       environment: ["DIBIT_ISA": "\(missing)"])
+  }
+
+  @Test("more threads than CPUs give the same packed bytes")
+  func manyThreads() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    for threads in ["1", "3", "64"] { #expect(try dibit("convert", source, "-o", scratch(threads), "--threads", threads).status == 0) }
+    let expected = try files(below: scratch("1"))
+    #expect(try files(below: scratch("3")) == expected)
+    #expect(try files(below: scratch("64")) == expected)
   }
 
   @Test("every tier of this CPU gives the same packed bytes", arguments: ISA.available)

@@ -75,11 +75,34 @@ import Testing
   }
 
   /// What a weight is multiplied with: `x` itself, or for a packed one its values on the int8 grid.
-  static func rounded(_ x: [Float], for w: Weight) -> [Float] {
+  static func rounded(_ x: [Float], for w: Weight, on compute: Compute = Machine.usual) -> [Float] {
     guard case .grid = w.format else { return x }
     var rounded = QuantizedRows(capacity: x.count / w.columns, columns: w.columns)
-    rounded.quantize(Matrix(x, columns: w.columns), on: Machine.usual)
+    rounded.quantize(Matrix(x, columns: w.columns), on: compute)
     return rounded.values
+  }
+
+  /// Two bytes of an activation: the same bits on each tier, for one row and for many.
+  @Test(arguments: [1, 100, 172, 1100])
+  func wideActivationsAgreeWithTheOracle(columns k: Int) {
+    let x = uniforms(7 * k, seed: 16)
+    for format in Self.formats(columns: k) {
+      let (w, values) = randomWeight(rows: 67, columns: k, format: format, seed: 17)
+      var first: [Float]?
+      for isa in ISA.available {
+        let compute = Compute(isa: isa, threads: 2, usesBLAS: false, activations: .int16)
+        let input = Self.rounded(x, for: w, on: compute)
+        let size = Oracle.linear(magnitudes(input), magnitudes(values), inner: k)
+        let found = Self.forward(x, w, on: compute)
+        let alone = Self.forward(Array(x[..<k]), w, on: compute)
+        let expected = Oracle.linear(doubles(input), doubles(values), inner: k)
+        #expect(
+          mismatch(found, expected, columns: 67, tolerance: { roundingTolerance(length: k, magnitude: size[$0]) }) == nil, compute.label)
+        #expect(bitMismatch(alone, Array(found[..<67]), columns: 67) == nil, "\(format), \(compute.label)")
+        #expect(bitMismatch(found, first ?? found, columns: 67) == nil, "\(format), \(compute.label)")
+        first = first ?? found
+      }
+    }
   }
 
   /// Few rows go through the matrix-vector kernel, more through tiles.
@@ -133,7 +156,7 @@ import Testing
       let plain = Weight(rows: 67, columns: k, values: values)
       for n in [2, 9] {
         let x = uniforms(n * k, seed: 4)
-        let compute = Compute(isa: .scalar, threads: 1, usesBLAS: false, roundsActivations: false)
+        let compute = Compute(isa: .scalar, threads: 1, usesBLAS: false, activations: .float)
         #expect(
           bitMismatch(Self.forward(x, w, on: compute), Self.forward(x, plain, on: compute), columns: 67) == nil, "\(format), \(n) rows")
       }

@@ -29,6 +29,21 @@ import Testing
     }
   }
 
+  @Test func twoBytesAreFiner() {
+    let x = gaussians(3 * 130, seed: 4)
+    for isa in ISA.available {
+      let found = Self.values(x, columns: 130, on: Compute(isa: isa, threads: 1, usesBLAS: false, activations: .int16))
+      for row in 0..<3 {
+        for first in stride(from: 0, to: 130, by: 64) {
+          let group = row * 130 + first..<row * 130 + min(first + 64, 130)
+          let step = group.reduce(0.0) { max($0, abs(Double(x[$1]))) } / 16_256
+          // Half a step, and the rounding of step and product to floats.
+          for i in group { #expect(abs(Double(found[i]) - Double(x[i])) <= step * (0.5 + 16_256 * 0x1p-22)) }
+        }
+      }
+    }
+  }
+
   @Test func valuesOnTheGridStay() {
     let x = (0..<64).map { Float($0 * 4 - 127) / 8 }
     #expect(Self.values(x + [Float](repeating: 0, count: 64), columns: 64) == x + [Float](repeating: 0, count: 64))

@@ -108,6 +108,9 @@ private let tolerance = 1e-4
     #expect(InferenceError.unknownToken(320, vocabulary: 320).description == "token id 320 is outside the model's vocabulary of 320")
     #expect(
       InferenceError.notFinite(position: 4).description == "the model's output at position 4 is not a number: its weights are damaged")
+    #expect(
+      InferenceError.noAllowedToken(position: 4).description
+        == "no token that is allowed behind position 4 can be: the constraint does not fit the model")
   }
 
   @Test func damagedWeights() throws {
@@ -233,67 +236,6 @@ private let tolerance = 1e-4
   }
 }
 
-@Suite struct SamplerTests {
-  private func draw(_ options: SamplingOptions, _ logits: [Float], count: Int = 1) -> [Int32] {
-    var sampler = Sampler(options)
-    return (0..<count).map { _ in sampler.next(logits.span) }
-  }
-
-  private func options(temperature: Float = 1, topK: Int = 0, topP: Float = 1, seed: UInt64 = 0) -> SamplingOptions {
-    var options = SamplingOptions()
-    (options.temperature, options.topK, options.topP, options.seed) = (temperature, topK, topP, seed)
-    return options
-  }
-
-  private let logits: [Float] = [0, 2, 1, 2, -1]
-
-  @Test func greedyTakesTheLowerIDOfATie() {
-    #expect(draw(options(temperature: 0), logits, count: 3) == [1, 1, 1])
-    #expect(draw(options(temperature: 0), [-3, -3, -3]) == [0])
-  }
-
-  @Test func sameSeedSameTokens() {
-    let first = draw(options(seed: 5), logits, count: 100)
-    #expect(draw(options(seed: 5), logits, count: 100) == first)
-    #expect(draw(options(seed: 6), logits, count: 100) != first)
-  }
-
-  @Test func topK() {
-    #expect(Set(draw(options(temperature: 5, topK: 1), logits, count: 200)) == [1])
-    #expect(Set(draw(options(temperature: 5, topK: 2), logits, count: 200)) == [1, 3])
-    #expect(Set(draw(options(temperature: 5, topK: 3), logits, count: 500)) == [1, 2, 3])
-    #expect(Set(draw(options(temperature: 50, topK: 99), logits, count: 500)) == [0, 1, 2, 3, 4])
-  }
-
-  @Test func topP() {
-    // e² : e² : e : 1 : 1/e, of 18.87 in all: the first has 39 %, the first two 78 %.
-    #expect(Set(draw(options(topP: 1e-6), logits, count: 200)) == [1])
-    #expect(Set(draw(options(topP: 0.38), logits, count: 200)) == [1])
-    #expect(Set(draw(options(topP: 0.5), logits, count: 500)) == [1, 3])
-    #expect(Set(draw(options(topP: 0.8), logits, count: 500)) == [1, 2, 3])
-    #expect(Set(draw(options(topP: 1), logits, count: 2000)) == [0, 1, 2, 3, 4])
-  }
-
-  @Test func frequenciesFollowTheProbabilities() {
-    let count = 20_000
-    let drawn = draw(options(seed: 1), logits, count: count)
-    let weights = logits.map { exp(Double($0)) }
-    let total = weights.reduce(0, +)
-    for (id, weight) in weights.enumerated() {
-      let expected = weight / total
-      let found = Double(drawn.count { $0 == Int32(id) }) / Double(count)
-      // Five standard deviations of a binomial share.
-      #expect(abs(found - expected) <= 5 * (expected * (1 - expected) / Double(count)).squareRoot())
-    }
-  }
-
-  @Test func extremeLogits() {
-    #expect(draw(options(temperature: 0.001), [1000, -1000, 0], count: 20) == [Int32](repeating: 0, count: 20))
-    #expect(draw(options(temperature: 1), [-.infinity, 3, -.infinity], count: 20) == [Int32](repeating: 1, count: 20))
-    #expect(draw(options(temperature: 1), [4], count: 3) == [0, 0, 0])
-  }
-}
-
 @Suite struct GenerationTests {
   private func generate(_ options: GenerationOptions, context: Int? = nil, receive: (String) -> Bool = { _ in true }) throws -> Generation {
     let model = try makeModel("llama")
@@ -356,24 +298,5 @@ private let tolerance = 1e-4
     }
     #expect(result.finishReason == .interrupted)
     #expect(result.tokens.count == 3)
-  }
-
-  @Test func perplexityIsTheMeanLoss() throws {
-    let model = try makeModel("afm7")
-    let text = tokens(30)
-    let measured = Perplexity.measure(text, configuration: model.configuration, weights: model.weights, window: 16, on: compute)
-    var session = makeSession(model)
-    var loss = 0.0
-    for window in [text.prefix(16), text.suffix(14)] {
-      session.rewind()
-      for (token, next) in zip(window, window.dropFirst()) {
-        try session.append([token])
-        let logits = session.lastLogits.map { Double($0) }
-        loss += log(logits.reduce(0) { $0 + exp($1) }) - logits[Int(next)]
-      }
-    }
-    #expect(measured.tokens == 28)
-    #expect(abs(measured.loss - loss / 28) <= 1e-4)
-    #expect(abs(measured.value - exp(measured.loss)) <= 1e-12 * measured.value)
   }
 }

@@ -7,14 +7,15 @@
 
 enum { TILE_ROWS = 16, TILE_GROUPS = DEPTH / ACTIVATION_GROUP };
 
-// Sixteen rows of activations, up to DEPTH inputs of one or two bytes each, with zeros for rows that are missing. Rows of a matrix may lie a
-// power of two apart, so that few of them would stay in the first-level cache together.
+// Sixteen rows of activations, up to DEPTH inputs of one or two bytes each, with zeros for rows that are missing. Rows of a matrix may lie
+// a power of two apart, so that few of them would stay in the first-level cache together.
 typedef struct {
   _Alignas(64) int8_t codes[2][TILE_GROUPS][TILE_ROWS][ACTIVATION_GROUP];
   float half_steps[TILE_GROUPS][TILE_ROWS];
 } tile_of_rows;
 
-INLINE void gather_rows(int planes, const dibit_activations *x, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k0, ptrdiff_t k1, tile_of_rows *to) {
+INLINE void gather_rows(int planes, const dibit_activations *x, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k0, ptrdiff_t k1,
+                        tile_of_rows *to) {
   for (ptrdiff_t t = 0; t < TILE_ROWS; t++)
     for (ptrdiff_t k = k0, g = 0; k < k1; k += ACTIVATION_GROUP, g++) {
       for (int p = 0; p < planes; p++) {
@@ -43,8 +44,8 @@ INLINE void add_scaled(VI sums, float half_step, V scales, V *total) {
   *total += __builtin_convertvector(sums, V) * (scales * half_step);
 }
 
-// Adds the first `inputs` unpacked inputs of one panel. A last step may take in more, whose activations are zero. Two products at a time, of
-// two steps or of both bytes, use different tiles and need not wait for each other.
+// Adds the first `inputs` unpacked inputs of one panel. A last step may take in more, whose activations are zero. Two products at a time,
+// of two steps or of both bytes, use different tiles and need not wait for each other.
 INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, const V *scales, const tile_of_rows *x, ptrdiff_t inputs,
                          V total[TILE_ROWS]) {
   VI sums[2][TILE_ROWS];
@@ -111,17 +112,15 @@ INLINE void tile_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
   }
 }
 
-static void tile_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
-                        float *y, ptrdiff_t ldy, uint8_t *scratch) {
-  const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
-  const ptrdiff_t step = scale_step(w);
+static void tile_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0,
+                        ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
+  const ptrdiff_t inputs = scale_step(w);
   tile_shapes shapes = {.palette = 1};
   for (int t = 0; t < 6; t++) {  // sums, activations and weights, two tiles each
-    shapes.widths[t] = (uint16_t)(t / 2 == 1 ? step : 64);
-    shapes.rows[t] = (uint8_t)(t / 2 == 2 ? step / 4 : TILE_ROWS);
+    shapes.widths[t] = (uint16_t)(t / 2 == 1 ? inputs : BLOCK);
+    shapes.rows[t] = (uint8_t)(t / 2 == 2 ? inputs / 4 : TILE_ROWS);
   }
   TILES_SHAPE(&shapes);
-  if (bits == 2 && step == 64) tile_matmul_of(2, 1, 64, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
-  else tile_matmul_of(bits, 1, step, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+  GRID_CASES(tile_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
   TILES_RELEASE();  // gives the thread's tiles back: they cost at every switch while they are in use
 }

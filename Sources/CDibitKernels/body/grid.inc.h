@@ -1,4 +1,4 @@
-// Products of packed weights and int8 activations.
+// Products of packed weights and activations rounded to one or two bytes.
 //
 // A panel is sixteen rows of a weight in blocks of 64 bytes: bytes 4 r ... 4 r + 3 of a block belong to row r, and field f of byte j,
 // counted from the low bits, to input 4 f + j of the block. One shift and one mask unpack four inputs of sixteen rows, and a product with
@@ -74,8 +74,9 @@ INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
   const int32_t odd = (int32_t)((uint32_t)(int8_t)(x >> 24) << 16 | (uint16_t)(int8_t)(x >> 8));
   union { VI whole; Q quarter[4]; } s = {a};
   union { W whole; S quarter[4]; } c = {codes & 0x00FF00FF}, d = {codes >> 8 & 0x00FF00FF};
+  const S xs = (S)((Q){0} + even), ys = (S)((Q){0} + odd);
   for (int i = 0; i < 4; i++)
-    s.quarter[i] += (Q)__builtin_ia32_pmaddwd128(c.quarter[i], (S)((Q){0} + even)) + (Q)__builtin_ia32_pmaddwd128(d.quarter[i], (S)((Q){0} + odd));
+    s.quarter[i] += (Q)__builtin_ia32_pmaddwd128(c.quarter[i], xs) + (Q)__builtin_ia32_pmaddwd128(d.quarter[i], ys);
   return s.whole;
 #else
   for (int j = 0; j < 4; j++) a += (VI)(codes >> (8 * j) & 0xFF) * (int32_t)(int8_t)(x >> (8 * j));
@@ -131,13 +132,14 @@ INLINE int32_t activation_sum(const dibit_activations *x, ptrdiff_t row, ptrdiff
   return step == 32 ? s[0] + s[1] : s[0];
 }
 
-// Rounds to the nearest of 255 levels, ties to even; `scales` are half a level, because codes of weights count in halves. A group with
-// something that is not finite gets a scale that is not a number.
-static void quantize_activations(const float *x, ptrdiff_t ldx, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
+// Rounds to the nearest of 255 levels, or with two planes of 32,513, ties to even; `scales` are half a level, because codes of weights
+// count in halves. A group with something that is not finite gets a scale that is not a number.
+static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
                                  ptrdiff_t ld) {
   typedef int8_t B __attribute__((vector_size(16), aligned(1)));
-  for (ptrdiff_t r = 0; r < rows; r++, x += ldx)
-    for (ptrdiff_t k = 0; k < ld; k += ACTIVATION_GROUP, codes += ACTIVATION_GROUP, sums += 4) {
+  const float last = planes == 1 ? 127.0f : 127.0f * 128.0f;
+  for (ptrdiff_t r = 0; r < rows; r++, x += columns, codes += planes * ld)
+    for (ptrdiff_t k = 0; k < ld; k += ACTIVATION_GROUP, sums += 4) {
       V v[4], top = {0}, poison = {0};
       for (int i = 0; i < 4; i++) {
         const ptrdiff_t at = k + i * LANES;
@@ -145,38 +147,43 @@ static void quantize_activations(const float *x, ptrdiff_t ldx, ptrdiff_t rows, 
         top = max_v((V)((VI)v[i] & 0x7FFFFFFF), top);
         poison += v[i] * 0.0f;
       }
-      const float largest = __builtin_reduce_max(top), inverse = largest > 0 ? 127.0f / largest : 0;
+      const float largest = __builtin_reduce_max(top), inverse = largest > 0 ? last / largest : 0;
       for (int i = 0; i < 4; i++) {
         const V rounded = (v[i] * inverse + 12582912.0f) - 12582912.0f;  // adding 1.5 * 2^23 rounds to the nearest integer
         const VI code = __builtin_convertvector(rounded, VI);
-        *(B *)(codes + i * LANES) = __builtin_convertvector(code, B);
+        const VI high = planes == 1 ? code : (code + 64) >> 7;
+        *(B *)(codes + k + i * LANES) = __builtin_convertvector(high, B);
+        if (planes == 2) *(B *)(codes + ld + k + i * LANES) = __builtin_convertvector(code - (high << 7), B);
         sums[i] = __builtin_reduce_add(code);
       }
-      *scales++ = largest * (0.5f / 127.0f) + sum(poison);
+      *scales++ = largest * 0.5f / last + sum(poison);
     }
 }
 
-// The sum of codes times activations of up to `blocks` blocks, not more than 64 inputs.
-INLINE VI panel_sum(int bits, const uint8_t *codes, ptrdiff_t blocks, const int8_t *x) {
+// The sum of codes times activations of up to `blocks` blocks, not more than 64 inputs; a second byte of them lies `ld` further on.
+INLINE VI panel_sum(int bits, int planes, const uint8_t *codes, ptrdiff_t blocks, const int8_t *x, ptrdiff_t ld) {
   const int fields = 8 / bits;
   const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
-  ACC a[4] = {{0}};
+  ACC a[2][4] = {{{0}}};
   for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK, x += 4 * fields) {
     const W block = *(const WU *)codes;
-    for (int f = 0; f < fields; f++) {
-      ACC *to = bits == 2 ? &a[f] : &a[2 * (b & 1) + f];
-      *to = multiply_add(*to, block >> (bits * f) & mask, four(x + 4 * f));
-    }
+    for (int f = 0; f < fields; f++)
+      for (int p = 0; p < planes; p++) {
+        ACC *to = bits == 2 ? &a[p][f] : &a[p][2 * (b & 1) + f];
+        *to = multiply_add(*to, block >> (bits * f) & mask, four(x + p * ld + 4 * f));
+      }
   }
-  return (whole_sums(a[0]) + whole_sums(a[1])) + (whole_sums(a[2]) + whole_sums(a[3]));
+  VI s[2];
+  for (int p = 0; p < planes; p++) s[p] = (whole_sums(a[p][0]) + whole_sums(a[p][1])) + (whole_sums(a[p][2]) + whole_sums(a[p][3]));
+  return planes == 1 ? s[0] : (s[0] << 7) + s[1];
 }
 
-INLINE void grid_matvec_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
+INLINE void grid_matvec_of(int bits, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
                            ptrdiff_t row, float *y) {
   const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2), at_once = step / per_block;
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
   const int32_t levels = (1 << bits) - 1;
-  const int8_t *xs = x->codes + row * x->columns;
+  const int8_t *xs = x->codes + row * planes * x->columns;
   const float *half_steps = x->scales + row * (x->columns / ACTIVATION_GROUP);
   for (ptrdiff_t p = panel0; p < panel1; p++) {
     const uint8_t *codes = (const uint8_t *)w->elements + p * blocks * BLOCK;
@@ -184,7 +191,7 @@ INLINE void grid_matvec_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrd
     V total = {0};
     ptrdiff_t left = w->group;
     for (ptrdiff_t b = 0, k = 0; b < blocks; b += at_once, k += step) {
-      const VI s = panel_sum(bits, codes + b * BLOCK, b + at_once <= blocks ? at_once : blocks - b, xs + k);
+      const VI s = panel_sum(bits, planes, codes + b * BLOCK, least(at_once, blocks - b), xs + k, x->columns);
       const VI odd = (s + s) - levels * activation_sum(x, row, k, step);
       total += __builtin_convertvector(odd, V) * (halves(scales) * half_steps[k / ACTIVATION_GROUP]);
       if ((left -= step) <= 0) scales += LANES, left = w->group;
@@ -193,13 +200,23 @@ INLINE void grid_matvec_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrd
   }
 }
 
+// Calls f(bits, planes, step, ...) with constants, so that its loops are unrolled; groups that are no multiples of 64 are rare.
+#define GRID_CASES(f, w, x, ...)                                             \
+  do {                                                                       \
+    const ptrdiff_t step = scale_step(w);                                    \
+    const int wide = (x)->planes == 2;                                       \
+    if ((w)->format == DIBIT_GRID2) {                                        \
+      if (step == 64) wide ? f(2, 2, 64, __VA_ARGS__) : f(2, 1, 64, __VA_ARGS__); \
+      else wide ? f(2, 2, step, __VA_ARGS__) : f(2, 1, step, __VA_ARGS__);   \
+    } else {                                                                 \
+      if (step == 64) wide ? f(4, 2, 64, __VA_ARGS__) : f(4, 1, 64, __VA_ARGS__); \
+      else wide ? f(4, 2, step, __VA_ARGS__) : f(4, 1, step, __VA_ARGS__);   \
+    }                                                                        \
+  } while (0)
+
 // y[r] = x[row] . w[r] for the rows of the panels [panel0, panel1).
 static void grid_matvec(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y) {
-  const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
-  const ptrdiff_t step = scale_step(w);
-  if (bits == 2 && step == 64) grid_matvec_of(2, 64, w, panel0, panel1, x, row, y);
-  else if (bits == 4 && step == 64) grid_matvec_of(4, 64, w, panel0, panel1, x, row, y);
-  else grid_matvec_of(bits, step, w, panel0, panel1, x, row, y);
+  GRID_CASES(grid_matvec_of, w, x, w, panel0, panel1, x, row, y);
 }
 
 // A product of many rows unpacks this many inputs of some panels at a time, each to one byte that holds the code twice, and uses them for
@@ -216,27 +233,33 @@ INLINE void unpack_panel(int bits, const uint8_t *codes, ptrdiff_t blocks, uint8
 }
 
 // For `rows` rows of activations and `panels` panels, both constants, adds up the inputs [k0, k1), which are unpacked.
-INLINE void grid_tile(int bits, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
-                      ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, V total[TOKENS][PANELS]) {
+INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales,
+                      const dibit_activations *x, ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, V total[TOKENS][PANELS]) {
   const int32_t levels = (1 << bits) - 1;
   const ptrdiff_t limit = 4 * LIMIT(levels);
   for (ptrdiff_t k = k0; k < k1; k += step, scales += PANELS) {
     const ptrdiff_t end = least(k + step, k1);
     VI sums[TOKENS][PANELS];
     for (int t = 0; t < rows; t++)
-      for (int p = 0; p < panels; p++) sums[t][p] = (VI){0} - levels * activation_sum(x, row + t, k, step);
-    for (ptrdiff_t first = k; first < end; first += limit) {
-      ACC a[TOKENS][PANELS];
-      for (int t = 0; t < rows; t++)
-        for (int p = 0; p < panels; p++) a[t][p] = FIRST_ACC(sums[t][p]);
-      for (ptrdiff_t q = first; q < least(first + limit, end); q += 4) {
-        W codes[PANELS];
-        for (int p = 0; p < panels; p++) codes[p] = *(const WU *)(unpacked + p * DEPTH * LANES + (q - k0) * LANES);
+      for (int p = 0; p < panels; p++) sums[t][p] = (VI){0} - (planes == 1 ? levels * activation_sum(x, row + t, k, step) : 0);
+    for (int plane = 0; plane < planes; plane++) {
+      const int8_t *xs = x->codes + (row * planes + plane) * x->columns;
+      for (ptrdiff_t first = k; first < end; first += limit) {
+        ACC a[TOKENS][PANELS];
         for (int t = 0; t < rows; t++)
-          for (int p = 0; p < panels; p++) a[t][p] = multiply_add(a[t][p], codes[p], four(x->codes + (row + t) * x->columns + q));
+          for (int p = 0; p < panels; p++) a[t][p] = FIRST_ACC(sums[t][p]);
+        for (ptrdiff_t q = first; q < least(first + limit, end); q += 4) {
+          W codes[PANELS];
+          for (int p = 0; p < panels; p++) codes[p] = *(const WU *)(unpacked + p * DEPTH * LANES + (q - k0) * LANES);
+          for (int t = 0; t < rows; t++)
+            for (int p = 0; p < panels; p++) a[t][p] = multiply_add(a[t][p], codes[p], four(xs + t * planes * x->columns + q));
+        }
+        for (int t = 0; t < rows; t++)
+          for (int p = 0; p < panels; p++) sums[t][p] = LAST_ACC(sums[t][p], a[t][p]);
       }
-      for (int t = 0; t < rows; t++)
-        for (int p = 0; p < panels; p++) sums[t][p] = LAST_ACC(sums[t][p], a[t][p]);
+      if (planes == 2 && plane == 0)
+        for (int t = 0; t < rows; t++)
+          for (int p = 0; p < panels; p++) sums[t][p] = (sums[t][p] << 7) - levels * activation_sum(x, row + t, k, step);
     }
     for (int t = 0; t < rows; t++) {
       const float half_step = x->scales[((row + t) * x->columns + k) / ACTIVATION_GROUP];
@@ -245,19 +268,19 @@ INLINE void grid_tile(int bits, ptrdiff_t step, int rows, int panels, const uint
   }
 }
 
-INLINE void grid_rows(int bits, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
+INLINE void grid_rows(int bits, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
                       ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
   V total[TOKENS][PANELS];
   for (int t = 0; t < rows; t++)
     for (int p = 0; p < panels; p++)
       total[t][p] = k0 == 0 || p * LANES >= outputs ? (V){0} : load_some(y + t * ldy + p * LANES, outputs - p * LANES);
-  grid_tile(bits, step, rows, panels, unpacked, scales, x, row, k0, k1, total);
+  grid_tile(bits, planes, step, rows, panels, unpacked, scales, x, row, k0, k1, total);
   for (int t = 0; t < rows; t++)
     for (int p = 0; p < panels; p++)
       if (p * LANES < outputs) store_some(y + t * ldy + p * LANES, total[t][p], outputs - p * LANES);
 }
 
-INLINE void grid_matmul_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
+INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
                            ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
   const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
@@ -275,10 +298,10 @@ INLINE void grid_matmul_of(int bits, ptrdiff_t step, const dibit_weight *w, ptrd
       ptrdiff_t r = row0;
       if (panels == PANELS)
         for (; r + TOKENS <= row1; r += TOKENS)
-          grid_rows(bits, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+          grid_rows(bits, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
       for (; r < row1; r++)
         for (ptrdiff_t p = 0; p < panels; p++)
-          grid_rows(bits, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
+          grid_rows(bits, planes, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
                     y + (r - row0) * ldy + (p0 + p) * LANES, ldy);
     }
   }
@@ -297,8 +320,5 @@ static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel
     return;
   }
 #endif
-  const int bits = w->format == DIBIT_GRID2 ? 2 : 4;
-  const ptrdiff_t step = scale_step(w);
-  if (bits == 2 && step == 64) grid_matmul_of(2, 64, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
-  else grid_matmul_of(bits, step, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+  GRID_CASES(grid_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
 }

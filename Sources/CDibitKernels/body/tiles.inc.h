@@ -1,4 +1,4 @@
-// Five operations on tiles, registers of sixteen rows of 64 bytes. DIBIT_AMX_EMULATED does them in plain C, so that products on tiles can be
+// Operations on tiles, registers of sixteen rows of 64 bytes. DIBIT_AMX_EMULATED does them in plain C, so that products on tiles can be
 // compared with the other tiers' on a CPU without AMX.
 
 // What LDTILECFG reads: the width in bytes and the number of rows of each tile.

@@ -15,9 +15,6 @@ typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512
 /// Whether the CPU and the operating system both support an instruction set. Asks Linux to let this process use tiles.
 int dibit_has_isa(dibit_isa isa);
 
-/// The CPUs that this process may run on.
-int dibit_available_processors(void);
-
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
 
 /// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
@@ -28,13 +25,14 @@ typedef struct {
   dibit_format format;
 } dibit_weight;
 
-/// Rows of int8 activations [rows, columns], `columns` a multiple of 64 with zeros behind the last input: x ~ codes * 2 * scale, with a scale
-/// for each 64 inputs, and the sum of each 16 codes.
+/// Rows of rounded activations [rows, columns], `columns` a multiple of 64 with zeros behind the last input: x ~ code * 2 * scale, with a
+/// scale for each 64 inputs. A code has one or two bytes, signed, 128 high + low: `codes` is [rows, planes, columns]. `sums` are those of
+/// each 16 codes.
 typedef struct {
   const int8_t *codes;
   const float *scales;
   const int32_t *sums;
-  ptrdiff_t columns;
+  ptrdiff_t columns, planes;
 } dibit_activations;
 
 /// One sequence of an attention batch: query rows [row, row + rows) see the cache rows [prefix, prefix + prefix_rows),
@@ -76,7 +74,7 @@ typedef struct {
   void (*quantize)(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                    double *signal, double *noise, float *scratch);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
-  void (*quantize_activations)(const float *x, ptrdiff_t ldx, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
+  void (*quantize_activations)(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
                                ptrdiff_t ld);
   void (*grid_matvec)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y);
   void (*grid_matmul)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,

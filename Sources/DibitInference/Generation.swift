@@ -1,0 +1,45 @@
+/// How a text is continued.
+public struct GenerationOptions: Equatable, Sendable {
+  /// The most tokens to make.
+  public var maximumTokens = 256
+  /// How a token is chosen.
+  public var sampling = SamplingOptions()
+  /// Tokens that end the text and are not part of it.
+  public var stopTokens: Set<Int32> = []
+  /// Strings that end the text and are not part of it. They are looked for in what is generated, not in the prompt, byte by byte; empty ones
+  /// are ignored.
+  public var stopStrings: [String] = []
+  /// Whether log-probabilities are kept, and with how many alternatives for each token; nil keeps none.
+  public var logProbabilities: Int?
+  /// Whether those of the prompt are kept too. Then the logits of all its tokens are computed, not only of the last.
+  public var scoresPrompt = false
+
+  /// Greedy, up to 256 tokens.
+  public init() {}
+}
+
+/// Why a generation ended.
+public enum FinishReason: String, Sendable {
+  /// At a stop token or a stop string.
+  case stop
+  /// The most tokens were made, or the context is full.
+  case length
+  /// The receiver asked for it.
+  case interrupted
+}
+
+/// A generated text.
+public struct Generation: Equatable, Sendable {
+  /// The continuation, without the prompt.
+  public var text = ""
+  /// Its tokens. If the text ends at a stop string, they reach to its end and may go a little beyond.
+  public var tokens: [Int32] = []
+  /// Why it ended.
+  public var finishReason = FinishReason.length
+  /// The stop string at which it ended, if it was one.
+  public var stopString: String?
+  /// The log-probability of each of the tokens; empty unless asked for.
+  public var logProbabilities: [ScoredToken] = []
+  /// The log-probability of each token of the prompt, nil for a token with nothing before it; empty unless asked for.
+  public var promptLogProbabilities: [ScoredToken?] = []
+}
