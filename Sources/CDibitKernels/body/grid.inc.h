@@ -307,14 +307,14 @@ INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
   }
 }
 
-#if defined(DIBIT_AMX)
+#if defined(DIBIT_TILES)
 #include "amx.inc.h"
 #endif
 
 // y[i - row0, r] = x[i] . w[r] for the rows of the panels [panel0, panel1) and the rows [row0, row1) of activations.
 static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                         float *y, ptrdiff_t ldy, uint8_t *scratch) {
-#if defined(DIBIT_AMX)
+#if defined(DIBIT_TILES)
   if (row1 - row0 >= TILE_ROWS) {
     tile_matmul(w, panel0, panel1, x, row0, row1, y, ldy, scratch);
     return;

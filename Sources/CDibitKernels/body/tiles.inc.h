@@ -1,4 +1,4 @@
-// Operations on tiles, registers of sixteen rows of 64 bytes. DIBIT_AMX_EMULATED does them in plain C, so that products on tiles can be
+// Operations on tiles, registers of sixteen rows of 64 bytes. DIBIT_TILES_EMULATED does them in plain C, so that products on tiles can be
 // compared with the other tiers' on a CPU without AMX.
 
 // What LDTILECFG reads: the width in bytes and the number of rows of each tile.
@@ -9,7 +9,7 @@ typedef struct {
 } tile_shapes;
 _Static_assert(sizeof(tile_shapes) == 64, "the layout that the CPU reads");
 
-#if defined(DIBIT_AMX_EMULATED)
+#if defined(DIBIT_TILES_EMULATED)
 static _Thread_local struct {
   tile_shapes shapes;
   uint8_t bytes[8][16][64];
