@@ -18,7 +18,7 @@ test: dependencies
 	swift test --skip-build
 	swift test -c release --scratch-path .build-test --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
 
-## bench: conversion, training and decoding rates of the shipped model on this machine
+## bench: rates of this machine, beside llama.cpp with LLAMA_BENCH= and GGUF_1B= (SHAPES=, ROUNDS=, THREADS=)
 bench: build
 	@.ci/bench $(DIBIT)
 

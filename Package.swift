@@ -100,15 +100,21 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer("DibitInference", ["DibitModel", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
-    // L5: evaluation and recipes.
+    // L5: evaluation, benchmarks and recipes.
     layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitBenchmark",
+      [
+        "DibitInference", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
+        "DibitJSON",
+      ]),
     layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
     // L6: the command line, the only target that prints.
     layer(
       "DibitCommand",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitVerification", "DibitRecipe", "DibitModelStore",
-        "DibitModel",
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
+        "DibitModelStore", "DibitModel",
         "DibitQuantization",
         "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -173,6 +179,12 @@ let package = Package(
       [
         "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
         "DibitTestSupport",
+      ]),
+    tests(
+      "DibitBenchmarkTests",
+      [
+        "DibitBenchmark", "DibitModelStore", "DibitModel", "DibitInference", "DibitQuantization", "DibitCheckpoint", "DibitKernels",
+        "DibitTokenizer", "DibitTensor", "DibitJSON", "DibitTestSupport",
       ]),
     tests(
       "VerificationTests",

@@ -4,6 +4,7 @@
 #define DIBIT_TABLE dibit_table_avx512
 #define DIBIT_F16C
 #define DIBIT_VNNI512
+#define DIBIT_WIDE 1
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,f16c"), min_vector_width(512))), apply_to = function)
 #include "body/table.inc.h"
 #pragma clang attribute pop

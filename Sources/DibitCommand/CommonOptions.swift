@@ -19,18 +19,41 @@ struct ComputeOptions: ParsableArguments {
   func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads) }
 }
 
+/// Options of every command that runs a model.
+struct RuntimeOptions: ParsableArguments {
+  @OptionGroup var compute: ComputeOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "What 2-bit and 4-bit weights are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
+      valueName: "type"),
+    transform: { name in
+      guard let precision = ActivationPrecision(rawValue: name) else {
+        throw ValidationError("--activations: expected int8, int16 or float, found '\(name)'")
+      }
+      return precision
+    })
+  var activations = ActivationPrecision.int8
+
+  /// The kernels, threads and activations that were asked for.
+  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: compute.threads, activations: activations) }
+}
+
 /// Prints a result for machines.
 func printJSON(_ value: JSONValue) { print(value.serialized(pretty: true)) }
 
-/// Columns of text, the first left-aligned, the others right-aligned.
-func printTable(_ rows: [[String]]) {
-  guard let columns = rows.map(\.count).max() else { return }
+/// Prints columns of text, the first left-aligned, the others right-aligned.
+func printTable(_ rows: [[String]]) { for line in table(rows) { print(line) } }
+
+/// The lines of such a table.
+func table(_ rows: [[String]]) -> [String] {
+  guard let columns = rows.map(\.count).max() else { return [] }
   let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-  for row in rows {
+  return rows.map { row in
     let cells = row.enumerated().map { index, cell in
       let padding = String(repeating: " ", count: widths[index] - cell.count)
       return index == 0 ? cell + padding : padding + cell
     }
-    print(cells.joined(separator: "  "))
+    return cells.joined(separator: "  ")
   }
 }

@@ -19,7 +19,8 @@ public struct Dibit: ParsableCommand {
     subcommands: [
       ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self,
       GenerateCommand.self,
-      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self,
+      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, BenchCommand.self,
+      SelftestCommand.self,
     ])
 
   /// A command without arguments, as the argument parser asks for it.

@@ -21,7 +21,7 @@ struct EvaluateCommand: ParsableCommand {
   @Option(name: .customLong("adapter"), help: "An adapter of this model; give the option again for more.") var adapters: [String] = []
   @Option(help: ArgumentHelp("The folder of labelled texts.", valueName: "folder")) var data: String
   @Flag(help: "Print the report as JSON.") var json = false
-  @OptionGroup var compute: ComputeOptions
+  @OptionGroup var compute: RuntimeOptions
 
   func run() throws {
     Interrupt.listen()

@@ -1,3 +1,4 @@
+internal import DibitBenchmark
 internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitDataset
@@ -18,6 +19,7 @@ struct Failure: Error {
     case usage = 64
     case badData = 65
     case missingInput = 66
+    case internalError = 70
     case cannotCreate = 73
     case inputOutput = 74
     case interrupted = 130
@@ -45,8 +47,19 @@ struct Failure: Error {
     case let error as InferenceError: self.init(.badData, "\(error)")
     case let error as RecipeError: self.init(.badData, "\(error)")
     case let error as TokenizerError: self.init(.badData, "\(error)")
+    case let error as BenchmarkError: self.init(error)
     case let error as KernelError: self.init(.usage, "\(error)")
     default: return nil
+    }
+  }
+
+  private init(_ error: BenchmarkError) {
+    switch error {
+    case .store(let cause): self.init(Code(cause.errorClass), "\(error)")
+    case .checkpoint(let cause): self.init(Code(cause.errorClass), "\(error)")
+    case .inference: self.init(.badData, "\(error)")
+    case .context: self.init(.usage, "\(error)")
+    case .interrupted: self.init(.interrupted, "\(error)")
     }
   }
 

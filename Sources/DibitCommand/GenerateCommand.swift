@@ -32,7 +32,7 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: ArgumentHelp("With --json: the log-probability of each token, and of the n most likely ones.", valueName: "n"))
   var logprobs: Int?
   @Flag(help: "With --logprobs: of the prompt's tokens too.") var promptLogprobs = false
-  @OptionGroup var compute: ComputeOptions
+  @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
     guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }

@@ -29,7 +29,7 @@ struct PerplexityCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Tokens of a window; by default the model's context, 512 at most.", valueName: "tokens")) var window: Int?
   @Option(help: ArgumentHelp("Use only the first tokens of the text.", valueName: "n")) var limit: Int?
   @Flag(help: "Print the result as JSON.") var json = false
-  @OptionGroup var compute: ComputeOptions
+  @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
     if let window, window < 2 { throw ValidationError("--window: expected at least 2, found \(window)") }

@@ -21,7 +21,7 @@ struct PredictCommand: ParsableCommand {
   @Option(help: "The adapter, which knows the labels.") var adapter: String
   @Argument(help: "The files to tag.") var files: [String]
   @Flag(help: "Print the result as JSON.") var json = false
-  @OptionGroup var compute: ComputeOptions
+  @OptionGroup var compute: RuntimeOptions
 
   /// Far longer than any text that fits a model.
   private static let largestFile = 16 << 20

@@ -20,7 +20,7 @@ struct VerifyCommand: ParsableCommand {
   @Flag(help: "Compare gradients too.") var gradients = false
   @Option(help: "The lora_alpha of the reference's adapter, which is scaled by it over its rank.") var alpha = 8.0
   @Flag(help: "Print the result as JSON.") var json = false
-  @OptionGroup var compute: ComputeOptions
+  @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
     guard alpha > 0, alpha <= 1_048_576 else { throw ValidationError("--alpha: expected a positive number, found \(alpha)") }

@@ -26,7 +26,7 @@ public struct Session: ~Copyable {
   private var last: Matrix  // [1, V] the logits behind the last token; scoring leaves them alone
 
   /// Rows of one pass: longer prompts go through in chunks.
-  private static let chunk = 256
+  private static let chunk = 512
   /// Rows of logits that exist at a time.
   private static let logitRows = 32
   /// Choices that are scored in one pass.
@@ -34,7 +34,8 @@ public struct Session: ~Copyable {
 
   /// A session for up to `context` tokens, by default as many as the model allows.
   public init(
-    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil, on compute: Compute
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
+    precision: KeyValuePrecision = .int8, on compute: Compute
   ) {
     self.configuration = configuration
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
@@ -44,7 +45,7 @@ public struct Session: ~Copyable {
     state = DecoderState(configuration, capacity: Self.chunk, rank: rank, isRecording: false)
     self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
-    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false)
+    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: Self.logitRows, columns: configuration.hiddenSize)
@@ -63,14 +64,16 @@ public struct Session: ~Copyable {
       throw .unknownToken(id, vocabulary: configuration.vocabularySize)
     }
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
-      let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
+      let end = min(first + Self.chunk, tokens.count)
       segments.removeAll()
-      segments.append(rows: piece.count, start: 0, past: count)
-      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
-      count += piece.count
+      segments.append(rows: end - first, start: 0, past: count)
+      decoder.forward(
+        tokens.span.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
+        wanted: end == tokens.count ? .last : .rows([]), on: compute)
+      count += end - first
     }
     rows.setRows(1)
-    rows.copyRow(state.hidden.rows - 1, of: state.hidden, to: 0)
+    rows.copyRow(0, of: state.hidden, to: 0)
     decoder.logits(rows, rounded: &rounded, into: &last, on: compute)
     // One sum finds a NaN or an infinity anywhere in the row.
     guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
@@ -109,18 +112,19 @@ public struct Session: ~Copyable {
       segments.append(rows: path.tokens.count, start: context + tokens.count, prefix: 0..<count)
       tokens += path.tokens
     }
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
     var wanted: [(row: Int, branch: Int)] = []
     var first = 0
     for path in choices.paths[group] {
       wanted += path.branches.map { (row: first + $0.depth - 1, branch: $0.branch) }
       first += path.tokens.count
     }
+    decoder.forward(
+      tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, wanted: .rows(wanted.map(\.row)), on: compute)
     for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
       let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
       rows.setRows(piece.count)
       logits.setRows(piece.count)
-      for (index, item) in piece.enumerated() { rows.copyRow(item.row, of: state.hidden, to: index) }
+      for index in 0..<piece.count { rows.copyRow(start + index, of: state.hidden, to: index) }
       decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
       for (index, item) in piece.enumerated() {
         branchScores[item.branch] = Self.normalized(logits, row: index, choices.branches[item.branch].children)
@@ -175,7 +179,7 @@ extension Session {
         rows.setRows(some)
         logits.setRows(some)
         for row in 0..<some { rows.copyRow(start + row, of: state.hidden, to: row) }
-        decoder.logits(rows, into: &logits, on: compute)
+        decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
         guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count + start + some - 1) }
         for row in 0..<some where first + start + row + 1 < tokens.count {
           let values = logits.span.extracting(row * logits.columns..<(row + 1) * logits.columns)

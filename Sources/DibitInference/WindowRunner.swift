@@ -36,6 +36,7 @@ struct WindowRunner: ~Copyable {
   private var cache: KeyValueCache
   private var segments = Segments(capacity: 1)
   private var hidden: Matrix  // [r, C]
+  private var rounded: QuantizedRows  // what a packed head is multiplied with
   private var losses: Matrix  // [r, 1]
 
   init(_ model: MeasuredModel, window: Int, on compute: Compute) {
@@ -44,8 +45,11 @@ struct WindowRunner: ~Copyable {
     adapter = model.adapter ?? LoadedAdapter(.none(for: model.weights))
     decoder = Decoder(configuration, weights: model.weights)
     state = DecoderState(configuration, capacity: window, rank: adapter.rank, isRecording: false)
-    cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false)
+    // A converted model is measured as it runs; a float model is what others are measured against.
+    let precision: KeyValuePrecision = model.weights.isPacked ? .int8 : .float32
+    cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false, precision: precision)
     hidden = Matrix(rows: Self.rows, columns: configuration.hiddenSize)
+    rounded = QuantizedRows(capacity: Self.rows, columns: configuration.hiddenSize)
     logits = Matrix(rows: Self.rows, columns: configuration.vocabularySize)
     losses = Matrix(rows: Self.rows, columns: 1)
   }
@@ -66,7 +70,7 @@ struct WindowRunner: ~Copyable {
     logits.setRows(range.count)
     losses.setRows(range.count)
     for row in range { hidden.copyRow(row, of: state.hidden, to: row - range.lowerBound) }
-    decoder.logits(hidden, into: &logits, on: compute)
+    decoder.logits(hidden, rounded: &rounded, into: &logits, on: compute)
     CrossEntropy.forward(&logits, targets: targets, losses: &losses, on: compute)
     for row in 0..<range.count { loss += Double(losses[row, 0]) }
     seconds += start.duration(to: clock.now) / .seconds(1)

@@ -15,6 +15,8 @@ public enum Activation: String, CaseIterable, Sendable {
 
   /// `y = f(gate) · up`; all matrices `[n, F]`.
   public func forward(gate: borrowing Matrix, up: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("activation", begin, rows: y.rows, columns: y.columns) }
     require(gate.count == y.count && up.count == y.count, "Activation: gate \(gate.shape), up \(up.shape), y \(y.shape)")
     let (g, u, ys, kind) = unsafe (gate.pointer, up.pointer, y.mutablePointer, kind)
     compute.forEachRange(y.count, step: Self.step) { r, _ in
@@ -37,6 +39,8 @@ public enum Activation: String, CaseIterable, Sendable {
 
   /// `y = f(x)`; both `[n, F]`.
   public func forward(_ x: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("activation", begin, rows: y.rows, columns: y.columns) }
     require(x.count == y.count, "Activation: x \(x.shape), y \(y.shape)")
     let (xs, ys, kind) = unsafe (x.pointer, y.mutablePointer, kind)
     compute.forEachRange(y.count, step: Self.step) { r, _ in

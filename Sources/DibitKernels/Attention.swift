@@ -35,25 +35,41 @@ public struct Attention: Equatable, Sendable {
     _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
     saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("attention", begin, rows: y.rows, columns: y.columns) }
     require(
       q.rows == segments.rows && q.columns == heads * headSize,
       "Attention: q \(q.shape), \(segments.rows) rows, \(heads) heads of \(headSize)")
     require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
-    require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
-    require(values.columns == keys.columns && values.rows >= segments.cacheRows, "Attention: values [\(values.rows), \(values.columns)]")
-    let scratchCount = (2 * headSize + 1) * Self.roundedUp(segments.longest)
+    check(keys, values, segments)
+    let tiles = Tiles(self, segments, threads: compute.threads)
+    let scratchCount = tiles.scratchCount(headSize: headSize)
     let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
-    let (shape, k, v, heads) = unsafe (self.shape, keys.view, values.view, self.heads)
-    compute.pool.forEach(segments.count * heads) { task, worker in
+    let (shape, k, v) = unsafe (self.shape, keys.view, values.view)
+    compute.pool.forEach(tiles.count) { task, worker in
+      let place = tiles.place(task)
+      let s = unsafe segment + place.segment
+      let rows = min(tiles.tokens, unsafe Int(s.pointee.rows) - place.token)
+      guard rows > 0 else { return }
+      let tile = dibit_tile(
+        kv_head: Int32(place.keyValueHead), head: Int32(place.head), heads: Int32(place.heads), row: Int32(place.token), rows: Int32(rows))
       let scratch = unsafe compute.scratch(worker, count: scratchCount)
       unsafe withUnsafePointer(to: shape) { shape in
-        unsafe withUnsafePointer(to: k) { k in
-          unsafe withUnsafePointer(to: v) { v in
-            unsafe compute.kernels.attention(shape, segment + task / heads, task % heads, qs, k, v, ys, ls, scratch)
+        unsafe withUnsafePointer(to: tile) { tile in
+          unsafe withUnsafePointer(to: k) { k in
+            unsafe withUnsafePointer(to: v) { v in unsafe compute.kernels.attention(shape, s, tile, qs, k, v, ys, ls, scratch) }
           }
         }
       }
     }
+  }
+
+  private func check(_ keys: borrowing KeyValueRows, _ values: borrowing KeyValueRows, _ segments: borrowing Segments) {
+    require(keys.columns == keyValueHeads * headSize && keys.rows >= segments.cacheRows, "Attention: keys [\(keys.rows), \(keys.columns)]")
+    require(values.columns == keys.columns && values.rows >= segments.cacheRows, "Attention: values [\(values.rows), \(values.columns)]")
+    require(
+      keys.fits(heads: keyValueHeads) && values.fits(heads: keyValueHeads),
+      "Attention: keys of \(keys.heads) heads, values of \(values.heads), expected \(keyValueHeads)")
   }
 
   /// Accumulates `dq`, `dk` and `dv` from `dy`; segments must be whole sequences.
@@ -62,18 +78,19 @@ public struct Attention: Equatable, Sendable {
     segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix,
     on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("attention backward", begin, rows: dq.rows, columns: dq.columns) }
     require(segments.areWhole, "Attention.backward: a segment has a prefix or a past")
     require(
       dy.count == q.count && dq.count == q.count && y.count == q.count, "Attention.backward: dy \(dy.shape), q \(q.shape), dq \(dq.shape)")
     require(
       q.rows == segments.rows && logSumExp.count == q.rows * heads, "Attention.backward: q \(q.shape), log-sum-exp \(logSumExp.shape)")
-    require(
-      keys.columns == keyValueHeads * headSize && values.columns == keys.columns && min(keys.rows, values.rows) >= segments.cacheRows,
-      "Attention.backward: keys [\(keys.rows), \(keys.columns)], values [\(values.rows), \(values.columns)]")
+    check(keys, values, segments)
     require(dk.count >= segments.cacheRows * keys.columns && dv.count == dk.count, "Attention.backward: dk \(dk.shape), dv \(dv.shape)")
     let (dys, ys, qs, ls) = unsafe (dy.pointer, y.pointer, q.pointer, logSumExp.pointer)
     require(keys.storage.isFloat && values.storage.isFloat, "Attention.backward: int8 keys or values cannot be trained through")
-    let scratchCount = (4 * headSize + 3) * Self.roundedUp(segments.longest)
+    let tiles = Tiles(self, segments, threads: 1)
+    let scratchCount = tiles.backwardScratchCount(headSize: headSize)
     let (k, v, segment) = unsafe (keys.view, values.view, segments.pointer)
     let (dqs, dks, dvs) = unsafe (dq.mutablePointer, dk.mutablePointer, dv.mutablePointer)
     let (shape, groups) = (self.shape, keyValueHeads)
@@ -83,15 +100,12 @@ public struct Attention: Equatable, Sendable {
         unsafe withUnsafePointer(to: k) { k in
           unsafe withUnsafePointer(to: v) { v in
             unsafe compute.kernels.attention_backward(
-              shape, segment + task / groups, task % groups, dys, ys, qs, k, v, ls, dqs, dks, dvs, scratch)
+              shape, segment + task / groups, task % groups, tiles.tokens, dys, ys, qs, k, v, ls, dqs, dks, dvs, scratch)
           }
         }
       }
     }
   }
-
-  /// Rows of scores fill whole vectors of 16 floats.
-  private static func roundedUp(_ keys: Int) -> Int { (keys + 15) / 16 * 16 }
 
   private var shape: dibit_heads {
     dibit_heads(

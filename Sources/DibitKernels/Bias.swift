@@ -5,6 +5,8 @@ public import DibitTensor
 public enum Bias {
   /// `y: [n, m]`, `b: [1, m]`.
   public static func forward(_ b: Weight, into y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("bias", begin, rows: y.rows, columns: y.columns, bytes: b.byteCount) }
     let columns = y.columns
     require(b.format == .f32 && b.count == columns, "Bias: b \(b.shape) \(b.format), y \(y.shape)")
     let (bs, ys) = unsafe (b.floats, y.mutablePointer)

@@ -16,15 +16,20 @@ public final class Compute: Sendable {
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
+  /// Who is told how long each op takes; nil for nobody.
+  public let profiler: Profiler?
   private let scratch: [Scratch]
 
   /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
-  /// `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels.
-  public init(isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8) {
+  /// `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
+  public init(
+    isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8, profiler: Profiler? = nil
+  ) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
     self.activations = activations
+    self.profiler = profiler
     pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
     products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)

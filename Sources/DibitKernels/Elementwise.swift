@@ -4,6 +4,8 @@ public import DibitTensor
 extension Matrix {
   /// `self += x`.
   public mutating func add(_ x: borrowing Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("add", begin, rows: rows, columns: columns) }
     require(count == x.count && columns == x.columns, "Matrix.add: \(x.shape) to \(shape)")
     let (xs, ys) = unsafe (x.pointer, mutablePointer)
     compute.forEachRange(count, step: 16_384) { r, _ in unsafe compute.kernels.add(xs + r.lowerBound, ys + r.lowerBound, r.count) }
@@ -21,6 +23,17 @@ extension Matrix {
       columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0,
       "Matrix.copyRow: \(source) of \(other.shape) to \(row) of \(shape)")
     unsafe (mutablePointer + row * columns).update(from: other.pointer + source * columns, count: columns)
+  }
+
+  /// Keeps the first `count` rows that `kept` names, which must ascend, one after the other at the front.
+  public mutating func keepRows(_ kept: borrowing Buffer<Int32>, count: Int) {
+    let base = unsafe mutablePointer
+    for index in 0..<count {
+      let row = Int(kept[index])
+      require(row >= index && row < rows, "Matrix.keepRows: row \(row) of \(shape) to \(index)")
+      if row > index { unsafe (base + index * columns).update(from: base + row * columns, count: columns) }
+    }
+    setRows(count)
   }
 
   /// `self[row] += other[source]`.

@@ -5,6 +5,8 @@ public import DibitTensor
 public enum Embedding {
   /// `y[i] = W[ids[i]]`; `W: [V, C]`, `y: [n, C]`. Ids must lie in `0..<V`.
   public static func forward(_ ids: Span<Int32>, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("embedding", begin, rows: y.rows, columns: y.columns, bytes: ids.count * (w.byteCount / max(w.rows, 1))) }
     require(y.rows == ids.count && y.columns == w.columns, "Embedding: \(ids.count) ids, W \(w.shape), y \(y.shape)")
     let ys = unsafe y.mutablePointer
     for i in ids.indices {

@@ -8,6 +8,8 @@ public enum LayerNorm {
     _ x: borrowing Matrix, weight w: Weight, bias b: Weight, epsilon: Float, saving moments: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("layer norm", begin, rows: y.rows, columns: y.columns, bytes: w.byteCount + b.byteCount) }
     let columns = x.columns
     require(
       w.format == .f32 && b.format == .f32 && w.count == columns && b.count == columns && y.count == x.count,

@@ -25,6 +25,8 @@ public enum Linear {
 
   /// `y = x Wᵀ` with a packed weight.
   private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
     let (n, m, panels) = (x.rows, w.rows, Weight.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
@@ -62,6 +64,8 @@ public enum Linear {
       rounded.quantize(x, on: compute)
       return packed(rounded, weight: w, into: &y, on: compute)
     }
+    let begin = compute.begin()
+    defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x \(x.shape), W \(w.shape), y \(y.shape)")
     let (n, m, k) = (x.rows, w.rows, w.columns)
     let (xs, ys) = unsafe (x.pointer, y.mutablePointer)
@@ -86,6 +90,8 @@ public enum Linear {
 
   /// `dx += dy W`; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
   public static func backward(_ dy: borrowing Matrix, weight w: Weight, dx: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("linear backward", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(
       dy.columns == w.rows && dx.rows == dy.rows && dx.columns == w.columns, "Linear.backward: dy \(dy.shape), W \(w.shape), dx \(dx.shape)"
     )
@@ -105,6 +111,8 @@ public enum Linear {
 
   /// `dW += dyᵀ x`; `dy: [n, m]`, `x: [n, k]`, `dW: [m, k]`.
   public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
     Gemm.tn(dy, x, into: &dWeight, on: compute)
   }
 }

@@ -7,6 +7,8 @@ public enum LoRA {
     _ x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saving h: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("lora", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
     Gemm.nt(x, a, into: &h, on: compute)
     Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, on: compute)
   }

@@ -12,6 +12,8 @@ public enum RMSNorm {
     _ x: borrowing Matrix, weight w: Weight, offset: Float = 0, epsilon: Float, saving inverseRMS: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("rms norm", begin, rows: y.rows, columns: y.columns, bytes: w.byteCount) }
     let (rows, columns) = shape(x, w)
     require(y.rows == x.rows && y.columns == x.columns && inverseRMS.count >= rows, "RMSNorm: x \(x.shape), y \(y.shape)")
     let (xs, ws, inverses, ys) = unsafe (x.pointer, w.floats, inverseRMS.mutablePointer, y.mutablePointer)

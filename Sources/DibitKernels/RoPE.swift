@@ -64,6 +64,8 @@ public struct RoPE: ~Copyable, Sendable {
   public func backward(_ dx: inout Matrix, at positions: Span<Int32>, on compute: Compute) { rotate(&dx, positions, -1, compute) }
 
   private func rotate(_ x: inout Matrix, _ positions: Span<Int32>, _ direction: Float, _ compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("rope", begin, rows: x.rows, columns: x.columns) }
     require(
       x.columns % headSize == 0 && positions.count == x.rows, "RoPE: x \(x.shape), head size \(headSize), \(positions.count) positions")
     for i in positions.indices {

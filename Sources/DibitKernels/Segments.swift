@@ -1,5 +1,5 @@
 internal import CDibitKernels
-internal import DibitTensor
+public import DibitTensor
 
 /// The sequences of a batch: which rows of the queries and of the key/value cache belong together.
 ///
@@ -12,6 +12,8 @@ public struct Segments: ~Copyable, Sendable {
   public private(set) var count = 0
   /// The number of query rows.
   public private(set) var rows = 0
+  /// The most rows of a segment.
+  public private(set) var mostRows = 0
   /// The most keys that any query sees.
   public private(set) var longest = 0
   /// The number of cache rows in use: one more than the highest row that is read or written.
@@ -24,7 +26,7 @@ public struct Segments: ~Copyable, Sendable {
   public var capacity: Int { storage.count }
 
   /// Forgets all segments; the room stays.
-  public mutating func removeAll() { (count, rows, longest, cacheRows) = (0, 0, 0, 0) }
+  public mutating func removeAll() { (count, rows, mostRows, longest, cacheRows) = (0, 0, 0, 0, 0) }
 
   /// Adds a segment of `rows` queries. Its keys are the cache rows `prefix`, the `past` rows from `start`, and the `rows` rows after
   /// those, which the forward pass writes.
@@ -38,6 +40,7 @@ public struct Segments: ~Copyable, Sendable {
       past: Int32(past))
     count += 1
     self.rows += rows
+    mostRows = max(mostRows, rows)
     longest = max(longest, prefix.count + past + rows)
     cacheRows = max(cacheRows, start + past + rows, prefix.isEmpty ? 0 : prefix.upperBound)
   }
@@ -54,6 +57,34 @@ public struct Segments: ~Copyable, Sendable {
   public var areWhole: Bool {
     for index in 0..<count where storage[index].prefix_rows != 0 || storage[index].past != 0 { return false }
     return true
+  }
+
+  /// Becomes the segments of some of `other`'s query rows, which lie one after the other from now on: each run of neighbours is a segment
+  /// whose past ends before it.
+  ///
+  /// The first `count` entries of `selected` name the rows and ascend. Nothing is written through such segments: the keys of all rows lie in the cache already.
+  public mutating func select(_ selected: borrowing Buffer<Int32>, count selectedCount: Int, of other: borrowing Segments) {
+    removeAll()
+    var (index, first) = (0, 0)
+    while first < selectedCount {
+      let row = Int(selected[first])
+      while index < other.count, row >= Int(other.storage[index].row + other.storage[index].rows) { index += 1 }
+      require(index < other.count, "Segments.select: row \(row) of \(other.rows)")
+      let s = other.storage[index]
+      let (offset, end) = (row - Int(s.row), Int(s.row + s.rows))
+      var run = 1
+      while first + run < selectedCount, Int(selected[first + run]) == row + run, row + run < end { run += 1 }
+      require(first + run == selectedCount || Int(selected[first + run]) >= row + run, "Segments.select: rows do not ascend")
+      append(
+        rows: run, start: Int(s.own), past: Int(s.past) + offset, prefix: Int(s.prefix)..<Int(s.prefix + s.prefix_rows))
+      first += run
+    }
+  }
+
+  /// The last query row of a segment, or nil when it has none.
+  public func lastRow(of index: Int) -> Int? {
+    require(index >= 0 && index < count, "Segments.lastRow: \(index) of \(count)")
+    return storage[index].rows > 0 ? Int(storage[index].row + storage[index].rows) - 1 : nil
   }
 
   @unsafe var pointer: UnsafePointer<dibit_segment> { unsafe storage.pointer }

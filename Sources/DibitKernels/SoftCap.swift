@@ -7,6 +7,8 @@ public enum SoftCap {
 
   /// In place.
   public static func forward(_ x: inout Matrix, cap: Float, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("soft cap", begin, rows: x.rows, columns: x.columns) }
     let xs = unsafe x.mutablePointer
     compute.forEachRange(x.count, step: step) { r, _ in unsafe compute.kernels.soft_cap(cap, xs + r.lowerBound, r.count) }
   }

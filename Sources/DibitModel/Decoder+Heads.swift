@@ -3,13 +3,13 @@ internal import DibitKernels
 internal import DibitTensor
 
 extension Decoder {
-  /// Queries, and in a layer that has its own also keys and values: projected, normalised and turned.
-  func project(
+  /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well.
+  func projectKeysValues(
     _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
     _ work: inout DecoderState.Work
   ) {
     let norms = configuration.normalizesHeads
-    let at = positions.span.extracting(0..<a.query.rows)
+    let at = positions.span.extracting(0..<a.key.rows)
     if configuration.fusesQueryKeyValue {
       let (q, k) = (configuration.queryColumns, configuration.keyColumns)
       linear.round(a.normed, for: .queryKeyValue, into: &work.rounded)
@@ -22,21 +22,33 @@ extension Decoder {
         a.key.copyColumns(of: work.queryKeyValue, from: q)
       }
       a.value.copyColumns(of: work.queryKeyValue, from: q + k)
-      turn(linear.block.queryNorm, linear, at, &a.rawQuery, &a.queryMoments, &a.query)
-      turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
-      return
-    }
-    linear.round(a.normed, for: .query, into: &work.rounded)
-    if norms {
-      linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.rawQuery)
     } else {
-      linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.query)
+      linear.round(a.normed, for: .key, into: &work.rounded)
+      if norms {
+        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.rawKey)
+      } else {
+        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.key)
+      }
+      linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
     }
-    turn(linear.block.queryNorm, linear, at, &a.rawQuery, &a.queryMoments, &a.query)
-    guard linear.has(.key) else { return }
-    if norms { linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.rawKey) } else { linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.key) }
     turn(linear.block.keyNorm, linear, at, &a.rawKey, &a.keyMoments, &a.key)
-    linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
+  }
+
+  /// Queries: projected unless a fused projection has done so, normalised and turned.
+  func projectQueries(
+    _ linear: AdaptedLinear, _ positions: borrowing Buffer<Int32>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
+    _ work: inout DecoderState.Work
+  ) {
+    if !configuration.fusesQueryKeyValue {
+      // The keys' projection has rounded the same rows, unless there was none or only some rows go on.
+      if !linear.has(.key) || work.rounded.rows != a.normed.rows { linear.round(a.normed, for: .query, into: &work.rounded) }
+      if configuration.normalizesHeads {
+        linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.rawQuery)
+      } else {
+        linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.query)
+      }
+    }
+    turn(linear.block.queryNorm, linear, positions.span.extracting(0..<a.query.rows), &a.rawQuery, &a.queryMoments, &a.query)
   }
 
   /// Head norm and RoPE in the order of the family, from `raw` to `heads`; without a norm, RoPE turns `heads` in place.

@@ -28,26 +28,41 @@ public struct Decoder: ~Copyable, Sendable {
     headNorm = Normalization(kind: configuration.norm, epsilon: configuration.headNormEpsilon)
   }
 
-  /// Runs `tokens` through the model: writes their keys and values to `cache` and their final hidden states to `state`.
+  /// Runs `tokens` through the model: writes their keys and values to `cache` and the final hidden states of `wanted` rows to `state`.
   ///
-  /// `segments` says which tokens belong together and where their rows of the cache lie. Token ids must lie in the vocabulary and
-  /// positions in the context: callers check data before.
+  /// Rows that are not wanted stop where nothing reads them: at the last layer that has keys and values of its own. Attention gives the
+  /// others the same bits as a pass that wants all, and so do packed weights; float weights may round differently for another number of
+  /// rows. A pass that is recorded computes all. `segments` says which tokens belong together and where their rows of the cache lie. Token
+  /// ids must lie in the vocabulary and positions in the context: callers check data before.
   public func forward(
     _ tokens: Span<Int32>, segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
-    on compute: Compute
+    wanted: HiddenRows = .all, on compute: Compute
   ) {
     let n = tokens.count
     require(n == segments.rows && n <= state.capacity, "Decoder: \(n) tokens, \(segments.rows) rows, capacity \(state.capacity)")
+    require(wanted == .all || !state.isRecording, "Decoder: a recorded pass computes all rows")
     state.setRows(n)
+    let selected = state.select(wanted, of: segments)
     for i in 0..<n { state.tokens[i] = tokens[i] }
     segments.forEach { row, count, _, position in
       for i in 0..<count { state.positions[row + i] = Int32(position + i) }
     }
     embed(tokens, state.positions, &state.stream, &state.work.projected, compute)
+    let narrow = selected == nil ? configuration.layers : configuration.keyValueLayers - 1
     for layer in 0..<configuration.layers {
-      block(
-        layer, segments, state.positions, &cache, adapter, &state.blocks[state.isRecording ? layer : 0], &state.stream, &state.work, compute
-      )
+      let linear = AdaptedLinear(weights, layer: layer, compute: compute)
+      let place = state.isRecording ? layer : 0
+      writeKeysValues(
+        linear, segments, state.positions, &cache, adapter, &state.blocks[place], state.stream, &state.work)
+      if layer == narrow, let selected {
+        state.keepSelected(selected)
+        guard selected > 0 else { return }
+      }
+      if layer < narrow {
+        block(linear, segments, state.positions, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+      } else {
+        block(linear, state.narrowed, state.positions, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+      }
     }
     norm.forward(
       weights.finalNorm, weights.parameters, state.stream, saving: &state.finalMoments, into: &state.hidden, on: compute)
@@ -79,25 +94,31 @@ public struct Decoder: ~Copyable, Sendable {
     x.add(scratch, on: compute)
   }
 
-  /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
-  private func block(
-    _ layer: Int, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: inout KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, _ compute: Compute
+  /// The part of a block that every row goes through: the norm, and in a layer that has its own, keys and values, which go to the cache.
+  private func writeKeysValues(
+    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: inout KeyValueCache,
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work
   ) {
-    let linear = AdaptedLinear(weights, layer: layer, compute: compute)
-    let source = configuration.keyValueLayer(of: layer)
-
     if let norm = linear.block.inputNorm {
       a.input.copy(x)
-      self.norm.forward(norm, linear.parameters, x, saving: &a.inputMoments, into: &a.normed, on: compute)
+      self.norm.forward(norm, linear.parameters, x, saving: &a.inputMoments, into: &a.normed, on: linear.compute)
     } else {
       a.normed.copy(x)
     }
-    project(linear, positions, adapter, &a, &work)
-    if layer == source {
-      cache.keys[layer].write(&a.key, segments: segments, on: compute)
-      cache.values[layer].write(&a.value, segments: segments, on: compute)
-    }
+    guard configuration.keyValueLayer(of: linear.layer) == linear.layer else { return }
+    projectKeysValues(linear, positions, adapter, &a, &work)
+    cache.keys[linear.layer].write(&a.key, segments: segments, on: linear.compute)
+    cache.values[linear.layer].write(&a.value, segments: segments, on: linear.compute)
+  }
+
+  /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
+  private func block(
+    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ positions: borrowing Buffer<Int32>, _ cache: borrowing KeyValueCache,
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work
+  ) {
+    let (layer, compute) = (linear.layer, linear.compute)
+    let source = configuration.keyValueLayer(of: layer)
+    projectQueries(linear, positions, adapter, &a, &work)
     attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)

@@ -2,6 +2,15 @@ internal import BasicContainers
 internal import DibitKernels
 public import DibitTensor
 
+/// Which rows' final hidden states a pass is asked for: the others stop at the last layer that has keys and values of its own.
+public enum HiddenRows: Equatable, Sendable {
+  case all
+  /// The last row of each segment.
+  case last
+  /// These rows, in ascending order; with none, a pass does nothing but fill the cache.
+  case rows([Int])
+}
+
 /// Everything a forward pass writes apart from the cache; allocated once, used for batches of up to `capacity` rows.
 @safe
 public struct DecoderState: ~Copyable, Sendable {
@@ -12,10 +21,12 @@ public struct DecoderState: ~Copyable, Sendable {
   var tokens: Buffer<Int32>
   var positions: Buffer<Int32>
   var rows = 0
+  var selected: Buffer<Int32>  // [N] rows that go on where the others stop
+  var narrowed: Segments  // what those rows attend to
   var stream: Matrix  // [N, C] the residual stream
   var work: Work
   var finalMoments: Matrix  // [N, 1 or 2]
-  /// The final normed hidden states `[N, C]` of the last forward pass.
+  /// The final normed hidden states `[N, C]` of the last forward pass, of the rows that it was asked for.
   public internal(set) var hidden: Matrix
   var blocks: UniqueArray<BlockActivations>
 
@@ -46,12 +57,48 @@ public struct DecoderState: ~Copyable, Sendable {
     self.isRecording = isRecording
     tokens = Buffer(count: capacity)
     positions = Buffer(count: capacity)
+    selected = Buffer(count: isRecording ? 0 : capacity)
+    narrowed = Segments(capacity: isRecording ? 0 : capacity)
     stream = Matrix(rows: capacity, columns: configuration.hiddenSize)
     work = Work(configuration, rows: capacity)
     finalMoments = Matrix(rows: capacity, columns: configuration.momentColumns)
     hidden = Matrix(rows: capacity, columns: configuration.hiddenSize)
     blocks = UniqueArray()
     for _ in 0..<(isRecording ? configuration.layers : 1) { blocks.append(BlockActivations(configuration, rows: capacity, rank: rank)) }
+  }
+
+  /// Fills ``selected``; returns how many rows it holds, or nil when all go on.
+  mutating func select(_ wanted: HiddenRows, of segments: borrowing Segments) -> Int? {
+    var count = 0
+    switch wanted {
+    case .all: return nil
+    case .last:
+      for index in 0..<segments.count {
+        guard let row = segments.lastRow(of: index) else { continue }
+        selected[count] = Int32(row)
+        count += 1
+      }
+    case .rows(let rows):
+      require(rows.count <= segments.rows, "Decoder: \(rows.count) of \(segments.rows) rows wanted")
+      for row in rows {
+        selected[count] = Int32(row)
+        count += 1
+      }
+    }
+    if count == segments.rows { return nil }
+    narrowed.select(selected, count: count, of: segments)
+    return count
+  }
+
+  /// Moves what the rest of a block reads of the first `count` rows in ``selected`` to the front; from now on there are no others.
+  mutating func keepSelected(_ count: Int) {
+    stream.keepRows(selected, count: count)
+    blocks[0].normed.keepRows(selected, count: count)
+    // A fused projection has computed queries of all rows.
+    if blocks[0].rawQuery.capacity > 0 { blocks[0].rawQuery.keepRows(selected, count: count) }
+    blocks[0].query.keepRows(selected, count: count)
+    for i in 0..<count { positions[i] = positions[Int(selected[i])] }
+    setRows(count)
   }
 
   mutating func setRows(_ n: Int) {

@@ -135,6 +135,9 @@ public struct DecoderWeights: Sendable {
   /// Calls `body` with every parameter for writing, in the order of ``Parameter/index``.
   public mutating func updateEach(_ body: (inout Parameter) -> Void) { for i in parameters.indices { body(&parameters[i]) } }
 
+  /// Whether some weights lie on a grid.
+  public var isPacked: Bool { parameters.contains { if case .grid = $0.weight.format { true } else { false } } }
+
   /// Bytes of all weights.
   public var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }
 

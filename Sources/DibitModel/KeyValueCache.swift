@@ -1,5 +1,14 @@
 internal import BasicContainers
 internal import DibitKernels
+internal import DibitTensor
+
+/// How exactly a cache for inference keeps keys and values; models with static scales always use theirs.
+public enum KeyValuePrecision: String, CaseIterable, Sendable {
+  /// One byte for each, and a scale for each token and head.
+  case int8
+  case float16
+  case float32
+}
 
 /// The keys and values of every layer that has its own.
 @safe
@@ -11,20 +20,36 @@ public struct KeyValueCache: ~Copyable, Sendable {
 
   /// Room for `capacity` rows.
   ///
-  /// A cache for training keeps rounded floats, which the backward pass reads; one for decoding keeps int8 codes where the model
-  /// has static scales.
-  public init(_ configuration: ModelConfiguration, weights: DecoderWeights, capacity: Int, forTraining: Bool) {
+  /// A cache for training keeps floats, on the grid of the model's static scales if it has such: the backward pass reads them. One for
+  /// inference keeps codes of those scales, or else what `precision` says.
+  public init(
+    _ configuration: ModelConfiguration, weights: DecoderWeights, capacity: Int, forTraining: Bool, precision: KeyValuePrecision = .int8
+  ) {
     self.capacity = capacity
     keys = UniqueArray()
     values = UniqueArray()
-    let columns = configuration.keyColumns
+    let (columns, heads) = (configuration.keyColumns, configuration.keyValueHeads)
     func storage(_ scale: Float?) -> KeyValueRows.Storage {
-      guard let scale else { return .floats }
-      return forTraining ? .roundedFloats(scale: scale) : .int8(scale: scale)
+      if let scale { return forTraining ? .roundedFloats(scale: scale) : .int8(scale: scale) }
+      if forTraining { return .floats }
+      return switch precision {
+      case .int8: .int8PerHead
+      case .float16: .float16
+      case .float32: .floats
+      }
     }
     for block in weights.blocks.prefix(configuration.keyValueLayers) {
-      keys.append(KeyValueRows(rows: capacity, columns: columns, storage: storage(block.keyScale)))
-      values.append(KeyValueRows(rows: capacity, columns: columns, storage: storage(block.valueScale)))
+      keys.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(block.keyScale)))
+      values.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(block.valueScale)))
+    }
+  }
+
+  /// Copies the first `count` rows of another cache of the same model and precision: a conversation goes on in two ways.
+  public mutating func copyRows(from other: borrowing KeyValueCache, count: Int) {
+    require(keys.count == other.keys.count, "KeyValueCache.copyRows: \(other.keys.count) layers to \(keys.count)")
+    for i in 0..<keys.count {
+      keys[i].copyRows(from: other.keys[i], count: count)
+      values[i].copyRows(from: other.values[i], count: count)
     }
   }
 

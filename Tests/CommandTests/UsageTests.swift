@@ -46,6 +46,21 @@ import Testing
     (["perplexity", "m"], "Missing expected argument '--data <data>'"),
     (["perplexity", "m", "--data", "d", "--window", "1"], "--window: expected at least 2, found 1"),
     (["perplexity", "m", "--data", "d", "--limit", "1"], "--limit: expected at least 2, found 1"),
+    (["bench"], "expected either a model or --shape"),
+    (["bench", "m", "--shape", "1b"], "expected either a model or --shape"),
+    (["bench", "--shape", "2b"], "--shape: expected 110m, 1b or 3b, found '2b'"),
+    (["bench", "m", "--bits", "2"], "--bits: a model has its own; goes with --shape"),
+    (["bench", "m", "--group-size", "64"], "--group-size: a model has its own; goes with --shape"),
+    (["bench", "--shape", "1b", "--bits", "3"], "--bits: expected 2, 4, 16 or 32, found 3"),
+    (["bench", "--shape", "1b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
+    (["bench", "--shape", "1b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
+    (["bench", "m", "--prompt-tokens", "0"], "--prompt-tokens: expected a number from 1 to 1048576, found 0"),
+    (["bench", "m", "--decode-tokens", "0"], "--decode-tokens: expected a number from 1 to 1048576, found 0"),
+    (["bench", "m", "--context=-1"], "--context: expected a number from 0 to 1048576, found -1"),
+    (["bench", "m", "--runs", "0"], "--runs: expected a number from 1 to 1000, found 0"),
+    (["bench", "m", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["selftest", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
+    (["selftest", "--fault", "none"], "--fault: expected the name of a kernel, found 'none'"),
     (["inspect"], "Missing expected argument '<path>'"),
     (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
     (["conver"], "Unexpected argument 'conver'"),
@@ -62,7 +77,10 @@ import Testing
     #expect(outcome.errors == "error: \(call.message); see '\(help)'\n")
   }
 
-  @Test(arguments: [["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"]])
+  @Test(arguments: [
+    ["train", "m", "--data", "d", "-o", "o"], ["generate", "m", "--prompt", "p"], ["convert", "a", "-o", "b"], ["bench", "m"],
+    ["selftest"],
+  ])
   func unknownInstructionSet(arguments: [String]) throws {
     try expectFailure(
       arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, amx, neon, found 'bogus'",

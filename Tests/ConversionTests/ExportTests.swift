@@ -16,7 +16,7 @@ import Testing
   ]
 
   /// A fixture's checkpoint with a tokenizer beside it.
-  private func source(_ family: String, in scratch: Scratch) throws -> String {
+  func source(_ family: String, in scratch: Scratch) throws -> String {
     let path = try scratch.directory("source")
     for file in ["config.json", "model.safetensors"] {
       try scratch.write(try readFile(Self.folder + family + "/" + file, limit: 64 << 20), to: "source/" + file)

@@ -43,7 +43,7 @@ struct Batch {
   }
 
   func stored(_ x: [Float], as storage: KeyValueRows.Storage = .floats, on compute: Compute) -> KeyValueRows {
-    var stored = KeyValueRows(rows: rows, columns: keyValueHeads * headSize, storage: storage)
+    var stored = KeyValueRows(rows: rows, columns: keyValueHeads * headSize, heads: keyValueHeads, storage: storage)
     var copy = Matrix(x, columns: keyValueHeads * headSize)
     stored.write(&copy, segments: segments, on: compute)
     return stored

@@ -95,6 +95,37 @@ import Testing
     // With the first tokens in rows of their own, which a window of a few tokens leaves behind.
     #expect(worstRelativeError(run.decodeStepwise(row: 0, prefix: 5), Array(whole.prefix(n))) <= Self.tolerance)
   }
+
+  @Test("rows that are asked for agree with the whole pass", arguments: families)
+  func wantedRows(family: String) throws {
+    var run = try ReferenceRun(family, compute: Compute(threads: 2))
+    run.forward()
+    let (whole, vocabulary, columns) = (run.logits.values, run.decoder.configuration.vocabularySize, run.columns)
+    func expected(_ rows: [Int]) -> [Float] { rows.flatMap { whole[$0 * vocabulary..<($0 + 1) * vocabulary] } }
+    let last = (0..<run.sequences).map { ($0 + 1) * columns - 1 }
+    let some = [0, 3, 4, run.columns - 1, run.columns]
+    let all = Array(0..<run.sequences * run.columns)
+    #expect(worstRelativeError(run.selectedLogits(.last, rows: last), expected(last)) <= Self.tolerance)
+    #expect(worstRelativeError(run.selectedLogits(.rows(some), rows: some), expected(some)) <= Self.tolerance)
+    #expect(run.selectedLogits(.rows(all), rows: all) == run.selectedLogits(.all, rows: all))
+    #expect(worstRelativeError(run.selectedLogits(.last, rows: last, fork: true), expected(last)) <= Self.tolerance)
+  }
+
+  /// Rounding to halves moves a key by at most 2^-12 of its size, to int8 by at most 1/254 of its head's largest; what logits make of it
+  /// is measured, and bounded at about twice the worst family.
+  @Test("coarser caches move logits a little", arguments: families)
+  func cachePrecision(family: String) throws {
+    let run = try ReferenceRun(family, compute: Compute(threads: 2))
+    let all = Array(0..<run.sequences * run.columns)
+    let exact = run.selectedLogits(.all, rows: all)
+    for (precision, bound) in [(KeyValuePrecision.float16, 1.4e-3), (.int8, 3e-2)] {
+      let found = run.selectedLogits(.all, rows: all, precision: precision)
+      let error = relativeNorm(found, exact)
+      #expect(error <= bound, "\(precision): \(error)")
+      // Static scales are the model's own: no precision changes them.
+      #expect((found == exact) == (run.decoder.configuration.quantizesKeyValues))
+    }
+  }
 }
 
 /// The worst difference over the standard deviation of what is expected.

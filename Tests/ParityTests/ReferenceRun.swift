@@ -82,10 +82,10 @@ struct ReferenceRun: ~Copyable {
   }
 
   /// The logits of one sequence, decoded a token at a time with a cache for decoding; the first `prefix` tokens lie in rows apart.
-  func decodeStepwise(row: Int, prefix: Int = 0) -> [Float] {
+  func decodeStepwise(row: Int, prefix: Int = 0, precision: KeyValuePrecision = .float32) -> [Float] {
     let configuration = decoder.configuration
     var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, isRecording: false)
-    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false)
+    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false, precision: precision)
     var logits = Matrix(rows: max(1, prefix), columns: configuration.vocabularySize)
     var segments = Segments(capacity: 1)
     var values: [Float] = []
@@ -107,6 +107,32 @@ struct ReferenceRun: ~Copyable {
       first += count
     }
     return values
+  }
+
+  /// The logits of some rows of all sequences, through a pass that is asked for no others; `fork` first moves the first half of each
+  /// sequence to another cache and goes on there.
+  func selectedLogits(_ wanted: HiddenRows, rows: [Int], precision: KeyValuePrecision = .float32, fork: Bool = false) -> [Float] {
+    let configuration = decoder.configuration
+    var state = DecoderState(configuration, capacity: tokens.count, rank: adapter.configuration.rank, isRecording: false)
+    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)
+    if fork {
+      var first = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)
+      decoder.forward(tokens.span, segments: segments, cache: &first, adapter: adapter, state: &state, wanted: .rows([]), on: compute)
+      cache.copyRows(from: first, count: tokens.count)
+      var later = Segments(capacity: sequences)
+      var ids: [Int32] = []
+      for sequence in 0..<sequences {
+        let half = columns / 2
+        later.append(rows: columns - half, start: sequence * columns, past: half)
+        ids += tokens[sequence * columns + half..<(sequence + 1) * columns]
+      }
+      decoder.forward(ids.span, segments: later, cache: &cache, adapter: adapter, state: &state, wanted: wanted, on: compute)
+    } else {
+      decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, wanted: wanted, on: compute)
+    }
+    var logits = Matrix(rows: rows.count, columns: configuration.vocabularySize)
+    decoder.logits(state.hidden, into: &logits, on: compute)
+    return logits.values
   }
 
   func scalar(_ name: String) -> Float { (try? reference.readVector(name).first) ?? .nan }

@@ -132,7 +132,7 @@ private struct TrainingCase {
     }
     // B is zero before the first step, so the base model's own probabilities must add up to that loss.
     let weights = training.model.weights
-    var session = Session(training.model.configuration, weights: weights, adapter: .none(for: weights), on: compute)
+    var session = Session(training.model.configuration, weights: weights, adapter: .none(for: weights), precision: .float32, on: compute)
     var (sum, count) = (0.0, 0)
     for example in training.examples {
       session.rewind()

@@ -3,20 +3,20 @@
 // Four inputs of a panel's sixteen rows are one row of a tile, as they lie when unpacked; here bytes hold twice the code less the highest
 // one, so that a sum needs no correction. A tile of sixteen rows of activations times one of up to 64 inputs of a panel leaves whole sums,
 // which scales then turn into floats as in grid.inc.h and in the same order.
-#include "tiles.inc.h"
+#include "amxtiles.inc.h"
 
-enum { TILE_ROWS = 16, TILE_GROUPS = DEPTH / ACTIVATION_GROUP };
+enum { AMX_ROWS = 16, AMX_GROUPS = DEPTH / ACTIVATION_GROUP };
 
 // Sixteen rows of activations, up to DEPTH inputs of one or two bytes each, with zeros for rows that are missing. Rows of a matrix may lie
 // a power of two apart, so that few of them would stay in the first-level cache together.
 typedef struct {
-  _Alignas(64) int8_t codes[2][TILE_GROUPS][TILE_ROWS][ACTIVATION_GROUP];
-  float half_steps[TILE_GROUPS][TILE_ROWS];
+  _Alignas(64) int8_t codes[2][AMX_GROUPS][AMX_ROWS][ACTIVATION_GROUP];
+  float half_steps[AMX_GROUPS][AMX_ROWS];
 } tile_of_rows;
 
 INLINE void gather_rows(int planes, const dibit_activations *x, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k0, ptrdiff_t k1,
                         tile_of_rows *to) {
-  for (ptrdiff_t t = 0; t < TILE_ROWS; t++)
+  for (ptrdiff_t t = 0; t < AMX_ROWS; t++)
     for (ptrdiff_t k = k0, g = 0; k < k1; k += ACTIVATION_GROUP, g++) {
       for (int p = 0; p < planes; p++) {
         if (t < rows) __builtin_memcpy(to->codes[p][g][t], x->codes + ((row + t) * planes + p) * x->columns + k, ACTIVATION_GROUP);
@@ -47,8 +47,8 @@ INLINE void add_scaled(VI sums, float half_step, V scales, V *total) {
 // Adds the first `inputs` unpacked inputs of one panel. A last step may take in more, whose activations are zero. Two products at a time,
 // of two steps or of both bytes, use different tiles and need not wait for each other.
 INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, const V *scales, const tile_of_rows *x, ptrdiff_t inputs,
-                         V total[TILE_ROWS]) {
-  VI sums[2][TILE_ROWS];
+                         V total[AMX_ROWS]) {
+  VI sums[2][AMX_ROWS];
   const ptrdiff_t steps = planes == 1 ? 2 : 1;
   for (ptrdiff_t k = 0; k < inputs; k += steps * step, scales += steps * PANELS) {
     const ptrdiff_t next = planes == 1 ? k + step : k;
@@ -70,13 +70,13 @@ INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, co
     }
     const float *half_steps = x->half_steps[k / ACTIVATION_GROUP];
     if (planes == 2) {
-      for (int t = 0; t < TILE_ROWS; t++) add_scaled((sums[0][t] << 7) + sums[1][t], half_steps[t], scales[0], &total[t]);
+      for (int t = 0; t < AMX_ROWS; t++) add_scaled((sums[0][t] << 7) + sums[1][t], half_steps[t], scales[0], &total[t]);
       continue;
     }
-    for (int t = 0; t < TILE_ROWS; t++) add_scaled(sums[0][t], half_steps[t], scales[0], &total[t]);
+    for (int t = 0; t < AMX_ROWS; t++) add_scaled(sums[0][t], half_steps[t], scales[0], &total[t]);
     half_steps = x->half_steps[next / ACTIVATION_GROUP];
     if (next < inputs)
-      for (int t = 0; t < TILE_ROWS; t++) add_scaled(sums[1][t], half_steps[t], scales[PANELS], &total[t]);
+      for (int t = 0; t < AMX_ROWS; t++) add_scaled(sums[1][t], half_steps[t], scales[PANELS], &total[t]);
   }
 }
 
@@ -95,16 +95,16 @@ INLINE void tile_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
         for (ptrdiff_t k = k0; k < k1; k += step)
           scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
       }
-      for (ptrdiff_t r = row0; r < row1; r += TILE_ROWS) {
-        const ptrdiff_t rows = least(TILE_ROWS, row1 - r);
+      for (ptrdiff_t r = row0; r < row1; r += AMX_ROWS) {
+        const ptrdiff_t rows = least(AMX_ROWS, row1 - r);
         gather_rows(planes, x, r, rows, k0, k1, &some);
         for (ptrdiff_t p = p0; p < p0 + panels; p++) {
           const ptrdiff_t outputs = w->rows - p * LANES;
           float *to = y + (r - row0) * ldy + p * LANES;
-          V total[TILE_ROWS];
-          for (int t = 0; t < TILE_ROWS; t++) total[t] = k0 == 0 || t >= rows ? (V){0} : load_some(to + t * ldy, outputs);
+          V total[AMX_ROWS];
+          for (int t = 0; t < AMX_ROWS; t++) total[t] = k0 == 0 || t >= rows ? (V){0} : load_some(to + t * ldy, outputs);
           tile_product(planes, step, scratch + (p - p0) * DEPTH * LANES, scales + (p - p0), &some, k1 - k0, total);
-          for (int t = 0; t < TILE_ROWS; t++)
+          for (int t = 0; t < AMX_ROWS; t++)
             if (t < rows) store_some(to + t * ldy, total[t], outputs);
         }
       }
@@ -118,7 +118,7 @@ static void tile_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel
   tile_shapes shapes = {.palette = 1};
   for (int t = 0; t < 6; t++) {  // sums, activations and weights, two tiles each
     shapes.widths[t] = (uint16_t)(t / 2 == 1 ? inputs : BLOCK);
-    shapes.rows[t] = (uint8_t)(t / 2 == 2 ? inputs / 4 : TILE_ROWS);
+    shapes.rows[t] = (uint8_t)(t / 2 == 2 ? inputs / 4 : AMX_ROWS);
   }
   TILES_SHAPE(&shapes);
   GRID_CASES(tile_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);

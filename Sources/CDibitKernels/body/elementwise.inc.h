@@ -103,18 +103,3 @@ static void soft_cap_backward(float cap, const float *y, float *dy, ptrdiff_t n)
     dy[i] *= 1.0f - t * t;
   }
 }
-
-// codes = clip(round(x / scale), -128, 127), ties to even; x becomes codes * scale.
-static void fake_quantize_i8(float scale, float *x, int8_t *codes, ptrdiff_t n) {
-  for (ptrdiff_t i = 0; i < n; i++) {
-    const float q = __builtin_fminf(__builtin_fmaxf(__builtin_rintf(x[i] / scale), -128.0f), 127.0f);
-    x[i] = q * scale;
-    if (codes) codes[i] = (int8_t)q;
-  }
-}
-
-// Straight through, but nothing passes where the code is at the end of its range.
-static void fake_quantize_i8_backward(float scale, const float *x, float *dx, ptrdiff_t n) {
-  for (ptrdiff_t i = 0; i < n; i++)
-    if (x[i] <= -128.0f * scale || x[i] >= 127.0f * scale) dx[i] = 0;
-}

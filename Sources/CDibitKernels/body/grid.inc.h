@@ -315,7 +315,7 @@ INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
 static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                         float *y, ptrdiff_t ldy, uint8_t *scratch) {
 #if defined(DIBIT_TILES)
-  if (row1 - row0 >= TILE_ROWS) {
+  if (row1 - row0 >= AMX_ROWS) {
     tile_matmul(w, panel0, panel1, x, row0, row1, y, ldy, scratch);
     return;
   }

@@ -5,6 +5,9 @@
 #include "gemm.inc.h"
 #include "elementwise.inc.h"
 #include "norm.inc.h"
+#include "rope.inc.h"
+#include "keyvalue.inc.h"
+#include "tiles.inc.h"
 #include "attention.inc.h"
 #include "loss.inc.h"
 
@@ -38,6 +41,8 @@ const dibit_kernels DIBIT_TABLE = {
   .soft_cap_backward = soft_cap_backward,
   .attention = attention,
   .attention_backward = attention_backward,
+  .quantize_heads_i8 = quantize_heads_i8,
+  .round_f16 = round_f16,
   .fake_quantize_i8 = fake_quantize_i8,
   .fake_quantize_i8_backward = fake_quantize_i8_backward,
   .cross_entropy = cross_entropy,

@@ -51,11 +51,19 @@ typedef struct {
 /// What a feed-forward does to its gate, or to its only projection.
 typedef enum { DIBIT_SILU = 0, DIBIT_GELU = 1, DIBIT_GELU_TANH = 2 } dibit_activation;
 
-/// Keys or values [rows, kv_heads * head_size]: floats, or int8 codes times one scale.
+/// The part of a segment that one call computes: some of its rows for some of the query heads that share one key/value head.
 typedef struct {
-  const float *_Nullable floats;
-  const int8_t *_Nullable codes;
+  int32_t kv_head, head, heads, row, rows;
+} dibit_tile;
+
+typedef enum { DIBIT_KV_F32 = 0, DIBIT_KV_F16 = 1, DIBIT_KV_I8 = 2, DIBIT_KV_I8_SCALED = 3 } dibit_kv_format;
+
+/// Keys or values [rows, kv_heads * head_size]; int8 codes count multiples of `scale`, or of `scales` [rows, kv_heads].
+typedef struct {
+  const void *elements;
+  const float *_Nullable scales;
   float scale;
+  dibit_kv_format format;
 } dibit_kv;
 
 typedef struct {
@@ -114,10 +122,14 @@ typedef struct {
   void (*activate_backward)(dibit_activation kind, const float *dy, const float *x, float *dx, ptrdiff_t n);
   void (*soft_cap)(float cap, float *x, ptrdiff_t n);                                // x = cap tanh(x / cap)
   void (*soft_cap_backward)(float cap, const float *y, float *dy, ptrdiff_t n);      // dy *= 1 - (y / cap)^2
-  void (*attention)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t head, const float *q, const dibit_kv *k, const dibit_kv *v,
-                    float *y, float *log_sum_exp, float *scratch);
-  void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, const float *dy, const float *y, const float *q,
-                             const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq, float *dk, float *dv, float *scratch);
+  void (*attention)(const dibit_heads *h, const dibit_segment *s, const dibit_tile *tile, const float *q, const dibit_kv *k,
+                    const dibit_kv *v, float *y, float *log_sum_exp, float *scratch);
+  void (*attention_backward)(const dibit_heads *h, const dibit_segment *s, ptrdiff_t kv_head, ptrdiff_t tile_rows, const float *dy,
+                             const float *y, const float *q, const dibit_kv *k, const dibit_kv *v, const float *log_sum_exp, float *dq,
+                             float *dk, float *dv, float *scratch);
+  // Keys and values: x becomes what is stored
+  void (*quantize_heads_i8)(float *x, int8_t *codes, float *scales, ptrdiff_t heads, ptrdiff_t head_size);
+  void (*round_f16)(float *x, uint16_t *halves, ptrdiff_t n);
   void (*fake_quantize_i8)(float scale, float *x, int8_t *_Nullable codes, ptrdiff_t n);
   void (*fake_quantize_i8_backward)(float scale, const float *x, float *dx, ptrdiff_t n);
   void (*cross_entropy)(const int32_t *targets, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
@@ -127,6 +139,19 @@ typedef struct {
 
 /// The bodies for `isa`; the caller checks that the CPU has it.
 const dibit_kernels *dibit_kernels_for(dibit_isa isa);
+
+/// Loads each of `count` bytes once, a multiple of 64 at an address that is one too; the result depends on all of them.
+uint64_t dibit_machine_read(dibit_isa isa, const void *bytes, ptrdiff_t count);
+
+/// Multiplies and adds bytes in registers for a while, with the best instructions of this CPU that `isa` includes; returns the number
+/// of products.
+ptrdiff_t dibit_machine_multiply_i8(dibit_isa isa, ptrdiff_t rounds);
+
+/// As dibit_machine_multiply_i8, with floats.
+ptrdiff_t dibit_machine_multiply_f32(dibit_isa isa, ptrdiff_t rounds);
+
+/// Bytes of the largest cache; 0 where the system does not say.
+ptrdiff_t dibit_machine_cache(void);
 
 #pragma clang assume_nonnull end
 #endif

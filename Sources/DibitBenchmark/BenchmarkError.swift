@@ -1,0 +1,24 @@
+public import DibitCheckpoint
+public import DibitInference
+public import DibitModelStore
+
+/// Why nothing was measured.
+public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
+  case store(ModelStoreError)
+  case checkpoint(CheckpointError)
+  case inference(InferenceError)
+  case context(needed: Int, available: Int)
+  case interrupted
+
+  /// One sentence: what was expected and found, and what to do.
+  public var description: String {
+    switch self {
+    case .store(let error): "\(error)"
+    case .checkpoint(let error): "\(error)"
+    case .inference(let error): "\(error)"
+    case .context(let needed, let available):
+      "\(needed) tokens do not fit the model's context of \(available): ask for fewer with --prompt-tokens, --decode-tokens or --context"
+    case .interrupted: "interrupted"
+    }
+  }
+}

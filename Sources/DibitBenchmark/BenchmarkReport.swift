@@ -1,0 +1,49 @@
+public import DibitJSON
+
+/// What a benchmark found; rates and times are medians over the runs.
+public struct BenchmarkReport: Equatable, Sendable {
+  /// The shape, or the path of the model.
+  public var shape: String
+  /// The tier of the kernels.
+  public var isa: String
+  /// Threads that share an op.
+  public var threads: Int
+  /// What runs matrix products.
+  public var productLibrary: String
+  /// What was measured.
+  public var options: BenchmarkOptions
+  /// Decoded tokens per second, one sequence.
+  public var decode: Measurement
+  /// Tokens of the prompt per second.
+  public var prefill: Measurement
+  /// From opening the files, which the system has in memory, to the token behind a prompt of 16.
+  public var firstToken: Measurement
+  /// From opening the files to a session that can take tokens.
+  public var load: Measurement
+  /// Bytes of weights that a decoded token reads.
+  public var weightBytesPerToken: Int
+  /// Bytes per second that this machine reads from memory with as many threads.
+  public var readBandwidth: Double
+  /// The most memory held at once while the model was measured, mapped weights included; nil where the system does not say.
+  public var peakMemory: Int?
+
+  /// The share of the machine's bandwidth that decoding uses for weights.
+  public var bandwidthFraction: Double { Double(weightBytesPerToken) * decode.median / readBandwidth }
+
+  /// For machines.
+  public var json: JSONValue {
+    func spread(_ measurement: Measurement) -> JSONValue {
+      [.number(measurement.spread.lowerBound), .number(measurement.spread.upperBound)]
+    }
+    return [
+      "shape": .string(shape), "isa": .string(isa), "threads": .integer(threads), "decode_tokens_per_second": .number(decode.median),
+      "prefill_tokens_per_second": .number(prefill.median), "first_token_seconds": .number(firstToken.median),
+      "load_seconds": .number(load.median), "weight_bytes_per_token": .integer(weightBytesPerToken),
+      "read_bandwidth_bytes_per_second": .number(readBandwidth), "decode_bandwidth_fraction": .number(bandwidthFraction),
+      "peak_memory_bytes": peakMemory.map { .integer($0) } ?? .null, "decode_spread": spread(decode), "prefill_spread": spread(prefill),
+      "first_token_spread": spread(firstToken), "load_spread": spread(load), "runs": .integer(options.runs),
+      "prompt_tokens": .integer(options.promptTokens), "decode_tokens": .integer(options.decodeTokens),
+      "context": .integer(options.context), "product_library": .string(productLibrary),
+    ]
+  }
+}

@@ -1,0 +1,80 @@
+public import DibitCheckpoint
+public import DibitJSON
+internal import DibitModel
+internal import DibitModelStore
+public import DibitQuantization
+internal import DibitTensor
+
+/// A model directory of any shape with random weights, written without ever holding them: codes are random bits, and scales are such
+/// that activations stay of the order of one.
+public struct SyntheticModel: Sendable {
+  /// What config.json will say, apart from how the tensors are stored.
+  public let configuration: JSONObject
+  /// How the tensors are stored.
+  public let scheme: QuantizationScheme
+  /// The same seed gives the same files.
+  public let seed: UInt64
+
+  /// A model of this shape; the vocabulary must have 256 entries at least, one for each byte.
+  public init(_ configuration: JSONObject, scheme: QuantizationScheme, seed: UInt64 = 0) {
+    (self.configuration, self.scheme, self.seed) = (configuration, scheme, seed)
+  }
+
+  /// Writes the directory; `progress` is told how many of all bytes are written, and stops it by returning false.
+  public func write(
+    into directory: borrowing StagedDirectory, progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(BenchmarkError) {
+    let shape: ModelConfiguration
+    do throws(ModelError) { shape = try ModelConfiguration(json: .object(configuration)) } catch {
+      throw .store(.model(error, path: directory.partialPath))
+    }
+    guard let digest = try lift({ () throws(CheckpointError) in try writeWeights(shape, directory, progress) }) else {
+      throw .interrupted
+    }
+    let tokenizer = SyntheticTokenizer.json(tokens: shape.vocabularySize).serialized()
+    let files = ModelFiles(
+      configuration: .object(configuration), scheme: scheme, tokenizer: Array(tokenizer.utf8), weightsDigest: digest,
+      source: ["synthetic": true, "seed": .integer(Int(truncatingIfNeeded: seed))])
+    do throws(ModelStoreError) { _ = try files.write(into: directory) } catch { throw .store(error) }
+  }
+
+  /// Writes model.safetensors and returns its digest; nil when `progress` stopped it.
+  private func writeWeights(
+    _ shape: ModelConfiguration, _ directory: borrowing StagedDirectory, _ progress: (_ bytes: Int, _ total: Int) -> Bool
+  ) throws(CheckpointError) -> String? {
+    let tensors = tensors(shape)
+    var writer = try SafetensorsWriter(path: directory.path(of: "model.safetensors"), tensors: tensors.flatMap(\.declarations))
+    var generator = SplitMix64(seed: seed, purpose: "synthetic weights")
+    var done = 0
+    for tensor in tensors {
+      try tensor.write(to: &writer, using: &generator)
+      done += tensor.byteCount
+      guard progress(done, writer.byteCount) else { return nil }
+    }
+    return try writer.finish()
+  }
+
+  /// What to write, F32 first, so that every tensor is aligned.
+  private func tensors(_ shape: ModelConfiguration) -> [SyntheticTensor] {
+    let (parameters, scales) = DecoderWeights.declarations(of: shape)
+    var order: [String] = []
+    var found: [String: SyntheticTensor] = [:]
+    for parameter in parameters {
+      // Some rows of a fused tensor: it ends where the last of them does.
+      let (name, rows) = (parameter.name.tensor, parameter.name.rows?.upperBound ?? parameter.rows)
+      let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
+      let format: WeightFormat = parameter.isMatrix ? scheme.format(bits: bits, columns: parameter.columns, source: .bf16) : .f32
+      if found[name] == nil { order.append(name) }
+      found[name] = SyntheticTensor(
+        name: name, rows: max(rows, found[name]?.rows ?? 0), columns: parameter.columns, format: format, isMatrix: parameter.isMatrix,
+        isBias: name.hasSuffix(".bias"))
+    }
+    let all = order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }
+    return all.filter { $0.format == .f32 } + all.filter { $0.format != .f32 }
+  }
+}
+
+/// Adds this layer's context to a file's error.
+private func lift<Result>(_ body: () throws(CheckpointError) -> Result) throws(BenchmarkError) -> Result {
+  do throws(CheckpointError) { return try body() } catch { throw .checkpoint(error) }
+}

@@ -1,0 +1,135 @@
+internal import DibitTensor
+
+extension KernelCheck {
+  /// What a weight's formats are called, with groups that are shorter than a row, longer, and a row.
+  private static let formats: [(name: String, format: WeightFormat)] = [
+    ("f32", .f32), ("f16", .f16), ("bf16", .bf16), ("2-bit/64", .grid(bits: 2, group: 64)), ("2-bit/32", .grid(bits: 2, group: 32)),
+    ("2-bit/row", .grid(bits: 2, group: 1 << 20)), ("4-bit/64", .grid(bits: 4, group: 64)), ("4-bit/row", .grid(bits: 4, group: 1 << 20)),
+  ]
+
+  /// Products with weights of every format, and what packs them.
+  static let linear: [KernelCheck] =
+    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + [2, 4].map(quantize) + [gemmNT, gemmNN, gemmTN, backward]
+
+  /// A few rows, as in decoding: limited by the bytes of the weight. The shape is rows of x, outputs and inputs.
+  private static func matvec(_ name: String, _ format: WeightFormat) -> KernelCheck {
+    // 64 MB of weights: few caches hold them.
+    let bits =
+      switch format {
+      case .f32: 32
+      case .f16, .bf16: 16
+      case .grid(let bits, _): bits
+      }
+    return KernelCheck(
+      "matrix-vector \(name)", name.contains("bit") ? ["quantize_activations", "grid_matvec"] : ["matvec"],
+      awkward: [[1, 1, 16], [1, 70, 64], [2, 65, 100], [3, 3, 257], [4, 130, 192], [1, 5, 1000]], large: [1, 65_536 / bits, 8192]
+    ) { run, shape in
+      let weight = run.weight(shape[1], shape[2], format)
+      let x = run.matrix(shape[0], shape[2])
+      var y = Matrix(rows: shape[0], columns: shape[1])
+      let compute = run.compute
+      run.measure(bytes: weight.byteCount) { Linear.forward(x, weight: weight, into: &y, on: compute) }
+      run.record(y)
+    }
+  }
+
+  /// Many rows, as in a prompt: limited by arithmetic.
+  private static func tiles(_ name: String, _ format: WeightFormat) -> KernelCheck {
+    KernelCheck(
+      "matrix-matrix \(name)", name.contains("bit") ? ["grid_matmul"] : ["expand", "gemm_nt"],
+      awkward: [[5, 1, 16], [7, 65, 100], [33, 70, 257]], large: [128, 1024, 1024]
+    ) { run, shape in
+      let weight = run.weight(shape[1], shape[2], format)
+      let x = run.matrix(shape[0], shape[2])
+      var y = Matrix(rows: shape[0], columns: shape[1])
+      let compute = run.compute
+      run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) { Linear.forward(x, weight: weight, into: &y, on: compute) }
+      run.record(y)
+    }
+  }
+
+  /// Rows of a table. The shape is rows of the table, columns and tokens.
+  private static func expand(_ name: String, _ format: WeightFormat) -> KernelCheck {
+    KernelCheck("embedding \(name)", ["expand"], awkward: [[1, 16, 1], [9, 100, 4], [30, 257, 11]], large: [8192, 2048, 2048]) {
+      run, shape in
+      let weight = run.weight(shape[0], shape[1], format)
+      let ids = (0..<shape[2]).map { _ in Int32(run.number(below: shape[0])) }
+      var y = Matrix(rows: shape[2], columns: shape[1])
+      let compute = run.compute
+      run.measure(bytes: shape[2] * (weight.byteCount / shape[0] + 4 * shape[1])) {
+        Embedding.forward(ids.span, weight: weight, into: &y, on: compute)
+      }
+      run.record(y)
+    }
+  }
+
+  /// Scales and codes. The shape is rows, columns and group.
+  private static func quantize(_ bits: Int) -> KernelCheck {
+    KernelCheck(
+      "quantise \(bits)-bit", ["quantize"], awkward: [[1, 16, 16], [3, 100, 32], [5, 257, 64], [2, 77, 77], [65, 640, 128]],
+      large: [1024, 2048, 64]
+    ) { run, shape in
+      let x = run.matrix(shape[0], shape[1])
+      var error = GridQuantization.Error()
+      var packed: (codes: [UInt8], scales: [UInt8]) = ([], [])
+      let compute = run.compute
+      run.measure(bytes: 4 * x.count) {
+        error = GridQuantization.Error()
+        packed = GridQuantization.encode(x, bits: bits, group: shape[2], error: &error, on: compute)
+      }
+      run.record((packed.codes + packed.scales).map { UInt32($0) })
+      run.record(error.signal)
+      run.record(error.noise)
+    }
+  }
+
+  /// Float products; the shape is m, n and k.
+  private static let gemmNT = KernelCheck(
+    "gemm NT", ["gemm_nt"], awkward: [[1, 1, 1], [3, 65, 37], [130, 7, 257]], large: [256, 512, 512]
+  ) {
+    run, shape in
+    let a = run.matrix(shape[0], shape[2])
+    let b = run.matrix(shape[1], shape[2])
+    var y = run.matrix(shape[0], shape[1])
+    let compute = run.compute
+    run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) {
+      Gemm.nt(a, b, scale: 0.5, accumulating: true, into: &y, on: compute)
+    }
+    run.record(y)
+  }
+
+  private static let gemmNN = KernelCheck(
+    "gemm NN", ["gemm_nn"], awkward: [[1, 1, 1], [3, 65, 37], [130, 7, 257]], large: [256, 512, 512]
+  ) {
+    run, shape in
+    let a = run.matrix(shape[0], shape[2])
+    let b = run.matrix(shape[2], shape[1])
+    var y = run.matrix(shape[0], shape[1])
+    let compute = run.compute
+    run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) { Gemm.nn(a, b, scale: 0.5, into: &y, on: compute) }
+    run.record(y)
+  }
+
+  private static let gemmTN = KernelCheck(
+    "gemm TN", ["gemm_nn"], awkward: [[1, 1, 1], [3, 65, 37], [130, 7, 257]], large: [256, 512, 512]
+  ) {
+    run, shape in
+    let a = run.matrix(shape[2], shape[0])
+    let b = run.matrix(shape[2], shape[1])
+    var y = run.matrix(shape[0], shape[1])
+    let compute = run.compute
+    run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) { Gemm.tn(a, b, scale: 0.5, into: &y, on: compute) }
+    run.record(y)
+  }
+
+  private static let backward = KernelCheck(
+    "linear backward 2-bit/64", ["expand", "gemm_nn"], awkward: [[1, 3, 64], [5, 70, 100], [9, 300, 257]], large: [128, 1024, 1024]
+  ) { run, shape in
+    let weight = run.weight(shape[1], shape[2], .grid(bits: 2, group: 64))
+    let dy = run.matrix(shape[0], shape[1])
+    var dx = run.matrix(shape[0], shape[2])
+    let compute = run.compute
+    run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) { Linear.backward(dy, weight: weight, dx: &dx, on: compute) }
+    run.record(dx)
+  }
+}

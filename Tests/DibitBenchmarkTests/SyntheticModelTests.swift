@@ -1,0 +1,85 @@
+import DibitCheckpoint
+import DibitInference
+import DibitJSON
+import DibitKernels
+import DibitModel
+import DibitModelStore
+import DibitQuantization
+import DibitTensor
+import DibitTestSupport
+import DibitTokenizer
+import Testing
+
+@testable import DibitBenchmark
+
+@Suite struct SyntheticModelTests {
+  /// Configurations and schemes: bits, group, bits of the embedding.
+  static let models: [(JSONObject, Int, Int?, Int)] = [
+    (Tiny.llama, 2, 64, 4), (Tiny.llama, 2, nil, 16), (Tiny.llama, 4, 32, 4), (Tiny.llama, 16, 64, 32), (Tiny.tied, 32, 64, 4),
+    (Tiny.afm7, 2, 64, 4), (Tiny.afm7, 2, 128, 4),
+  ]
+
+  @Test("opens as any model and gives logits that are numbers", arguments: models.indices)
+  func runs(index: Int) throws {
+    let (configuration, bits, group, embeddingBits) = Self.models[index]
+    let scratch = Scratch()
+    let path = try Tiny.write(configuration, bits: bits, group: group, embeddingBits: embeddingBits, to: scratch)
+    let model = try StoredModel.openConverted(path)
+    #expect(model.tokenizer.vocabularyCount == 320)
+    #expect(model.tokenizer.decode(model.tokenizer.encode("a first look")) == "a first look")
+    let compute = Compute(threads: 1)
+    var session = Session(model.configuration, weights: model.weights, adapter: Adapter.none(for: model.weights), on: compute)
+    try session.append([1, 2, 3, 300])
+    let logits = session.lastLogits
+    #expect(logits.count == 320)
+    #expect(logits.allSatisfy { $0.isFinite && abs($0) < 100 })
+    #expect(Set(logits).count > 300, "random weights must not give equal logits")
+  }
+
+  @Test func sameSeedSameFiles() throws {
+    let scratch = Scratch()
+    let first = try files(below: try Tiny.write(Tiny.afm7, to: scratch, "a"))
+    #expect(first.keys.sorted() == ["config.json", "manifest.json", "model.safetensors", "tokenizer.json"])
+    #expect(try files(below: try Tiny.write(Tiny.afm7, to: scratch, "b")) == first)
+    #expect(try files(below: try Tiny.write(Tiny.afm7, seed: 8, to: scratch, "c"))["model.safetensors"] != first["model.safetensors"])
+  }
+
+  @Test("bits behind the end of a row are zero", arguments: [2, 4])
+  func padding(bits: Int) throws {
+    let scratch = Scratch()
+    let model = try StoredModel.open(try Tiny.write(Tiny.llama, bits: bits, to: scratch))
+    let down = try #require(model.weights.linear(.down, 0)).weight
+    #expect(down.columns == 100)
+    let (rowBytes, perBlock) = (Weight.codeBytesPerRow(columns: 100, bits: bits), 128 / bits)
+    var isAnySet = false
+    for row in 0..<down.rows {
+      for element in 0..<rowBytes * 8 / bits {
+        let (block, place) = (element / perBlock, element % perBlock)
+        let code = down.elements[row * rowBytes + block * 16 + place % 16] >> UInt8(place / 16 * bits) & UInt8((1 << bits) - 1)
+        if element >= 100 { #expect(code == 0) } else { isAnySet = isAnySet || code != 0 }
+      }
+    }
+    #expect(isAnySet)
+  }
+
+  @Test func stopsWhenAsked() throws {
+    let scratch = Scratch()
+    let directory = try StagedDirectory(destination: scratch("model"))
+    let model = SyntheticModel(Tiny.llama, scheme: .init())
+    #expect(throws: BenchmarkError.interrupted) { try model.write(into: directory) { done, total in done < total / 2 } }
+    _ = consume directory
+    #expect(scratch.names == [])
+  }
+
+  @Test("the shapes are those of the models they stand for")
+  func shapes() throws {
+    let elements = try BenchmarkShape.allCases.map { shape in
+      let parameters = DecoderWeights.declarations(of: try ModelConfiguration(json: .object(shape.configuration))).parameters
+      return parameters.reduce(0) { $0 + $1.rows * $1.columns }
+    }
+    // llama2.c's 110M (109,529,856), Llama 3.2 1B (1,235,814,400), and 3.111 B less what rounding of the last digit hides.
+    #expect(elements[0] == 109_529_856)
+    #expect(elements[1] == 1_235_814_400)
+    #expect((3_110_500_000..<3_111_500_000).contains(elements[2]), "\(elements[2])")
+  }
+}
