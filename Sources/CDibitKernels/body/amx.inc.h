@@ -14,8 +14,8 @@ typedef struct {
   float half_steps[AMX_GROUPS][AMX_ROWS];
 } tile_of_rows;
 
-INLINE void gather_rows(int planes, const dibit_activations *x, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k0, ptrdiff_t k1,
-                        tile_of_rows *to) {
+INLINE void gather_activations(int planes, const dibit_activations *x, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t k0, ptrdiff_t k1,
+                               tile_of_rows *to) {
   for (ptrdiff_t t = 0; t < AMX_ROWS; t++)
     for (ptrdiff_t k = k0, g = 0; k < k1; k += ACTIVATION_GROUP, g++) {
       for (int p = 0; p < planes; p++) {
@@ -97,7 +97,7 @@ INLINE void tile_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
       }
       for (ptrdiff_t r = row0; r < row1; r += AMX_ROWS) {
         const ptrdiff_t rows = least(AMX_ROWS, row1 - r);
-        gather_rows(planes, x, r, rows, k0, k1, &some);
+        gather_activations(planes, x, r, rows, k0, k1, &some);
         for (ptrdiff_t p = p0; p < p0 + panels; p++) {
           const ptrdiff_t outputs = w->rows - p * LANES;
           float *to = y + (r - row0) * ldy + p * LANES;
