@@ -89,7 +89,7 @@ import Testing
 
   @Test func unavailableInstructionSet() throws {
     // No CPU has every tier.
-    let missing = try #require(ISA.allCases.last { !ISA.available.contains($0) })
+    let missing = try #require(ISA.allCases.last(where: { !ISA.available.contains($0) }))
     let offered = ISA.available.map { "\($0)" }.joined(separator: ", ")
     try expectFailure(
       ["generate", "m", "--prompt", "p"], status: 64, message: "DIBIT_ISA: this CPU has no \(missing); it offers \(offered)",

@@ -15,6 +15,11 @@ import Testing
       "\(KernelError.unavailableISA(.avx512, available: [.scalar, .avx2]))" == "DIBIT_ISA: this CPU has no avx512; it offers scalar, avx2")
   }
 
+  @Test func aTierThatTheCPULacksIsRefused() throws {
+    let missing = try #require(ISA.allCases.last(where: { !ISA.available.contains($0) }), "no CPU has every tier")
+    #expect(throws: KernelError.unavailableISA(missing, available: ISA.available)) { try ISA(named: "\(missing)") }
+  }
+
   @Test func tiersBelongToOneArchitecture() {
     #if arch(arm64)
       #expect(Set(ISA.available).isSubset(of: [.scalar, .neon]))
