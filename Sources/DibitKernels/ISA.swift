@@ -11,6 +11,11 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
   case avxvnni
   /// AVX-512 with VNNI.
   case avx512
+  /// AVX-512 with VNNI, and tiles of bytes (AMX) for products of packed weights and many rows. Listed only where such a product agrees
+  /// with the one of ``avx512``, bit for bit, when the program asks for the tiers.
+  case amx
+  /// 64-bit ARM with dot products of bytes.
+  case neon
 
   /// The tiers this CPU can run, worst first.
   public static let available: [ISA] = allCases.filter { dibit_has_isa(dibit_isa(UInt32($0.rawValue))) != 0 }

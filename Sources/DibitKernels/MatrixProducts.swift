@@ -9,9 +9,9 @@ internal import DibitTensor
     // Debian 12's version does not know newer CPUs and would fall back to kernels of 2004: name what the CPU can run.
     let core: String? =
       switch ISA.process {
-      case .avx512: "SKYLAKEX"
+      case .avx512, .amx: "SKYLAKEX"
       case .avx2, .avxvnni: "HASWELL"
-      case .scalar: nil
+      case .scalar, .neon: nil
       }
     guard let core else { return copenblas_load(nil) }
     return unsafe core.withCString { unsafe copenblas_load($0) }

@@ -10,9 +10,23 @@ import Testing
 
   @Test func anUnknownNameListsTheKnownOnes() {
     #expect(throws: KernelError.unknownISA("sse9")) { try ISA(named: "sse9") }
-    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, found 'sse9'")
+    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, amx, neon, found 'sse9'")
     #expect(
       "\(KernelError.unavailableISA(.avx512, available: [.scalar, .avx2]))" == "DIBIT_ISA: this CPU has no avx512; it offers scalar, avx2")
+  }
+
+  @Test func aTierThatTheCPULacksIsRefused() throws {
+    let missing = try #require(ISA.allCases.last(where: { !ISA.available.contains($0) }), "no CPU has every tier")
+    #expect(throws: KernelError.unavailableISA(missing, available: ISA.available)) { try ISA(named: "\(missing)") }
+  }
+
+  @Test func tiersBelongToOneArchitecture() {
+    #if arch(arm64)
+      #expect(Set(ISA.available).isSubset(of: [.scalar, .neon]))
+    #else
+      #expect(!ISA.available.contains(.neon))
+      #expect(!ISA.available.contains(.amx) || ISA.available.contains(.avx512))
+    #endif
   }
 
   @Test(arguments: ISA.available)

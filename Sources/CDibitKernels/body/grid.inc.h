@@ -13,7 +13,7 @@ enum { BLOCK = 64, ACTIVATION_GROUP = 64 };
 // Panels, and rows of activations, whose sums a product keeps in registers.
 #if defined(DIBIT_VNNI512)
 enum { PANELS = 4, TOKENS = 6 };
-#elif defined(DIBIT_VNNI256)
+#elif defined(DIBIT_VNNI256) || defined(DIBIT_DOTPROD)
 enum { PANELS = 1, TOKENS = 6 };
 #else
 enum { PANELS = 1, TOKENS = 4 };
@@ -60,6 +60,24 @@ INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
   const C xs = (C)((H){0} + x);
   for (int i = 0; i < 2; i++) s.half[i] += __builtin_ia32_pmaddubsw256(c.half[i], xs);
   return s.whole;
+#elif defined(DIBIT_DOTPROD)
+  union { VI whole; int32x4_t quarter[4]; } s = {a};
+  union { W whole; int8x16_t quarter[4]; } c = {codes};
+  const int8x16_t xs = vreinterpretq_s8_s32(vdupq_n_s32(x));
+  for (int i = 0; i < 4; i++) s.quarter[i] = vdotq_s32(s.quarter[i], c.quarter[i], xs);  // codes are not above 30: signed bytes hold them
+  return s.whole;
+#elif defined(__SSE2__)
+  // Even bytes, then odd ones, as pairs of 16-bit numbers: there is no product of 32-bit ones.
+  typedef short S __attribute__((vector_size(16)));
+  typedef int Q __attribute__((vector_size(16)));
+  const int32_t even = (int32_t)((uint32_t)(int8_t)(x >> 16) << 16 | (uint16_t)(int8_t)x);
+  const int32_t odd = (int32_t)((uint32_t)(int8_t)(x >> 24) << 16 | (uint16_t)(int8_t)(x >> 8));
+  union { VI whole; Q quarter[4]; } s = {a};
+  union { W whole; S quarter[4]; } c = {codes & 0x00FF00FF}, d = {codes >> 8 & 0x00FF00FF};
+  const S xs = (S)((Q){0} + even), ys = (S)((Q){0} + odd);
+  for (int i = 0; i < 4; i++)
+    s.quarter[i] += (Q)__builtin_ia32_pmaddwd128(c.quarter[i], xs) + (Q)__builtin_ia32_pmaddwd128(d.quarter[i], ys);
+  return s.whole;
 #else
   for (int j = 0; j < 4; j++) a += (VI)(codes >> (8 * j) & 0xFF) * (int32_t)(int8_t)(x >> (8 * j));
   return a;
@@ -85,9 +103,11 @@ INLINE V halves(const uint16_t *h) {
   typedef _Float16 F __attribute__((vector_size(32), aligned(2)));
   return __builtin_convertvector(*(const F *)h, V);
 #else
-  V v;
-  for (int i = 0; i < LANES; i++) v[i] = half_to_float(h[i]);
-  return v;
+  // half_to_float in each lane
+  typedef uint16_t H __attribute__((vector_size(32), aligned(2)));
+  const W bits = __builtin_convertvector(*(const H *)h, W);
+  const W magnitude = (W)((V)((bits & 0x7FFF) << 13) * 0x1p112f), special = (W)((bits & 0x7C00) == 0x7C00) & 0x7F800000;
+  return (V)(magnitude | special | (bits & 0x8000) << 16);
 #endif
 }
 
@@ -316,8 +336,18 @@ INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
   }
 }
 
+#if defined(DIBIT_TILES)
+#include "amx.inc.h"
+#endif
+
 // y[i - row0, r] = x[i] . w[r] for the rows of the panels [panel0, panel1) and the rows [row0, row1) of activations.
 static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                         float *y, ptrdiff_t ldy, uint8_t *scratch) {
+#if defined(DIBIT_TILES)
+  if (row1 - row0 >= AMX_ROWS) {
+    tile_matmul(w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+    return;
+  }
+#endif
   GRID_CASES(grid_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
 }

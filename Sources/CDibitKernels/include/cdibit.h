@@ -9,10 +9,10 @@
 
 #pragma clang assume_nonnull begin
 
-/// AVX2 alone, with VNNI on its registers, and AVX-512 with VNNI.
-typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512 = 3 } dibit_isa;
+/// AVX2 alone, with VNNI on its registers, AVX-512 with VNNI, that with tiles of bytes (AMX), and NEON with dot products of bytes.
+typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512 = 3, DIBIT_AMX = 4, DIBIT_NEON = 5 } dibit_isa;
 
-/// Whether the CPU and the operating system both support an instruction set.
+/// Whether the CPU and the operating system both support an instruction set. Asks Linux to let this process use tiles.
 int dibit_has_isa(dibit_isa isa);
 
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
