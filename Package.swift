@@ -100,7 +100,7 @@ let package = Package(
         "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
-    layer("DibitInference", ["DibitModel", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
+    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation, benchmarks and recipes.
     layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
     layer(
@@ -117,7 +117,7 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
         "DibitModelStore", "DibitModel",
         "DibitQuantization",
-        "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

@@ -1,5 +1,6 @@
 internal import DibitBenchmark
 internal import DibitCheckpoint
+internal import DibitConstraint
 internal import DibitConversion
 internal import DibitDataset
 internal import DibitEvaluation
@@ -44,6 +45,7 @@ struct Failure: Error {
     case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
     case let error as TrainingError: self.init(.badData, "\(error)")
     case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
+    case let error as ConstraintError: self.init(.badData, "\(error)")
     case let error as InferenceError: self.init(.badData, "\(error)")
     case let error as RecipeError: self.init(.badData, "\(error)")
     case let error as TokenizerError: self.init(.badData, "\(error)")

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
+internal import DibitConstraint
 internal import DibitInference
 internal import DibitJSON
 internal import DibitJinja
@@ -24,6 +25,8 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
   @Option(help: "The system message of the chat template.") var system: String?
   @Flag(help: "Do not use a chat template.") var raw = false
+  @Option(help: ArgumentHelp("Answer with JSON that satisfies the JSON Schema in this file.", valueName: "file")) var schema: String?
+  @Option(help: ArgumentHelp("Answer with one of these texts, separated by commas.", valueName: "a,b,...")) var choices: String?
   @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
   @Option(help: ArgumentHelp("End before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
@@ -36,6 +39,7 @@ struct GenerateCommand: ParsableCommand {
 
   func validate() throws {
     guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
+    guard schema == nil || choices == nil else { throw ValidationError("--choices: expected either it or --schema, found both") }
     guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
     if let logprobs {
       guard (0...100).contains(logprobs) else { throw ValidationError("--logprobs: expected a number from 0 to 100, found \(logprobs)") }
@@ -51,6 +55,7 @@ struct GenerateCommand: ParsableCommand {
     let adapter = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
     var session = Session(model.configuration, weights: model.weights, adapter: adapter, on: compute)
     let (tokens, isChat, endTokens) = try promptTokens(model)
+    let constraint = try tokenConstraint(model.tokenizer, endTokens)
     var options = GenerationOptions()
     options.maximumTokens = maxTokens
     options.sampling = sampling.options
@@ -60,7 +65,7 @@ struct GenerateCommand: ParsableCommand {
     let streams = stream && !json
     if streams, !isChat { print(prompt, terminator: "") }
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-    let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options) { piece in
+    let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options, constraint: constraint) { piece in
       if streams {
         print(piece, terminator: "")
         fflush(nil)
@@ -74,6 +79,24 @@ struct GenerateCommand: ParsableCommand {
     }
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
   }
+
+  /// What the answer must satisfy.
+  private func tokenConstraint(_ tokenizer: Tokenizer, _ endTokens: Set<Int32>) throws -> TokenConstraint? {
+    guard schema != nil || choices != nil else { return nil }
+    let known = endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
+    return try Failure.context(schema.map { "reading '\($0)'" } ?? "--choices") {
+      let constraint: Constraint
+      if let schema {
+        constraint = try Constraint(schema: String(decoding: readFile(schema, limit: Self.schemaLimit), as: UTF8.self))
+      } else {
+        constraint = try Constraint(choices: (choices ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+      }
+      return try TokenConstraint(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
+    }
+  }
+
+  /// The most bytes of a schema.
+  private static let schemaLimit = 1 << 20
 
   /// The date for templates that ask for it.
   private static var today: JinjaClock? {

@@ -5,6 +5,7 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
   case unknownToken(Int32, vocabulary: Int)
   case notFinite(position: Int)
   case noAllowedToken(position: Int)
+  case constraintNeedsTokens(Int, available: Int)
 
   /// One sentence: what, what was expected and found, and what to do.
   public var description: String {
@@ -14,6 +15,8 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
       "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt or ask for fewer tokens"
     case .unknownToken(let id, let vocabulary): "token id \(id) is outside the model's vocabulary of \(vocabulary)"
     case .notFinite(let position): "the model's output at position \(position) is not a number: its weights are damaged"
+    case .constraintNeedsTokens(let needed, let available):
+      "a text that satisfies the constraint may take \(needed) tokens, and only \(available) may come: allow more"
     case .noAllowedToken(let position): "no token that is allowed behind position \(position) can be: the constraint does not fit the model"
     }
   }

@@ -1,3 +1,4 @@
+public import DibitConstraint
 public import DibitTokenizer
 
 extension Session {
@@ -6,8 +7,13 @@ extension Session {
   ///
   /// Text is certain when its characters are whole and it cannot be the beginning of a stop string. The repetition penalty looks back at
   /// `prompt` and at what was generated behind it, not at what the session held before.
+  ///
+  /// Under a `constraint` only tokens are chosen behind which the text can still satisfy it within the tokens that are left; what can come
+  /// in one way only is not asked of the model. The text then satisfies the constraint however it ends, but for an interruption or a stop
+  /// string.
   public mutating func generate(
-    _ prompt: [Int32], tokenizer: Tokenizer, options: GenerationOptions, receive: (String) -> Bool = { _ in true }
+    _ prompt: [Int32], tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint? = nil,
+    receive: (String) -> Bool = { _ in true }
   ) throws(InferenceError) -> Generation {
     var result = Generation()
     if let alternatives = options.logProbabilities, options.scoresPrompt {
@@ -15,6 +21,9 @@ extension Session {
     } else {
       try append(prompt)
     }
+    let limit = min(options.maximumTokens, context - count)
+    var guide: GuidedText?
+    if let constraint { guide = try GuidedText(constraint, tokens: limit) }
     var sampler = Sampler(options.sampling)
     var softmax = LogSoftmax()
     var stops = StopStrings(options.stopStrings)
@@ -24,37 +33,58 @@ extension Session {
       sampler.record(id)
       _ = decoder.append(id)
     }
-    while result.tokens.count < options.maximumTokens, count < context {
-      let id = try nextToken(&sampler)
-      if options.stopTokens.contains(id) {
-        result.finishReason = .stop
-        break
+    /// Tokens of the result from here on are not in the session yet.
+    var read = 0
+    writing: while result.tokens.count < limit {
+      if guide?.isOver == true { break }
+      let remaining = limit - result.tokens.count
+      // Each token's own logits are needed for its probability.
+      var next = options.logProbabilities == nil ? guide?.forced(remaining: remaining) ?? [] : []
+      if next.isEmpty {
+        if read < result.tokens.count { try append(Array(result.tokens[read...])) }
+        read = result.tokens.count
+        next = [try nextToken(&sampler, &guide, remaining: remaining)]
       }
-      sampler.record(id)
-      result.tokens.append(id)
-      if let alternatives = options.logProbabilities,
-        let score = withLastLogits({ softmax.score($0, token: id, alternatives: alternatives) })
-      {
-        result.logProbabilities.append(score)
+      for id in next {
+        guide?.advance(id)
+        if options.stopTokens.contains(id) {
+          result.finishReason = .stop
+          break writing
+        }
+        sampler.record(id)
+        result.tokens.append(id)
+        if let alternatives = options.logProbabilities,
+          let score = withLastLogits({ softmax.score($0, token: id, alternatives: alternatives) })
+        {
+          result.logProbabilities.append(score)
+        }
+        let piece = stops.append(decoder.append(id))
+        result.text += piece
+        guard receive(piece) else {
+          result.finishReason = .interrupted
+          break writing
+        }
+        if stops.found != nil { break writing }
       }
-      let piece = stops.append(decoder.append(id))
-      result.text += piece
-      guard receive(piece) else {
-        result.finishReason = .interrupted
-        break
-      }
-      guard stops.found == nil, result.tokens.count < options.maximumTokens, count < context else { break }
-      try append([id])
     }
     let rest = stops.append(decoder.finish()) + stops.flush()
     result.text += rest
     if !rest.isEmpty { _ = receive(rest) }
-    if let found = stops.found, result.finishReason != .interrupted { (result.finishReason, result.stopString) = (.stop, found) }
+    guard result.finishReason != .interrupted else { return result }
+    if let found = stops.found { (result.finishReason, result.stopString) = (.stop, found) }
+    if guide?.isComplete == true { result.finishReason = .stop }
     return result
   }
 
-  /// Chooses the token behind the last one: the one place that a constraint on what may follow goes through, as the sampler's `allowed`.
-  private func nextToken(_ sampler: inout Sampler) throws(InferenceError) -> Int32 {
-    try withLastLogits { logits throws(InferenceError) in try sampler.next(logits) }
+  /// Chooses the token behind the last one, among those that a constraint allows.
+  private func nextToken(_ sampler: inout Sampler, _ guide: inout GuidedText?, remaining: Int) throws(InferenceError) -> Int32 {
+    guard guide != nil else {
+      return try withLastLogits { logits throws(InferenceError) in try sampler.next(logits) }
+    }
+    guard var guided = guide.take() else { return 0 }
+    defer { guide = guided }
+    return try withLastLogits { logits throws(InferenceError) in
+      try guided.choose(remaining: remaining) { allowed throws(InferenceError) in try sampler.next(logits, allowed: allowed) }
+    }
   }
 }
