@@ -2,6 +2,8 @@
 // in registers. The loops use the best instructions of each tier's CPUs, also those that the tier's own bodies leave alone.
 #define _GNU_SOURCE
 #include "cdibit.h"
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -174,8 +176,22 @@ ptrdiff_t dibit_machine_multiply_f32(dibit_isa isa, ptrdiff_t rounds) {
   return multiply_f32_scalar(rounds);
 }
 
+// A file with a size such as 32768K; 0 where there is none.
+static ptrdiff_t size_in(const char *path) {
+  char text[32] = {0};
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t count = read(file, text, sizeof text - 1);
+  close(file);
+  char *unit = text;
+  const long size = count > 0 ? strtol(text, &unit, 10) : 0;
+  return size <= 0 || size > 1 << 30 ? 0 : (ptrdiff_t)size << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+}
+
+// What one CPU may use: the C library's figure is the sum of all caches of the machine, also of those of other guests.
 ptrdiff_t dibit_machine_cache(void) {
-  ptrdiff_t largest = 0;
+  ptrdiff_t largest = size_in("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  if (largest > 0) return largest;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
   const int levels[] = {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE};
   for (int i = 0; i < 3; i++) {

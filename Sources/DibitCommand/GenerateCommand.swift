@@ -84,10 +84,11 @@ struct GenerateCommand: ParsableCommand {
   private func tokenConstraint(_ tokenizer: Tokenizer, _ endTokens: Set<Int32>) throws -> TokenConstraint? {
     guard schema != nil || choices != nil else { return nil }
     let known = endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
+    let text = try schema.map { String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
     return try Failure.context(schema.map { "reading '\($0)'" } ?? "--choices") {
       let constraint: Constraint
-      if let schema {
-        constraint = try Constraint(schema: String(decoding: readFile(schema, limit: Self.schemaLimit), as: UTF8.self))
+      if let text {
+        constraint = try Constraint(schema: text)
       } else {
         constraint = try Constraint(choices: (choices ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
       }

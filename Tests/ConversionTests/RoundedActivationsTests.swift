@@ -13,10 +13,10 @@ import Testing
   private func distance(_ model: String, _ activations: ActivationPrecision) throws -> (rms: Double, worst: Double) {
     let stored = try StoredModel.open(model)
     var rng = SplitMix64(seed: 1)
-    let tokens = (0..<40).map { _ in Int32(rng.next(below: stored.configuration.vocabularySize)) }
+    let tokens = (0..<40).map { _ in Int32(rng.below(stored.configuration.vocabularySize)) }
     func logits(_ precision: ActivationPrecision) throws -> [Double] {
       let compute = Compute(threads: 2, activations: precision)
-      var session = Session(stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), on: compute)
+      var session = Session(stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), precision: .float32, on: compute)
       var all: [Double] = []
       for token in tokens {
         try session.append([token])

@@ -49,9 +49,9 @@ import Testing
   /// By hand, for a llama of two layers with an output head of its own: 64 channels, 100 in the feed-forward, 320 tokens.
   @Test func weightBytesPerToken() throws {
     let scratch = Scratch()
-    // A packed row of 64 takes 16 bytes of codes and a scale of 2; one of 100 two blocks and two scales.
-    let (row64, row100, row64at4) = (16 + 2, 32 + 4, 32 + 2)
-    let layer = (64 + 32 + 32 + 64) * row64 + 2 * 100 * row64 + 64 * row100 + 2 * 64 * 4
+    // A packed row of 64 takes 16 bytes of codes and a scale of 2; one of 100, padded to 112, has two scales. 100 rows fill 7 panels.
+    let (row64, row100, row64at4) = (16 + 2, 28 + 4, 32 + 2)
+    let layer = (64 + 32 + 32 + 64) * row64 + 2 * 112 * row64 + 64 * row100 + 2 * 64 * 4
     let open = try StoredModel.open(try Tiny.write(Tiny.llama, to: scratch, "open"))
     // Of the embedding one row, of the head all.
     #expect(open.weights.bytesPerToken == 2 * layer + 64 * 4 + row64at4 + 320 * row64at4)

@@ -44,24 +44,6 @@ import Testing
     #expect(try files(below: try Tiny.write(Tiny.afm7, seed: 8, to: scratch, "c"))["model.safetensors"] != first["model.safetensors"])
   }
 
-  @Test("bits behind the end of a row are zero", arguments: [2, 4])
-  func padding(bits: Int) throws {
-    let scratch = Scratch()
-    let model = try StoredModel.open(try Tiny.write(Tiny.llama, bits: bits, to: scratch))
-    let down = try #require(model.weights.linear(.down, 0)).weight
-    #expect(down.columns == 100)
-    let (rowBytes, perBlock) = (Weight.codeBytesPerRow(columns: 100, bits: bits), 128 / bits)
-    var isAnySet = false
-    for row in 0..<down.rows {
-      for element in 0..<rowBytes * 8 / bits {
-        let (block, place) = (element / perBlock, element % perBlock)
-        let code = down.elements[row * rowBytes + block * 16 + place % 16] >> UInt8(place / 16 * bits) & UInt8((1 << bits) - 1)
-        if element >= 100 { #expect(code == 0) } else { isAnySet = isAnySet || code != 0 }
-      }
-    }
-    #expect(isAnySet)
-  }
-
   @Test func stopsWhenAsked() throws {
     let scratch = Scratch()
     let directory = try StagedDirectory(destination: scratch("model"))

@@ -79,7 +79,7 @@ import Testing
       own.a[entry].copy(shared.adapter.a[entry])
       own.b[entry].copy(shared.adapter.b[entry])
     }
-    var owning = Session(model.configuration, weights: model.weights, adapter: own, on: compute)
+    var owning = Session(model.configuration, weights: model.weights, adapter: own, precision: .float32, on: compute)
     try owning.append(tokens(30))
     #expect(session.lastLogits == owning.lastLogits)
     #expect(try session.score(choices) == owning.score(choices))

@@ -56,16 +56,8 @@ extension KernelCheck {
       run.measure(bytes: 4 * dy.count) { Bias.backward(dy, dBias: &sums, on: compute) }
       run.record(sums)
     },
-    KernelCheck("key/value rounding", ["fake_quantize_i8"], awkward: lengths, large: [2048, 1024]) { run, shape in
-      // Some lie beyond the ends of the range.
-      var x = run.matrix(shape[0], shape[1], bound: 8)
-      var rows = KeyValueRows(rows: shape[0], columns: shape[1], storage: .roundedFloats(scale: 0.05))
-      var segments = Segments(capacity: 1)
-      segments.append(rows: shape[0], start: 0)
-      let compute = run.compute
-      run.measure(bytes: 12 * x.count) { rows.write(&x, segments: segments, on: compute) }
-      run.record(x)
-    },
+    keyValues("static scale", "fake_quantize_i8", .roundedFloats(scale: 0.05)),
+    keyValues("scale per head", "quantize_heads_i8", .int8PerHead), keyValues("F16", "round_f16", .float16),
     KernelCheck("key/value rounding gradient", ["fake_quantize_i8_backward"], awkward: lengths, large: [2048, 1024]) { run, shape in
       var x = run.matrix(shape[0], shape[1], bound: 8)
       var dx = run.matrix(shape[0], shape[1])
@@ -78,4 +70,17 @@ extension KernelCheck {
       run.record(dx)
     },
   ]
+
+  /// Storing keys or values, which rounds them to what is stored; some lie beyond the range of a static scale.
+  private static func keyValues(_ name: String, _ kernel: String, _ storage: KeyValueRows.Storage) -> KernelCheck {
+    KernelCheck("key/value rounding, \(name)", [kernel], awkward: [[1, 1], [3, 17], [5, 100]], large: [2048, 1024]) { run, shape in
+      var x = run.matrix(shape[0], shape[1], bound: 8)
+      var rows = KeyValueRows(rows: shape[0], columns: shape[1], storage: storage)
+      var segments = Segments(capacity: 1)
+      segments.append(rows: shape[0], start: 0)
+      let compute = run.compute
+      run.measure(bytes: 12 * x.count) { rows.write(&x, segments: segments, on: compute) }
+      run.record(x)
+    }
+  }
 }
