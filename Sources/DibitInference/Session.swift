@@ -119,7 +119,8 @@ public struct Session: ~Copyable {
       first += path.tokens.count
     }
     decoder.forward(
-      tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, wanted: .rows(wanted.map(\.row)), on: compute)
+      tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, wanted: .rows(wanted.map(\.row)), on: compute
+    )
     for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
       let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
       rows.setRows(piece.count)

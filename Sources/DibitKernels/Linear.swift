@@ -27,7 +27,8 @@ public enum Linear {
   private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
-    require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
+    require(
+      x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
     let (n, m, panels) = (x.rows, w.rows, Weight.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
     let (weight, activations) = unsafe (w.kernelView, x.view)

@@ -70,7 +70,8 @@ public struct QuantizedRows: ~Copyable, Sendable {
   }
 
   @unsafe var view: dibit_activations {
-    unsafe dibit_activations(codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns), planes: planes)
+    unsafe dibit_activations(
+      codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns), planes: planes)
   }
 
   private static func padded(_ columns: Int) -> Int { (columns + group - 1) / group * group }

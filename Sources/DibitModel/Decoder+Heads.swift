@@ -52,7 +52,8 @@ extension Decoder {
 
   /// Head norm and RoPE in the order of the family, from `raw` to `heads`; without a norm, RoPE turns `heads` in place.
   private func turn(
-    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: inout Matrix, _ moments: inout Matrix,
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: inout Matrix,
+    _ moments: inout Matrix,
     _ heads: inout Matrix
   ) {
     let rope = configuration.layerSettings[linear.layer].rope
@@ -112,7 +113,8 @@ extension Decoder {
 
   /// The way back of ``turn``: the gradient before the norm goes to `dRaw`, or without a norm stays in `dHeads`.
   private func turnBackward(
-    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: borrowing Matrix, _ moments: borrowing Matrix,
+    _ norm: ParameterPair?, _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ raw: borrowing Matrix,
+    _ moments: borrowing Matrix,
     _ dHeads: inout Matrix, _ dRaw: inout Matrix, _ gradients: inout Gradients
   ) {
     let rope = configuration.layerSettings[linear.layer].rope

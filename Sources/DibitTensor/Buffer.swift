@@ -29,7 +29,9 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     allocationCount.wrappingAdd(1, ordering: .relaxed)
     if bytes >= Self.pagedBytes {
       let pages = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-      guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { trap("Buffer: no memory for \(bytes) bytes", file: #fileID, line: #line) }
+      guard let pages = unsafe pages, unsafe pages != MAP_FAILED else {
+        trap("Buffer: no memory for \(bytes) bytes", file: #fileID, line: #line)
+      }
       // Fewer and larger pages where the system has them; a refusal changes nothing.
       unsafe madvise(pages, bytes, MADV_HUGEPAGE)
       unsafe base = pages.assumingMemoryBound(to: Element.self)

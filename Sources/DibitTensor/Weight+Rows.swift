@@ -1,7 +1,9 @@
 extension Weight {
   /// Some rows of a packed weight: in place where they begin a panel, otherwise a copy.
   public func packedRows(_ range: Range<Int>) -> Weight {
-    guard case .grid(let bits, let group) = format else { trap("Weight.packedRows: the format is \(format), not packed", file: #fileID, line: #line) }
+    guard case .grid(let bits, let group) = format else {
+      trap("Weight.packedRows: the format is \(format), not packed", file: #fileID, line: #line)
+    }
     require(range.lowerBound >= 0 && range.upperBound <= rows, "Weight.packedRows: \(range) of \(shape)")
     let blocks = Self.blocks(columns: columns, bits: bits)
     let groups = Self.groups(columns: columns, group: group)
@@ -19,7 +21,8 @@ extension Weight {
     func copy(_ source: Bytes, _ destination: inout [UInt8], _ panel: Int, _ count: Int, _ width: Int) {
       let unit = width * Self.panelRows
       for (to, from) in range.enumerated() {
-        let (a, b) = (from / Self.panelRows * panel + from % Self.panelRows * width, to / Self.panelRows * panel + to % Self.panelRows * width)
+        let a = from / Self.panelRows * panel + from % Self.panelRows * width
+        let b = to / Self.panelRows * panel + to % Self.panelRows * width
         for index in 0..<count { for byte in 0..<width { destination[b + index * unit + byte] = source[a + index * unit + byte] } }
       }
     }

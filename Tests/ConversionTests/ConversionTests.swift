@@ -43,7 +43,8 @@ import Testing
         #expect(weight.values.indices.map { weight.values[$0] } == tiny[name.tensor].values)
         continue
       }
-      let whole = try decoded(stored, name.tensor, rows: tiny[name.tensor].shape[0], columns: weight.columns, bits: bits, group: scheme.group)
+      let all = tiny[name.tensor].shape[0]
+      let whole = try decoded(stored, name.tensor, rows: all, columns: weight.columns, bits: bits, group: scheme.group)
       let rows = name.rows ?? 0..<weight.rows
       let expected = Array(whole[rows.lowerBound * weight.columns..<rows.upperBound * weight.columns])
       #expect(expanded(weight) == expected, "\(name.tensor) with \(scheme)")

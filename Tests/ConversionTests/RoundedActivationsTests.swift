@@ -16,7 +16,8 @@ import Testing
     let tokens = (0..<40).map { _ in Int32(rng.below(stored.configuration.vocabularySize)) }
     func logits(_ precision: ActivationPrecision) throws -> [Double] {
       let compute = Compute(threads: 2, activations: precision)
-      var session = Session(stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), precision: .float32, on: compute)
+      var session = Session(
+        stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), precision: .float32, on: compute)
       var all: [Double] = []
       for token in tokens {
         try session.append([token])

@@ -46,7 +46,8 @@ import Testing
       let (columns, rows) = (tensor.shape[1], tensor.shape[0])
       let weights = try source.readVector(tensor.name)
       let expected = weights.indices.map { Self.meant(weights[$0], 0.25 + Float($0 / columns % 64) / 256, dtype) }
-      #expect(try decoded(stored, tensor.name, rows: tensor.shape[0], columns: columns, bits: 2, group: group) == expected, "\(tensor.name)")
+      #expect(
+        try decoded(stored, tensor.name, rows: tensor.shape[0], columns: columns, bits: 2, group: group) == expected, "\(tensor.name)")
       #expect(tensor.isExact && tensor.trainedScales == rows && tensor.roundedScales == 0, "\(tensor.name)")
       seen += 1
     }

@@ -63,7 +63,7 @@ import Testing
 
     // The layer that reuses keys and values has no projections for them.
     let afm7 = try StoredModel.open(try Tiny.write(Tiny.afm7, to: scratch, "afm7"))
-    let row176 = 3 * 16 + 3 * 2
+    let row176 = 44 + 3 * 2
     let own = (64 + 32 + 32 + 64) * row64 + 2 * 176 * row64 + 64 * row176 + (64 + 64 + 16 + 16) * 4
     let reusing = (64 + 64) * row64 + 2 * 176 * row64 + 64 * row176 + (64 + 64 + 16) * 4
     #expect(afm7.weights.bytesPerToken == 2 * own + reusing + 64 * 4 + 320 * row64at4)

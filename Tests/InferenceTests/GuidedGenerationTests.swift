@@ -36,7 +36,10 @@ import Testing
 
   @Test func jsonSatisfiesItsSchemaAlsoWithFewTokens() throws {
     let constraint = try Constraint(
-      schema: #"{"type":"object","properties":{"a":{"enum":["x","yy"]},"n":{"type":"array","items":{"type":"integer"},"maxItems":3}},"required":["a","n"]}"#)
+      schema: """
+        {"type": "object", "required": ["a", "n"],
+         "properties": {"a": {"enum": ["x", "yy"]}, "n": {"type": "array", "items": {"type": "integer"}, "maxItems": 3}}}
+        """)
     for seed in 0..<6 {
       for tokens in [24, 60] {
         let result = try generated(constraint, seed: UInt64(seed), tokens: tokens)
