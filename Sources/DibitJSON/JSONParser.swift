@@ -56,7 +56,7 @@ struct JSONParser {
 
   private mutating func object() throws(JSONError) -> JSONObject {
     var members: [(key: String, value: JSONValue)] = []
-    var seen = Set<[UInt8]>()
+    var seen = SeenKeys()
     skipSpace()
     if accept("}") { return JSONObject() }
     repeat {
@@ -64,7 +64,7 @@ struct JSONParser {
       let keyOffset = offset
       guard peek == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
       let key = try string()
-      guard seen.insert(Array(key.utf8)).inserted else { throw .duplicateKey(key, offset: keyOffset) }
+      guard seen.insert(key, behind: members) else { throw .duplicateKey(key, offset: keyOffset) }
       skipSpace()
       guard accept(":") else { throw unexpected("':'") }
       members.append((key: key, value: try value()))
@@ -129,7 +129,9 @@ struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     let opening = offset
     offset += 1
-    var text: [UInt8] = []
+    // Most strings are their own bytes.
+    while let byte = peek, byte >= 0x20, byte != UInt8(ascii: "\\"), byte != UInt8(ascii: "\"") { offset += 1 }
+    var text = Array(bytes[opening + 1..<offset])
     while let byte = peek {
       switch byte {
       case UInt8(ascii: "\""):
@@ -203,5 +205,41 @@ struct JSONParser {
     guard let byte = peek else { return .unexpected(offset: offset, expected: expected, found: "the end of the text") }
     let found = (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16, uppercase: true)
     return .unexpected(offset: offset, expected: expected, found: found)
+  }
+}
+
+/// The keys of an object so far, by their bytes. A few are compared with each other; of many, hashes are kept.
+private struct SeenKeys {
+  /// The hash of a key to the place of the first key that has it.
+  private var places: [Int: Int] = [:]
+
+  private static let few = 8
+
+  /// Whether `key` differs from those of `members`, behind which it comes.
+  mutating func insert(_ key: String, behind members: [(key: String, value: JSONValue)]) -> Bool {
+    if members.count < Self.few { return !members.contains { Self.isSame($0.key, key) } }
+    if members.count == Self.few { for (place, member) in members.enumerated() { places[Self.hash(member.key)] = place } }
+    let hash = Self.hash(key)
+    guard let place = places[hash] else {
+      places[hash] = members.count
+      return true
+    }
+    // Seeds are random, so that different keys with one hash are too rare to be made on purpose.
+    return !Self.isSame(members[place].key, key) && !members.contains { Self.isSame($0.key, key) }
+  }
+
+  private static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+
+  private static func hash(_ key: String) -> Int {
+    var hasher = Hasher()
+    var (word, count) = (UInt64(0), 0)
+    for byte in key.utf8 {
+      word = word << 8 | UInt64(byte)
+      count += 1
+      if count % 8 == 0 { hasher.combine(word) }
+    }
+    hasher.combine(word)
+    hasher.combine(count)
+    return hasher.finalize()
   }
 }

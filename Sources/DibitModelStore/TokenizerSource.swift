@@ -42,13 +42,18 @@ public struct TokenizerSource: Sendable {
     var names = [StoreFile.tokenizer, "tokenizer.model", "assets/tokenizer/vocabulary.spm", "tokenizer.bin"]
     if let vocabularySize { names.append("tok\(vocabularySize).bin") }
     for name in names where isRegularFile(path + "/" + name) {
-      // KerasHub calls its own description tokenizer.json too; the vocabulary is under assets.
-      if name == StoreFile.tokenizer, try readJSON(name, in: path)["registered_name"] != nil { continue }
-      if let file = try candidate(path + "/" + name) { return try read(file, besides: path) }
+      guard let file = try candidate(path + "/" + name) else { continue }
+      if name == StoreFile.tokenizer, isKerasDescription(file) { continue }
+      return try read(file, besides: path)
     }
     let ggufs = (try? directoryNames(path))?.filter { $0.hasSuffix(".gguf") } ?? []
     if let only = ggufs.first, ggufs.count == 1, let file = try candidate(path + "/" + only) { return try read(file) }
     throw .noTokenizer(path: path)
+  }
+
+  /// KerasHub calls its own description, which is short, tokenizer.json too; the vocabulary is under assets.
+  private static func isKerasDescription(_ file: MappedFile) -> Bool {
+    file.bytes.count < 1 << 16 && (try? JSONValue(parsing: file.bytes.array))?["registered_name"] != nil
   }
 
   private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> TokenizerSource {

@@ -57,29 +57,34 @@ extension Tokenizer {
   static func table(
     vocabulary: [(spelling: [UInt8], id: Int32)], added: [AddedToken]
   ) throws(TokenizerError) -> TokenTable {
-    var entries = vocabulary
-    var ids: [[UInt8]: Int32] = [:]
-    for entry in vocabulary { ids[entry.spelling] = entry.id }
-    var seen = Set<[UInt8]>()
+    var own: [[UInt8]: Int32] = [:]
     for token in added {
-      let text = String(decoding: token.content, as: UTF8.self)
-      guard seen.insert(token.content).inserted else { throw .duplicateAddedToken(text) }
-      if let id = ids[token.content] {
-        guard id == token.id else { throw .conflictingID(token: text, vocabulary: Int(id), added: Int(token.id)) }
-      } else {
-        entries.append((token.content, token.id))
+      guard own.updateValue(token.id, forKey: token.content) == nil else {
+        throw .duplicateAddedToken(String(decoding: token.content, as: UTF8.self))
       }
     }
+    // Added tokens are few: they are looked up for each entry, and not the other way round.
+    for entry in vocabulary {
+      guard let id = own[entry.spelling] else { continue }
+      guard id == entry.id else {
+        throw .conflictingID(token: String(decoding: entry.spelling, as: UTF8.self), vocabulary: Int(entry.id), added: Int(id))
+      }
+      own[entry.spelling] = nil
+    }
+    let entries = vocabulary + added.compactMap { own[$0.content] == nil ? nil : ($0.content, $0.id) }
     // Tables have a row for every id, so ids may not run far ahead of the tokens that the file has.
     let limit = min(idLimit, entries.count * 8 + 65536)
     if let entry = entries.first(where: { $0.id >= limit }) {
       throw .idOutOfRange(token: String(decoding: entry.spelling, as: UTF8.self), id: Int(entry.id), limit: limit)
     }
-    var owners: [Int32: [UInt8]] = [:]
-    for entry in entries {
-      guard let first = owners.updateValue(entry.spelling, forKey: entry.id) else { continue }
-      throw .duplicateID(
-        Int(entry.id), first: String(decoding: first, as: UTF8.self), second: String(decoding: entry.spelling, as: UTF8.self))
+    var owners = [Int?](repeating: nil, count: entries.reduce(0) { max($0, Int($1.id) + 1) })
+    for (place, entry) in entries.enumerated() {
+      if let first = owners[Int(entry.id)] {
+        throw .duplicateID(
+          Int(entry.id), first: String(decoding: entries[first].spelling, as: UTF8.self),
+          second: String(decoding: entry.spelling, as: UTF8.self))
+      }
+      owners[Int(entry.id)] = place
     }
     return TokenTable(entries)
   }

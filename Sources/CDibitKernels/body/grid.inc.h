@@ -325,9 +325,12 @@ INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_wei
       }
       const ptrdiff_t outputs = w->rows - p0 * LANES;
       ptrdiff_t r = row0;
-      if (panels == PANELS)
+      if (panels == PANELS) {
         for (; r + TOKENS <= row1; r += TOKENS)
           grid_rows(bits, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+        for (; r + 2 <= row1; r += 2)
+          grid_rows(bits, planes, step, 2, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+      }
       for (; r < row1; r++)
         for (ptrdiff_t p = 0; p < panels; p++)
           grid_rows(bits, planes, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
