@@ -268,9 +268,7 @@ INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels
   const ptrdiff_t limit = 4 * LIMIT(levels);
   for (ptrdiff_t k = k0; k < k1; k += step, scales += PANELS) {
     const ptrdiff_t end = least(k + step, k1);
-    VI sums[TOKENS][PANELS];
-    for (int t = 0; t < rows; t++)
-      for (int p = 0; p < panels; p++) sums[t][p] = (VI){0} - (planes == 1 ? levels * activation_sum(x, row + t, k, step) : 0);
+    VI sums[TOKENS][PANELS] = {{{0}}};
     for (int plane = 0; plane < planes; plane++) {
       const int8_t *xs = x->codes + (row * planes + plane) * x->columns;
       for (ptrdiff_t first = k; first < end; first += limit) {
@@ -288,11 +286,13 @@ INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels
       }
       if (planes == 2 && plane == 0)
         for (int t = 0; t < rows; t++)
-          for (int p = 0; p < panels; p++) sums[t][p] = (sums[t][p] << 7) - levels * activation_sum(x, row + t, k, step);
+          for (int p = 0; p < panels; p++) sums[t][p] <<= 7;
     }
     for (int t = 0; t < rows; t++) {
       const float half_step = x->scales[((row + t) * x->columns + k) / ACTIVATION_GROUP];
-      for (int p = 0; p < panels; p++) total[t][p] += __builtin_convertvector(sums[t][p], V) * (scales[p] * half_step);
+      // Codes count from the lowest level. At the end, because nothing waits for this sum while products are added up.
+      const int32_t lowest = levels * activation_sum(x, row + t, k, step);
+      for (int p = 0; p < panels; p++) total[t][p] += __builtin_convertvector(sums[t][p] - lowest, V) * (scales[p] * half_step);
     }
   }
 }
