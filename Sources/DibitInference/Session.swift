@@ -58,11 +58,7 @@ public struct Session: ~Copyable {
 
   /// Adds tokens; afterwards ``lastLogits`` holds the logits behind the last one.
   public mutating func append(_ tokens: [Int32]) throws(InferenceError) {
-    guard !tokens.isEmpty else { throw .emptyPrompt }
-    guard count + tokens.count <= context else { throw .contextFull(tokens: count + tokens.count, context: context) }
-    for id in tokens where id < 0 || Int(id) >= configuration.vocabularySize {
-      throw .unknownToken(id, vocabulary: configuration.vocabularySize)
-    }
+    try check(tokens)
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
       let end = min(first + Self.chunk, tokens.count)
       segments.removeAll()
