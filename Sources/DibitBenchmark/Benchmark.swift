@@ -22,21 +22,17 @@ public struct Benchmark: Sendable {
     -> BenchmarkReport
   {
     let opened = try open(compute)
-    guard progress(.machine, 0, 1) else { throw .interrupted }
-    let bandwidth = MachineLimits.readBandwidth(on: compute, seconds: options.machineSeconds)
     // Memory that was used so far does not count.
     ProcessMemory.resetPeak()
     let prompt = tokens(options.promptTokens, vocabulary: opened.configuration.vocabularySize)
     let (load, first) = try measureLoading(tokens(BenchmarkOptions.firstPrompt, vocabulary: opened.configuration.vocabularySize), progress)
     var session = session(opened, compute)
     let prefill = try measurePrefill(prompt, &session, progress)
-    let decode = try measureDecoding(&session, progress)
-    let peak = ProcessMemory.peak
-    guard progress(.machine, 0, 1) else { throw .interrupted }
+    let decoding = try measureDecoding(&session, opened.weights.bytesPerToken, progress)
     return BenchmarkReport(
       shape: name, isa: "\(compute.isa)", threads: compute.threads, productLibrary: compute.productLibrary, options: options,
-      decode: decode, prefill: prefill, firstToken: first, load: load, weightBytesPerToken: opened.weights.bytesPerToken,
-      readBandwidth: max(bandwidth, MachineLimits.readBandwidth(on: compute, seconds: options.machineSeconds)), peakMemory: peak)
+      decode: decoding.rate, prefill: prefill, firstToken: first, load: load, weightBytesPerToken: opened.weights.bytesPerToken,
+      readBandwidth: decoding.bandwidth, bandwidthFraction: decoding.fraction, peakMemory: decoding.peakMemory)
   }
 
   /// Times of ops while one prompt is read and a few tokens are decoded, on a ``Compute`` of its own like this benchmark's.
@@ -125,12 +121,17 @@ public struct Benchmark: Sendable {
     return Measurement(Array(rates.dropFirst()))
   }
 
-  private func measureDecoding(_ session: inout Session, _ progress: Progress) throws(BenchmarkError) -> Measurement {
-    var rates: [Double] = []
+  private struct Decoding {
+    var rate, bandwidth, fraction: Measurement
+    var peakMemory: Int?
+  }
+
+  /// Decodes and looks at the memory's speed in turn: it changes from one moment to the next where others use the machine too.
+  private func measureDecoding(_ session: inout Session, _ weightBytes: Int, _ progress: Progress) throws(BenchmarkError) -> Decoding {
     let all = tokens(options.decodeTokens, vocabulary: session.configuration.vocabularySize)
     session.rewind()
     if options.context > 0 { try append(tokens(options.context, vocabulary: session.configuration.vocabularySize), to: &session) }
-    for run in 0...options.runs {
+    func rate(_ run: Int) throws(BenchmarkError) -> Double {
       session.rewind(to: options.context)
       var time = 0.0
       for (index, token) in all.enumerated() {
@@ -140,8 +141,19 @@ public struct Benchmark: Sendable {
         try append([token], to: &session)
         time += seconds(since: start)
       }
-      rates.append(Double(all.count) / time)
+      return Double(all.count) / time
     }
-    return Measurement(Array(rates.dropFirst()))
+    _ = try rate(0)
+    // Before the probe takes memory of its own; the model takes no more from here on.
+    let peak = ProcessMemory.peak
+    var probe = ReadProbe(on: compute)
+    var bandwidths = [Measurement(probe.rates(seconds: options.machineSeconds)).median]
+    var (rates, fractions): ([Double], [Double]) = ([], [])
+    for run in 0..<options.runs {
+      rates.append(try rate(run + 1))
+      bandwidths.append(Measurement(probe.rates(seconds: options.machineSeconds)).median)
+      fractions.append(Double(weightBytes) * rates[run] / ((bandwidths[run] + bandwidths[run + 1]) / 2))
+    }
+    return Decoding(rate: Measurement(rates), bandwidth: Measurement(bandwidths), fraction: Measurement(fractions), peakMemory: peak)
   }
 }

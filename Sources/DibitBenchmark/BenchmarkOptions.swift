@@ -8,8 +8,8 @@ public struct BenchmarkOptions: Equatable, Sendable {
   public var context = 0
   /// How often everything is repeated; medians are reported.
   public var runs = 5
-  /// How long the machine's bandwidth is measured, before and again after the model; with zero only one pass.
-  public var machineSeconds = 0.25
+  /// How long the machine's bandwidth is measured before and after each run of decoding; with zero only one pass.
+  public var machineSeconds = 0.05
   /// The seed of the tokens.
   public var seed: UInt64 = 0
 
@@ -28,7 +28,6 @@ public struct BenchmarkOptions: Equatable, Sendable {
 /// What a benchmark is doing.
 public enum BenchmarkStep: String, Sendable {
   case writing = "writing a model"
-  case machine = "measuring the machine"
   case loading = "loading"
   case prefill = "reading prompts"
   case decode = "decoding"

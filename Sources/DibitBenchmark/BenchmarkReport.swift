@@ -22,13 +22,12 @@ public struct BenchmarkReport: Equatable, Sendable {
   public var load: Measurement
   /// Bytes of weights that a decoded token reads.
   public var weightBytesPerToken: Int
-  /// Bytes per second that this machine reads from memory with as many threads.
-  public var readBandwidth: Double
+  /// Bytes per second that this machine reads from memory with as many threads, before and after each run of decoding.
+  public var readBandwidth: Measurement
+  /// The share of the machine's bandwidth that decoding uses for weights: each run against the moments before and after it.
+  public var bandwidthFraction: Measurement
   /// The most memory held at once while the model was measured, mapped weights included; nil where the system does not say.
   public var peakMemory: Int?
-
-  /// The share of the machine's bandwidth that decoding uses for weights.
-  public var bandwidthFraction: Double { Double(weightBytesPerToken) * decode.median / readBandwidth }
 
   /// For machines.
   public var json: JSONValue {
@@ -39,9 +38,10 @@ public struct BenchmarkReport: Equatable, Sendable {
       "shape": .string(shape), "isa": .string(isa), "threads": .integer(threads), "decode_tokens_per_second": .number(decode.median),
       "prefill_tokens_per_second": .number(prefill.median), "first_token_seconds": .number(firstToken.median),
       "load_seconds": .number(load.median), "weight_bytes_per_token": .integer(weightBytesPerToken),
-      "read_bandwidth_bytes_per_second": .number(readBandwidth), "decode_bandwidth_fraction": .number(bandwidthFraction),
+      "read_bandwidth_bytes_per_second": .number(readBandwidth.median), "decode_bandwidth_fraction": .number(bandwidthFraction.median),
       "peak_memory_bytes": peakMemory.map { .integer($0) } ?? .null, "decode_spread": spread(decode), "prefill_spread": spread(prefill),
-      "first_token_spread": spread(firstToken), "load_spread": spread(load), "runs": .integer(options.runs),
+      "first_token_spread": spread(firstToken), "load_spread": spread(load), "read_bandwidth_spread": spread(readBandwidth),
+      "decode_bandwidth_fraction_spread": spread(bandwidthFraction), "runs": .integer(options.runs),
       "prompt_tokens": .integer(options.promptTokens), "decode_tokens": .integer(options.decodeTokens),
       "context": .integer(options.context), "product_library": .string(productLibrary),
     ]

@@ -43,12 +43,12 @@ public struct SyntheticModel: Sendable {
     _ shape: ModelConfiguration, _ directory: borrowing StagedDirectory, _ progress: (_ bytes: Int, _ total: Int) -> Bool
   ) throws(CheckpointError) -> String? {
     let tensors = tensors(shape)
-    var writer = try SafetensorsWriter(path: directory.path(of: "model.safetensors"), tensors: tensors.flatMap(\.declarations))
+    var writer = try SafetensorsWriter(path: directory.path(of: "model.safetensors"), tensors: tensors.flatMap(\.stored.declarations))
     var generator = SplitMix64(seed: seed, purpose: "synthetic weights")
     var done = 0
     for tensor in tensors {
       try tensor.write(to: &writer, using: &generator)
-      done += tensor.byteCount
+      done += tensor.stored.byteCount
       guard progress(done, writer.byteCount) else { return nil }
     }
     return try writer.finish()
@@ -61,16 +61,22 @@ public struct SyntheticModel: Sendable {
     var found: [String: SyntheticTensor] = [:]
     for parameter in parameters {
       // Some rows of a fused tensor: it ends where the last of them does.
-      let (name, rows) = (parameter.name.tensor, parameter.name.rows?.upperBound ?? parameter.rows)
+      let (name, columns) = (parameter.name.tensor, parameter.columns)
+      let rows = max(parameter.name.rows?.upperBound ?? parameter.rows, found[name]?.stored.rows ?? 0)
       let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
-      let format: WeightFormat = parameter.isMatrix ? scheme.format(bits: bits, columns: parameter.columns, source: .bf16) : .f32
       if found[name] == nil { order.append(name) }
-      found[name] = SyntheticTensor(
-        name: name, rows: max(rows, found[name]?.rows ?? 0), columns: parameter.columns, format: format, isMatrix: parameter.isMatrix,
-        isBias: name.hasSuffix(".bias"))
+      found[name] =
+        if parameter.isMatrix {
+          SyntheticTensor(
+            ModelTensor(
+              name: name, shape: [rows, columns], rows: rows, columns: columns,
+              format: scheme.format(bits: bits, columns: columns, source: .bf16)), value: nil)
+        } else {
+          SyntheticTensor(
+            ModelTensor(name: name, shape: [columns], rows: 1, columns: columns, format: .f32), value: name.hasSuffix(".bias") ? 0 : 1)
+        }
     }
-    let all = order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }
-    return all.filter(\.isPacked) + all.filter { $0.format == .f32 } + all.filter { !$0.isPacked && $0.format != .f32 }
+    return ModelTensor.inFileOrder(order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }, \.stored)
   }
 }
 

@@ -4,59 +4,30 @@ internal import DibitTensor
 
 /// One tensor of a ``SyntheticModel``.
 struct SyntheticTensor {
-  let name: String
-  let rows: Int
-  let columns: Int
-  let format: WeightFormat
-  let isMatrix: Bool
-  /// What every element of a vector is.
-  let value: Float
-
-  var isPacked: Bool { if case .grid = format { true } else { false } }
+  let stored: ModelTensor
+  /// What every element of a vector is; nil for a matrix, whose elements are random.
+  let value: Float?
 
   /// Bytes that are made and written at a time.
   private static let pieceBytes = 1 << 20
 
-  init(name: String, rows: Int, columns: Int, format: WeightFormat, isMatrix: Bool, isBias: Bool) {
-    (self.name, self.rows, self.columns, self.format, self.isMatrix) = (name, rows, columns, format, isMatrix)
-    value = isBias ? 0 : 1
-  }
+  init(_ stored: ModelTensor, value: Float?) { (self.stored, self.value) = (stored, value) }
 
   /// The static scale of int8 keys or values: normed keys rarely exceed 6.
   init(staticScale name: String) {
-    (self.name, rows, columns, format, isMatrix, value) = (name, 1, 1, .f32, false, 0.05)
+    self.init(ModelTensor(name: name, shape: [1], rows: 1, columns: 1, format: .f32), value: 0.05)
   }
+
+  private var rows: Int { stored.rows }
+  private var columns: Int { stored.columns }
 
   /// A row's dot product with inputs of the order of one is of that order when weights have this deviation.
   private var deviation: Float { 1 / Float(columns).squareRoot() }
 
-  private var dtype: DType {
-    switch format {
-    case .f32: .f32
-    case .f16: .f16
-    case .bf16: .bf16
-    case .grid: .u8
-    }
-  }
-
-  /// Bytes of the tensor and its scales.
-  var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
-
-  /// What a safetensors file declares.
-  var declarations: [(name: String, dtype: DType, shape: [Int])] {
-    guard case .grid(let bits, let group) = format else {
-      return [(name: name, dtype: dtype, shape: isMatrix ? [rows, columns] : [columns])]
-    }
-    return [
-      (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
-      (name: ModelFiles.scalesName(name), dtype: .f16, shape: Weight.scaleShape(rows: rows, columns: columns, group: group)),
-    ]
-  }
-
   /// Appends the tensor's bytes.
   func write(to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
-    guard isMatrix else { return try append([Float](repeating: value, count: columns), to: &writer) }
-    switch format {
+    if let value { return try append([Float](repeating: value, count: columns), to: &writer) }
+    switch stored.format {
     case .grid(let bits, let group):
       try writeCodes(to: &writer, using: &generator)
       // Codes are uniform: their variance is (4^bits - 1) / 12 in units of the scale.
@@ -69,7 +40,7 @@ struct SyntheticTensor {
       let step = max(1, Self.pieceBytes / 4 / max(columns, 1))
       for first in stride(from: 0, to: rows, by: step) {
         let count = (min(first + step, rows) - first) * columns
-        try append((0..<count).map { _ in generator.uniform(bound: bound) }, to: &writer, as: dtype)
+        try append((0..<count).map { _ in generator.uniform(bound: bound) }, to: &writer, as: stored.dtype)
       }
     }
   }
@@ -80,7 +51,7 @@ struct SyntheticTensor {
 
   /// Random codes, also where a matrix is padded: what lies there means nothing.
   private func writeCodes(to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
-    let bytes = Weight.elementByteCount(rows: rows, columns: columns, format: format)
+    let bytes = Weight.elementByteCount(rows: rows, columns: columns, format: stored.format)
     var piece = Buffer<UInt8>(count: min(Self.pieceBytes, bytes))
     for first in stride(from: 0, to: bytes, by: Self.pieceBytes) {
       let count = min(Self.pieceBytes, bytes - first)

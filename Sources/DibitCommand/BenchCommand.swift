@@ -118,7 +118,11 @@ struct BenchCommand: ParsableCommand {
       row("first token", report.firstToken, " s", places: 3), row("load", report.load, " s", places: 3),
     ])
     print(
-      "a token reads \(size(report.weightBytesPerToken)) of weights: \(percent(report.bandwidthFraction)) of the \(size(Int(report.readBandwidth)))/s that this machine reads"
+      """
+      a token reads \(size(report.weightBytesPerToken)) of weights: \(percent(report.bandwidthFraction.median)) of the \
+      \(size(Int(report.readBandwidth.median)))/s that this machine reads (\(size(Int(report.readBandwidth.spread.lowerBound)))/s to \
+      \(size(Int(report.readBandwidth.spread.upperBound)))/s)
+      """
     )
     if let peak = report.peakMemory { print("peak memory \(size(peak))") }
   }

@@ -49,9 +49,7 @@ struct ConversionPlan {
     self.checkpoint = checkpoint
     self.configuration = configuration
     configurationJSON = opened.json
-    // Packed tensors are multiples of 64 bytes, and F32 tensors of 4: in this order all are aligned for the kernels.
-    tensors =
-      planned.filter(\.isPacked) + planned.filter { $0.format == .f32 } + planned.filter { !$0.isPacked && $0.format != .f32 }
+    tensors = ModelTensor.inFileOrder(planned, \.stored)
   }
 }
 
@@ -63,7 +61,7 @@ extension ConversionPlan {
     let name = tensor.name + StretchedElastic.suffix
     guard let info = checkpoint.info(name) else { return nil }
     if let bits = json["w_bits"], bits.int != 2 { throw .trainedBits(tensor: name, found: bits.serialized()) }
-    guard case .grid(bits: 2, group: _) = tensor.format else { throw .trainedScales(tensor: name, bits: tensor.bits) }
+    guard case .grid(bits: 2, group: _) = tensor.stored.format else { throw .trainedScales(tensor: name, bits: tensor.stored.bits) }
     guard info.shape == [tensor.rows, 1] || info.shape == [tensor.rows] else {
       throw .checkpoint(.shapeMismatch(tensor: name, file: info.file, expected: [tensor.rows, 1], found: info.shape))
     }
@@ -73,11 +71,7 @@ extension ConversionPlan {
 
 /// One tensor of the source and how it will be stored.
 struct PlannedTensor {
-  let name: String
-  let shape: [Int]
-  let rows: Int
-  let columns: Int
-  let format: WeightFormat
+  let stored: ModelTensor
   let sourceBytes: Int
   /// How the tensor is stored, in words.
   let storage: String
@@ -85,56 +79,26 @@ struct PlannedTensor {
   var clips: String?
 
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
-    name = parameter.name.tensor
-    shape = info.shape
-    (rows, columns) = (info.rows, info.columns)
-    sourceBytes = info.count * info.dtype.byteCount
     let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
-    format = parameter.isMatrix ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32
-    if case .grid(let bits, _) = format {
-      storage = "\(bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
+    stored = ModelTensor(
+      name: parameter.name.tensor, shape: info.shape, rows: info.rows, columns: info.columns,
+      format: parameter.isMatrix ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32)
+    sourceBytes = info.count * info.dtype.byteCount
+    if stored.isPacked {
+      storage = "\(stored.bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
     } else {
-      storage = Self.dtype(of: format).rawValue
+      storage = stored.dtype.rawValue
     }
   }
 
   /// A static scale, kept as F32.
   init(scalar name: String, _ info: TensorInfo) {
-    self.name = name
-    shape = info.shape
-    (rows, columns) = (1, 1)
+    stored = ModelTensor(name: name, shape: info.shape, rows: 1, columns: 1, format: .f32)
     sourceBytes = info.dtype.byteCount
-    format = .f32
     storage = DType.f32.rawValue
   }
 
-  var isPacked: Bool { if case .grid = format { true } else { false } }
-
-  var dtype: DType { Self.dtype(of: format) }
-
-  /// Bits of a stored element.
-  var bits: Int {
-    if case .grid(let bits, _) = format { bits } else { dtype.byteCount * 8 }
-  }
-
-  private static func dtype(of format: WeightFormat) -> DType {
-    switch format {
-    case .f32: .f32
-    case .f16: .f16
-    case .bf16: .bf16
-    case .grid: .u8
-    }
-  }
-
-  /// Bytes of the stored tensor, scales included.
-  var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
-
-  /// What the file declares: the tensor, and the scales of a packed one.
-  var declarations: [(name: String, dtype: DType, shape: [Int])] {
-    guard case .grid(let bits, let group) = format else { return [(name: name, dtype: dtype, shape: shape)] }
-    return [
-      (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
-      (name: ModelFiles.scalesName(name), dtype: .f16, shape: Weight.scaleShape(rows: rows, columns: columns, group: group)),
-    ]
-  }
+  var name: String { stored.name }
+  var rows: Int { stored.rows }
+  var columns: Int { stored.columns }
 }

@@ -55,11 +55,11 @@ public struct Converter: Sendable {
     _ plan: ConversionPlan, to path: String, _ report: inout ConversionReport, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
     var pieces = try PieceWriter(
-      path: path, tensors: plan.tensors.flatMap(\.declarations), metadata: [(key: "format", value: "pt")])
+      path: path, tensors: plan.tensors.flatMap(\.stored.declarations), metadata: [(key: "format", value: "pt")])
     report.outputBytes = pieces.byteCount
     var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
     for tensor in plan.tensors {
-      if case .grid(let bits, let group) = tensor.format {
+      if case .grid(let bits, let group) = tensor.stored.format {
         report.tensors.append(try pack(tensor, bits: bits, group: group, to: &pieces, &pass, progress))
       } else {
         report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
@@ -100,11 +100,12 @@ public struct Converter: Sendable {
     for rows in pieces {
       try lift { () throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: rows, into: &piece) }
       try checkFinite(piece, tensor, rows.lowerBound)
-      try writer.append(floats: piece.span, as: tensor.dtype)
+      try writer.append(floats: piece.span, as: tensor.stored.dtype)
       try pass.leave(tensor, rows, progress)
     }
     return ConversionReport.Tensor(
-      name: tensor.name, shape: tensor.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes, bytes: tensor.byteCount, error: nil)
+      name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
+      bytes: tensor.stored.byteCount, error: nil)
   }
 
   /// Stores a tensor on the grid. While one piece is read and rounded on all threads, one of them hashes and writes the piece before.
@@ -137,7 +138,8 @@ public struct Converter: Sendable {
     }
     error.noise += lost.total
     var result = ConversionReport.Tensor(
-      name: tensor.name, shape: tensor.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes, bytes: tensor.byteCount,
+      name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
+      bytes: tensor.stored.byteCount,
       error: error)
     if let trained { (result.trainedScales, result.roundedScales) = (tensor.rows, trained.roundedScales) }
     return result

@@ -25,7 +25,8 @@ import Testing
       json.keys == [
         "shape", "isa", "threads", "decode_tokens_per_second", "prefill_tokens_per_second", "first_token_seconds", "load_seconds",
         "weight_bytes_per_token", "read_bandwidth_bytes_per_second", "decode_bandwidth_fraction", "peak_memory_bytes", "decode_spread",
-        "prefill_spread", "first_token_spread", "load_spread", "runs", "prompt_tokens", "decode_tokens", "context", "product_library",
+        "prefill_spread", "first_token_spread", "load_spread", "read_bandwidth_spread",
+        "decode_bandwidth_fraction_spread", "runs", "prompt_tokens", "decode_tokens", "context", "product_library",
       ])
     #expect(json["shape"] == "tiny")
     #expect(json["isa"] == .string("\(compute.isa)"))
@@ -41,7 +42,11 @@ import Testing
     #expect(report.decode.values.count == 5)
     let bandwidth = try #require(json["read_bandwidth_bytes_per_second"]?.double)
     let fraction = try #require(json["decode_bandwidth_fraction"]?.double)
-    #expect(fraction == Double(report.weightBytesPerToken) * report.decode.median / bandwidth)
+    #expect(fraction == report.bandwidthFraction.median && bandwidth == report.readBandwidth.median)
+    // One look at the memory more than there are runs; every run is compared with the looks around it.
+    #expect(report.readBandwidth.values.count == 6 && report.bandwidthFraction.values.count == 5)
+    let read = [report.decode.spread.lowerBound, report.decode.spread.upperBound].map { Double(report.weightBytesPerToken) * $0 }
+    #expect(fraction >= read[0] / report.readBandwidth.spread.upperBound && fraction <= read[1] / report.readBandwidth.spread.lowerBound)
     #expect(try #require(json["peak_memory_bytes"]?.int) > 1 << 20)
     #expect(try JSONValue(parsing: Array(report.json.serialized().utf8)).object?.keys == json.keys)
   }
@@ -78,7 +83,7 @@ import Testing
     #expect(throws: BenchmarkError.context(needed: 129, available: 128)) { try benchmark.run() }
   }
 
-  @Test("ends at any step when asked", arguments: [BenchmarkStep.machine, .loading, .prefill, .decode])
+  @Test("ends at any step when asked", arguments: [BenchmarkStep.loading, .prefill, .decode])
   func stops(step: BenchmarkStep) throws {
     let scratch = Scratch()
     let path = try Tiny.write(Tiny.tied, to: scratch)

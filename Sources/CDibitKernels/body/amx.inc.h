@@ -1,7 +1,7 @@
 // Products of packed weights and many rows of activations on tiles.
 //
-// Four inputs of a panel's sixteen rows are one row of a tile, as they lie when unpacked; here bytes hold twice the code less the highest
-// one, so that a sum needs no correction. A tile of sixteen rows of activations times one of up to 64 inputs of a panel leaves whole sums,
+// Four inputs of a panel's sixteen rows are one row of a tile, as they lie when unpacked; here less the highest code, so that a sum needs
+// no correction. A tile of sixteen rows of activations times one of up to 64 inputs of a panel leaves whole sums,
 // which scales then turn into floats as in grid.inc.h and in the same order.
 #include "amxtiles.inc.h"
 
@@ -28,16 +28,6 @@ INLINE void gather_activations(int planes, const dibit_activations *x, ptrdiff_t
 
 INLINE const int8_t *tile_from(const tile_of_rows *x, int plane, ptrdiff_t k) {
   return x->codes[plane][k / ACTIVATION_GROUP][0] + k % ACTIVATION_GROUP;
-}
-
-INLINE void unpack_signed(int bits, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
-  typedef int8_t B __attribute__((vector_size(BLOCK)));
-  const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
-  const int8_t levels = (int8_t)((1 << bits) - 1);
-  for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK) {
-    const W block = *(const WU *)codes;
-    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = (W)((B)((block >> (bits * f) & mask) << 1) - levels);
-  }
 }
 
 INLINE void add_scaled(VI sums, float half_step, V scales, V *total) {
@@ -80,47 +70,30 @@ INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, co
   }
 }
 
-INLINE void tile_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
-                           const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
-  const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
-  const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
-  V *scales = (V *)(scratch + PANELS * DEPTH * LANES);
+// For the rows [row0, row1) of activations and some unpacked panels, adds up the inputs [k0, k1).
+INLINE void tile_rows(int planes, ptrdiff_t step, ptrdiff_t panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
+                      ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
   tile_of_rows some;
-  for (ptrdiff_t p0 = panel0; p0 < panel1; p0 += PANELS) {
-    const ptrdiff_t panels = least(PANELS, panel1 - p0);
-    for (ptrdiff_t k0 = 0; k0 < w->columns; k0 += DEPTH) {
-      const ptrdiff_t b0 = k0 / per_block, b1 = least(b0 + DEPTH / per_block, blocks), k1 = b1 * per_block;
-      for (ptrdiff_t p = 0; p < panels; p++) {
-        unpack_signed(bits, (const uint8_t *)w->elements + ((p0 + p) * blocks + b0) * BLOCK, b1 - b0, scratch + p * DEPTH * LANES);
-        for (ptrdiff_t k = k0; k < k1; k += step)
-          scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
-      }
-      for (ptrdiff_t r = row0; r < row1; r += AMX_ROWS) {
-        const ptrdiff_t rows = least(AMX_ROWS, row1 - r);
-        gather_activations(planes, x, r, rows, k0, k1, &some);
-        for (ptrdiff_t p = p0; p < p0 + panels; p++) {
-          const ptrdiff_t outputs = w->rows - p * LANES;
-          float *to = y + (r - row0) * ldy + p * LANES;
-          V total[AMX_ROWS];
-          for (int t = 0; t < AMX_ROWS; t++) total[t] = k0 == 0 || t >= rows ? (V){0} : load_some(to + t * ldy, outputs);
-          tile_product(planes, step, scratch + (p - p0) * DEPTH * LANES, scales + (p - p0), &some, k1 - k0, total);
-          for (int t = 0; t < AMX_ROWS; t++)
-            if (t < rows) store_some(to + t * ldy, total[t], outputs);
-        }
-      }
+  for (ptrdiff_t r = row0; r < row1; r += AMX_ROWS, y += AMX_ROWS * ldy) {
+    const ptrdiff_t rows = least(AMX_ROWS, row1 - r);
+    gather_activations(planes, x, r, rows, k0, k1, &some);
+    for (ptrdiff_t p = 0; p < panels; p++) {
+      float *to = y + p * LANES;
+      const ptrdiff_t left = outputs - p * LANES;
+      V total[AMX_ROWS];
+      for (int t = 0; t < AMX_ROWS; t++) total[t] = k0 == 0 || t >= rows ? (V){0} : load_some(to + t * ldy, left);
+      tile_product(planes, step, unpacked + p * DEPTH * LANES, scales + p, &some, k1 - k0, total);
+      for (int t = 0; t < AMX_ROWS; t++)
+        if (t < rows) store_some(to + t * ldy, total[t], left);
     }
   }
 }
 
-static void tile_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0,
-                        ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
-  const ptrdiff_t inputs = scale_step(w);
+INLINE void shape_tiles(ptrdiff_t inputs) {
   tile_shapes shapes = {.palette = 1};
   for (int t = 0; t < 6; t++) {  // sums, activations and weights, two tiles each
     shapes.widths[t] = (uint16_t)(t / 2 == 1 ? inputs : BLOCK);
     shapes.rows[t] = (uint8_t)(t / 2 == 2 ? inputs / 4 : AMX_ROWS);
   }
   TILES_SHAPE(&shapes);
-  GRID_CASES(tile_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
-  TILES_RELEASE();  // gives the thread's tiles back: they cost at every switch while they are in use
 }

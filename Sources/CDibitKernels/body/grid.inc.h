@@ -253,11 +253,13 @@ static void grid_matvec(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel
 enum { DEPTH = 1024 };
 _Static_assert(PANELS * DEPTH * (LANES + 64 / 16) <= DIBIT_GRID_SCRATCH, "room for codes, and for a scale of sixteen rows for 16 inputs");
 
-INLINE void unpack_panel(int bits, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
+// Twice each code, less a number for tiles of signed bytes.
+INLINE void unpack_panel(int bits, int8_t less, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
+  typedef int8_t B __attribute__((vector_size(BLOCK)));
   const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
   for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK) {
     const W block = *(const WU *)codes;
-    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = (block >> (bits * f) & mask) << 1;
+    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = (W)((B)((block >> (bits * f) & mask) << 1) - less);
   }
 }
 
@@ -309,48 +311,57 @@ INLINE void grid_rows(int bits, int planes, ptrdiff_t step, int rows, int panels
       if (p * LANES < outputs) store_some(y + t * ldy + p * LANES, total[t][p], outputs - p * LANES);
 }
 
-INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
-                           ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
+#if defined(DIBIT_TILES)
+#include "amx.inc.h"
+#endif
+
+INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, int tiles, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
+                           const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
   const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
+  const int8_t less = (int8_t)(tiles ? (1 << bits) - 1 : 0);
   V *scales = (V *)(scratch + PANELS * DEPTH * LANES);
   for (ptrdiff_t p0 = panel0; p0 < panel1; p0 += PANELS) {
-    const ptrdiff_t panels = least(PANELS, panel1 - p0);
+    const ptrdiff_t panels = least(PANELS, panel1 - p0), outputs = w->rows - p0 * LANES;
     for (ptrdiff_t k0 = 0; k0 < w->columns; k0 += DEPTH) {
       const ptrdiff_t b0 = k0 / per_block, b1 = least(b0 + DEPTH / per_block, blocks), k1 = b1 * per_block;
       for (ptrdiff_t p = 0; p < panels; p++) {
-        unpack_panel(bits, (const uint8_t *)w->elements + ((p0 + p) * blocks + b0) * BLOCK, b1 - b0, scratch + p * DEPTH * LANES);
+        unpack_panel(bits, less, (const uint8_t *)w->elements + ((p0 + p) * blocks + b0) * BLOCK, b1 - b0, scratch + p * DEPTH * LANES);
         for (ptrdiff_t k = k0; k < k1; k += step)
           scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
       }
-      const ptrdiff_t outputs = w->rows - p0 * LANES;
+      float *to = y + p0 * LANES;
+#if defined(DIBIT_TILES)
+      if (tiles) {
+        tile_rows(planes, step, panels, scratch, scales, x, row0, row1, k0, k1, outputs, to, ldy);
+        continue;
+      }
+#endif
       ptrdiff_t r = row0;
       if (panels == PANELS) {
         for (; r + TOKENS <= row1; r += TOKENS)
-          grid_rows(bits, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+          grid_rows(bits, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
         for (; r + 2 <= row1; r += 2)
-          grid_rows(bits, planes, step, 2, PANELS, scratch, scales, x, r, k0, k1, outputs, y + (r - row0) * ldy + p0 * LANES, ldy);
+          grid_rows(bits, planes, step, 2, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
       }
       for (; r < row1; r++)
         for (ptrdiff_t p = 0; p < panels; p++)
           grid_rows(bits, planes, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
-                    y + (r - row0) * ldy + (p0 + p) * LANES, ldy);
+                    to + (r - row0) * ldy + p * LANES, ldy);
     }
   }
 }
-
-#if defined(DIBIT_TILES)
-#include "amx.inc.h"
-#endif
 
 // y[i - row0, r] = x[i] . w[r] for the rows of the panels [panel0, panel1) and the rows [row0, row1) of activations.
 static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                         float *y, ptrdiff_t ldy, uint8_t *scratch) {
 #if defined(DIBIT_TILES)
   if (row1 - row0 >= AMX_ROWS) {
-    tile_matmul(w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+    shape_tiles(scale_step(w));
+    GRID_CASES(grid_matmul_of, w, x, 1, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+    TILES_RELEASE();  // gives the thread's tiles back: they cost at every switch while they are in use
     return;
   }
 #endif
-  GRID_CASES(grid_matmul_of, w, x, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+  GRID_CASES(grid_matmul_of, w, x, 0, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
 }
