@@ -106,7 +106,7 @@ let package = Package(
     layer(
       "DibitBenchmark",
       [
-        "DibitInference", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
+        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
         "DibitJSON",
       ]),
     layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),

@@ -110,6 +110,20 @@ public enum Linear {
     }
   }
 
+  /// Whether the backward pass multiplies with `w` in BF16.
+  public static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
+    if case .grid = w.format { compute.gradients == .bfloat16 } else { false }
+  }
+
+  /// `dx = dy W`, or `dx += dy W` when `accumulating`, in BF16; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
+  public static func backward(
+    _ dy: borrowing BFloatRows, weight w: Weight, dx: inout Matrix, accumulating: Bool, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("linear backward", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
+    unsafe BFloatProducts.nn(dy, w.kernelView, into: &dx, accumulating: accumulating, on: compute)
+  }
+
   /// `dW += dyᵀ x`; `dy: [n, m]`, `x: [n, k]`, `dW: [m, k]`.
   public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
     let begin = compute.begin()

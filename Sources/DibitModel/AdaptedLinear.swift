@@ -42,20 +42,34 @@ struct AdaptedLinear {
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
   }
 
-  /// Accumulates `dx: [n, in]` and the gradients of whatever is trained; `dLow: [n, R]` is working memory.
+  /// Overwrites `dx: [n, in]`, or adds to it when `accumulating`, and accumulates the gradients of whatever is trained.
   func backward(
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ low: borrowing UniqueArray<Matrix>,
-    _ dLow: inout Matrix, _ dx: inout Matrix, _ gradients: inout Gradients
+    _ work: inout BackwardState.Work, _ dx: inout Matrix, accumulating: Bool = false, _ gradients: inout Gradients
   ) {
     let pair = places(kind)
-    Linear.backward(dy, weight: parameters[pair.weight].weight, dx: &dx, on: compute)
+    let weight = parameters[pair.weight].weight
+    let usesBFloat = Linear.usesBFloat(weight, on: compute)
+    if usesBFloat {
+      work.bfloat.rows.round(dy, on: compute)
+      Linear.backward(work.bfloat.rows, weight: weight, dx: &dx, accumulating: accumulating, on: compute)
+    } else {
+      if !accumulating { dx.fill(0) }
+      Linear.backward(dy, weight: weight, dx: &dx, on: compute)
+    }
     if gradients.includesWeights {
       Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
     }
     guard let entry = adapter.entry(layer, kind) else { return }
+    if usesBFloat {
+      LoRA.backward(
+        dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue],
+        work: &work.bfloat, dh: &work.dLow, da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
+      return
+    }
     LoRA.backward(
-      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &dLow,
+      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &work.dLow,
       da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
   }
 }

@@ -1,4 +1,5 @@
 internal import BasicContainers
+internal import DibitKernels
 public import DibitTensor
 
 /// Working memory of the backward pass, shared by all layers; allocated once. What a family does not need is empty.
@@ -20,7 +21,20 @@ public struct BackwardState: ~Copyable, Sendable {
   var dUp: Matrix  // [N, F]
   var dGateUp: Matrix  // [N, 2 F] of a fused projection
   var dActivated: Matrix  // [N, F]
-  var dLow: Matrix  // [N, R]
+  var work: Work
+
+  /// What the backward pass of one linear layer uses.
+  struct Work: ~Copyable, Sendable {
+    var dLow: Matrix  // [N, R]
+    var bfloat: BFloatWork
+
+    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
+      dLow = Matrix(rows: N, columns: R, if: R > 0)
+      let (q, k) = (c.queryColumns, c.keyColumns)
+      let fused = max(c.fusesQueryKeyValue ? q + 2 * k : 0, c.fusesGateUp ? 2 * c.feedForwardSize : 0)
+      bfloat = BFloatWork(capacity: N, columns: max(c.hiddenSize, q, c.feedForwardSize, fused), rank: R)
+    }
+  }
 
   /// Gradients of batches of up to `N` rows with adapters of up to rank `R`.
   public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
@@ -40,7 +54,7 @@ public struct BackwardState: ~Copyable, Sendable {
     dUp = Matrix(rows: N, columns: c.feedForwardSize)
     dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
-    dLow = Matrix(rows: N, columns: R, if: R > 0)
+    work = Work(c, capacity: N, rank: R)
   }
 
   /// Uses the first `n` rows of everything.
@@ -60,6 +74,6 @@ public struct BackwardState: ~Copyable, Sendable {
     dUp.use(n)
     dGateUp.use(n)
     dActivated.use(n)
-    dLow.use(n)
+    work.dLow.use(n)
   }
 }

@@ -56,7 +56,6 @@ extension Decoder {
     attention[layer].backward(
       d.dAttention, y: a.attention, q: a.query, keys: cache.keys[source], values: cache.values[source], segments: segments,
       saved: a.logSumExp, dq: &d.dQuery, dk: &d.dKey, dv: &d.dValue, on: compute)
-    d.dNormed.fill(0)
     projectBackward(linear, angles, adapter, cache, a, &d, &gradients)
     enter(linear.block.inputNorm, linear, a.input, a.inputMoments, &d, &gradients)
   }
@@ -66,14 +65,13 @@ extension Decoder {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
     _ gradients: inout Gradients
   ) {
-    d.dActivated.fill(0)
     if let norm = linear.block.feedForwardNorm {
       d.dProjected.fill(0)
       self.norm.backward(
         norm, linear.parameters, d.dStream, x: a.fed, saved: a.fedMoments, dx: &d.dProjected, gradients: &gradients, on: linear.compute)
-      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.work, &d.dActivated, &gradients)
     } else {
-      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.work, &d.dActivated, &gradients)
     }
     d.dUp.fill(0)
     if configuration.isGated {
@@ -82,15 +80,16 @@ extension Decoder {
     } else {
       configuration.activation.backward(d.dActivated, x: a.up, dx: &d.dUp, on: linear.compute)
     }
-    d.dNormed.fill(0)
     if configuration.fusesGateUp {
       d.dGateUp.setColumns(from: 0, to: d.dGate)
       d.dGateUp.setColumns(from: configuration.feedForwardSize, to: d.dUp)
-      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
+      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
       return
     }
-    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
-    if configuration.isGated { linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients) }
+    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
+    if configuration.isGated {
+      linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
+    }
   }
 
   /// From `d.dStream`, which stays, to `d.dAttention`.
@@ -98,16 +97,15 @@ extension Decoder {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
     _ gradients: inout Gradients
   ) {
-    d.dAttention.fill(0)
     guard let norm = linear.block.outputNorm else {
-      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.work, &d.dAttention, &gradients)
       return
     }
     d.dProjected.fill(0)
     self.norm.backward(
       norm, linear.parameters, d.dStream, x: a.attended, saved: a.attendedMoments, dx: &d.dProjected, gradients: &gradients,
       on: linear.compute)
-    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.work, &d.dAttention, &gradients)
   }
 
   /// Adds `d.dNormed`, through the norm where there is one, to `d.dStream`.

@@ -66,7 +66,7 @@ extension Decoder {
     if configuration.headNorm != .afterRoPE, let rope { ropes[rope].forward(&heads, by: angles[rope], on: linear.compute) }
   }
 
-  /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`, accumulated. `d.dKey` and `d.dValue` are used up in a layer that owns them.
+  /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`. `d.dKey` and `d.dValue` are used up in a layer that owns them.
   func projectBackward(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ cache: borrowing KeyValueCache,
     _ a: borrowing BlockActivations, _ d: inout BackwardState, _ gradients: inout Gradients
@@ -89,20 +89,20 @@ extension Decoder {
         d.dQueryKeyValue.setColumns(from: q, to: d.dKey)
       }
       d.dQueryKeyValue.setColumns(from: q + k, to: d.dValue)
-      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
     } else {
       if owns {
-        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
         if norms {
-          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
         } else {
-          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
         }
       }
       if norms {
-        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
       } else {
-        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
       }
     }
     if owns {

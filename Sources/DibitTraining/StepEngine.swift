@@ -26,14 +26,20 @@ struct StepEngine: ~Copyable {
   mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients)
     -> Float
   {
+    let begin = ContinuousClock.now
     run(batch, decoder, adapter)
+    compute.profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
     let weight = 1 / Float(max(batch.labelled, 1))
     let weights = [Float](repeating: weight, count: batch.tokens.count)
     backward.setRows(batch.tokens.count)
+    let middle = ContinuousClock.now
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: batch.targets.span, weights: weights.span, dHidden: &backward.dHidden, gradients: &gradients,
       on: compute)
+    compute.profiler?.record("loss", since: middle, rows: batch.labelled)
+    let last = ContinuousClock.now
     decoder.backward(segments: segments, cache: cache, adapter: adapter, state: state, d: &backward, gradients: &gradients, on: compute)
+    compute.profiler?.record("backward pass", since: last, rows: batch.tokens.count)
     return Float(loss)
   }
 
