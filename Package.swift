@@ -131,9 +131,10 @@ let package = Package(
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
+    .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor"]),
+    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
     tests(
       "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
@@ -174,8 +175,8 @@ let package = Package(
     tests(
       "InferenceTests",
       [
-        "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
-        "DibitTestSupport",
+        "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitTokenizer", "DibitKernels",
+        "DibitTensor", "DibitJSON", "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(

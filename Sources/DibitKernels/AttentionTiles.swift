@@ -50,7 +50,11 @@ extension Attention {
     }
 
     /// Floats that a task needs; see attention.inc.h.
-    func scratchCount(headSize: Int) -> Int {
+    func scratchCount(headSize: Int) -> Int { scratchCount(headSize: headSize, tokens: tokens, keys: keys) }
+
+    /// Floats that a task of so many tokens needs that see so many keys.
+    func scratchCount(headSize: Int, tokens: Int, keys: Int) -> Int {
+      let keys = (keys + Self.keyBlock - 1) / Self.keyBlock * Self.keyBlock
       let (width, rows) = ((headSize + 15) / 16 * 16, tokens * sharedHeads)
       return Self.keyBlock * width + (rows + 15) / 16 * 16 + rows * (2 * width + keys + 16)
     }
