@@ -29,7 +29,7 @@ extension Attention {
       keyValueHeads = attention.keyValueHeads
       sharedHeads = attention.heads / attention.keyValueHeads
       keys = (segments.longest + Self.keyBlock - 1) / Self.keyBlock * Self.keyBlock
-      tokens = max(1, min(Self.mostRows, Self.mostScores / max(keys, 1)) / sharedHeads)
+      tokens = max(1, min(min(Self.mostRows, Self.mostScores / max(keys, 1)) / sharedHeads, segments.mostRows))
       let tiles = (segments.mostRows + tokens - 1) / tokens
       let tasks = tiles * segments.count * keyValueHeads
       partHeads = tasks == 0 ? sharedHeads : max(1, sharedHeads * tasks / max(threads, tasks))
