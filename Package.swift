@@ -175,8 +175,8 @@ let package = Package(
     tests(
       "InferenceTests",
       [
-        "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitTokenizer", "DibitKernels",
-        "DibitTensor", "DibitJSON", "DibitTestSupport", "CAllocationCount",
+        "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
+        "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(
