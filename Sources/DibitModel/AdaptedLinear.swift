@@ -78,7 +78,7 @@ struct AdaptedLinear {
     _ dLow: inout Matrix, _ dx: inout Matrix, _ gradients: inout Gradients
   ) {
     let pair = places(kind)
-    Linear.backward(dy, weight: weight(kind), dx: &dx, on: compute)
+    Linear.backward(dy, weight: parameters[pair.weight].weight, dx: &dx, on: compute)
     if gradients.includesWeights {
       Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
