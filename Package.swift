@@ -131,9 +131,10 @@ let package = Package(
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
+    .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor"]),
+    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
     tests(
       "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
@@ -175,7 +176,7 @@ let package = Package(
       "InferenceTests",
       [
         "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
-        "DibitTestSupport",
+        "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(

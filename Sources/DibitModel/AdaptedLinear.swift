@@ -26,7 +26,7 @@ struct AdaptedLinear {
 
   /// Rounds `x`, once for all layers that read it, where the weight of `kind` asks for that.
   func round(_ x: borrowing Matrix, for kind: LinearKind, into rounded: inout QuantizedRows) {
-    if Linear.usesRounded(parameters[places(kind).weight].weight, on: compute) { rounded.quantize(x, on: compute) }
+    if Linear.usesRounded(weight(kind), on: compute) { rounded.quantize(x, on: compute) }
   }
 
   /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
@@ -34,9 +34,39 @@ struct AdaptedLinear {
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
     _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
   ) {
-    let pair = places(kind)
-    Linear.forward(x, rounded: rounded, weight: parameters[pair.weight].weight, into: &y, on: compute)
-    if let bias = pair.bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
+    Linear.forward(x, rounded: rounded, weight: weight(kind), into: &y, on: compute)
+    finish(kind, adapter, x, &low, &y)
+  }
+
+  /// The same for two layers that read the same `x`, side by side.
+  func forward(
+    _ kinds: (LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
+    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix
+  ) {
+    Linear.forward(x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), into: &y0, &y1, on: compute)
+    finish(kinds.0, adapter, x, &low, &y0)
+    finish(kinds.1, adapter, x, &low, &y1)
+  }
+
+  /// The same for three.
+  func forward(
+    _ kinds: (LinearKind, LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
+    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix, _ y2: inout Matrix
+  ) {
+    Linear.forward(
+      x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), weight(kinds.2), into: &y0, &y1, &y2, on: compute)
+    finish(kinds.0, adapter, x, &low, &y0)
+    finish(kinds.1, adapter, x, &low, &y1)
+    finish(kinds.2, adapter, x, &low, &y2)
+  }
+
+  private func weight(_ kind: LinearKind) -> Weight { parameters[places(kind).weight].weight }
+
+  /// Adds to `x Wᵀ` in `y` what else the layer has: its bias, and the adapter's term.
+  private func finish(
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
+  ) {
+    if let bias = places(kind).bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
     LoRA.forward(
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)

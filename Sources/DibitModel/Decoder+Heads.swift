@@ -3,10 +3,11 @@ internal import DibitKernels
 internal import DibitTensor
 
 extension Decoder {
-  /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well.
+  /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well, and so
+  /// do separate ones where the caller asks for them, projected only.
   func projectKeysValues(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
-    _ work: inout DecoderState.Work
+    _ work: inout DecoderState.Work, withQueries: Bool
   ) {
     let norms = configuration.normalizesHeads
     if configuration.fusesQueryKeyValue {
@@ -23,22 +24,23 @@ extension Decoder {
       a.value.copyColumns(of: work.queryKeyValue, from: q + k)
     } else {
       linear.round(a.normed, for: .key, into: &work.rounded)
-      if norms {
-        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.rawKey)
-      } else {
-        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.key)
+      switch (withQueries, norms) {
+      case (true, true):
+        linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawQuery, &a.rawKey, &a.value)
+      case (true, false): linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.query, &a.key, &a.value)
+      case (false, true): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawKey, &a.value)
+      case (false, false): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.key, &a.value)
       }
-      linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
     }
     turn(linear.block.keyNorm, linear, angles, &a.rawKey, &a.keyMoments, &a.key)
   }
 
-  /// Queries: projected unless a fused projection has done so, normalised and turned.
+  /// Queries: projected unless they are there already or a fused projection has made them, normalised and turned.
   func projectQueries(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
-    _ work: inout DecoderState.Work
+    _ work: inout DecoderState.Work, areThere: Bool
   ) {
-    if !configuration.fusesQueryKeyValue {
+    if !configuration.fusesQueryKeyValue, !areThere {
       // The keys' projection has rounded the same rows, unless there was none or only some rows go on.
       if !linear.has(.key) || work.rounded.rows != a.normed.rows { linear.round(a.normed, for: .query, into: &work.rounded) }
       if configuration.normalizesHeads {

@@ -49,16 +49,18 @@ public struct Decoder: ~Copyable, Sendable {
     for layer in 0..<configuration.layers {
       let linear = AdaptedLinear(weights, layer: layer, compute: compute)
       let place = state.isRecording ? layer : 0
+      // Queries go along with keys and values where no rows stop between them.
+      let joins = layer < narrow && linear.has(.key)
       writeKeysValues(
-        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work)
+        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work, withQueries: joins)
       if layer == narrow, let selected {
         state.keepSelected(selected)
         guard selected > 0 else { return }
       }
       if layer < narrow {
-        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
       } else {
-        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
       }
     }
     norm.forward(
@@ -99,7 +101,7 @@ public struct Decoder: ~Copyable, Sendable {
   /// The part of a block that every row goes through: the norm, and in a layer that has its own, keys and values, which go to the cache.
   private func writeKeysValues(
     _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: inout KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work, withQueries: Bool
   ) {
     if let norm = linear.block.inputNorm {
       a.input.copy(x)
@@ -108,7 +110,7 @@ public struct Decoder: ~Copyable, Sendable {
       a.normed.copy(x)
     }
     guard configuration.keyValueLayer(of: linear.layer) == linear.layer else { return }
-    projectKeysValues(linear, angles, adapter, &a, &work)
+    projectKeysValues(linear, angles, adapter, &a, &work, withQueries: withQueries)
     cache.keys[linear.layer].write(&a.key, segments: segments, on: linear.compute)
     cache.values[linear.layer].write(&a.value, segments: segments, on: linear.compute)
   }
@@ -116,11 +118,11 @@ public struct Decoder: ~Copyable, Sendable {
   /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
   private func block(
     _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, hasQueries: Bool
   ) {
     let (layer, compute) = (linear.layer, linear.compute)
     let source = configuration.keyValueLayer(of: layer)
-    projectQueries(linear, angles, adapter, &a, &work)
+    projectQueries(linear, angles, adapter, &a, &work, areThere: hasQueries)
     attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)
@@ -160,8 +162,11 @@ public struct Decoder: ~Copyable, Sendable {
       a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
     } else {
       linear.round(a.middleNormed, for: .up, into: &work.rounded)
-      if configuration.isGated { linear.forward(.gate, adapter, a.middleNormed, work.rounded, &a.low, &a.gate) }
-      linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
+      if configuration.isGated {
+        linear.forward((.gate, .up), adapter, a.middleNormed, work.rounded, &a.low, &a.gate, &a.up)
+      } else {
+        linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
+      }
     }
     if configuration.isGated {
       configuration.activation.forward(gate: a.gate, up: a.up, into: &a.activated, on: linear.compute)
