@@ -16,6 +16,8 @@ public struct TrainingBenchmarkOptions: Equatable, Sendable {
   public var rank = 32
   /// Steps that are measured, after one that is not.
   public var steps = 3
+  /// The most bytes to hold; nil for no limit.
+  public var memoryLimit: Int?
   /// The seed of the tokens and the adapter.
   public var seed: UInt64 = 0
 
@@ -37,6 +39,10 @@ public struct TrainingBenchmarkReport: Equatable, Sendable {
   public var options: TrainingBenchmarkOptions
   /// The number of trained parameters.
   public var parameters: Int
+  /// Layers whose activations were kept; the others were computed again.
+  public var keptLayers: Int
+  /// Bytes that the plan allows for.
+  public var plannedMemory: Int
   /// Tokens per second, of whole steps.
   public var rate: Measurement
   /// Seconds of a step's pass through the layers.
@@ -60,7 +66,8 @@ public struct TrainingBenchmarkReport: Equatable, Sendable {
       "peak_memory_bytes": peakMemory.map { .integer($0) } ?? .null, "forward_seconds": .number(forward.median),
       "loss_seconds": .number(loss.median), "backward_seconds": .number(backward.median), "optimizer_seconds": .number(optimizer.median),
       "train_spread": spread(rate), "batch": .integer(options.batch), "tokens": .integer(options.tokens), "rank": .integer(options.rank),
-      "adapter_parameters": .integer(parameters), "steps": .integer(options.steps), "product_library": .string(productLibrary),
+      "adapter_parameters": .integer(parameters), "kept_layers": .integer(keptLayers),
+      "planned_memory_bytes": .integer(plannedMemory), "steps": .integer(options.steps), "product_library": .string(productLibrary),
     ]
   }
 }
@@ -91,15 +98,17 @@ public struct TrainingBenchmark: Sendable {
     let decoder = model.makeDecoder()
     var training = TrainingOptions()
     (training.epochs, training.batchSize, training.seed, training.adapter.rank) = (1, options.batch, options.seed, options.rank)
+    training.memoryLimit = options.memoryLimit
     ProcessMemory.resetPeak()
     var (rates, forward, loss, backward, optimizer): ([Double], [Double], [Double], [Double], [Double]) = ([], [], [], [], [])
     var (parameters, isStopped) = (0, false)
+    var plan: MemoryPlan?
     var last: [Profiler.Event] = []
     guard progress(0, options.steps + 1) else { throw .interrupted }
     do throws(TrainingError) {
       var trainer = try AdapterTrainer(
         decoder, examples: examples(vocabulary: model.configuration.vocabularySize), validation: [], options: training, on: observed)
-      parameters = trainer.parameterCount
+      (parameters, plan) = (trainer.parameterCount, trainer.plan)
       var start = ContinuousClock.now
       _ = try trainer.run(decoder) { _ in
         let time = seconds(since: start)
@@ -121,7 +130,8 @@ public struct TrainingBenchmark: Sendable {
     func measured(_ values: [Double]) -> Measurement { Measurement(Array(values.dropFirst())) }
     let report = TrainingBenchmarkReport(
       shape: name, isa: "\(compute.isa)", threads: compute.threads, productLibrary: compute.productLibrary, options: options,
-      parameters: parameters, rate: measured(rates), forward: measured(forward), loss: measured(loss), backward: measured(backward),
+      parameters: parameters, keptLayers: plan?.keptLayers ?? 0, plannedMemory: plan?.total ?? 0, rate: measured(rates),
+      forward: measured(forward), loss: measured(loss), backward: measured(backward),
       optimizer: measured(optimizer), peakMemory: ProcessMemory.peak)
     return (report, Profile(phases: phases(of: last)))
   }

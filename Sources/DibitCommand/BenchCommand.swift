@@ -31,6 +31,7 @@ struct BenchCommand: ParsableCommand {
   @Option(help: "With --train, sequences of a step; default 8.") var batch: Int?
   @Option(help: "With --train, tokens of a sequence; default 256.") var tokens: Int?
   @Option(help: "With --train, the adapter's rank; default 32.") var rank: Int?
+  @Option(help: ArgumentHelp("With --train, the most memory to hold, for instance 800M or 2G.", valueName: "size")) var memoryLimit: String?
   @Option(help: ArgumentHelp("Show where the time goes, op by op, and write a trace for Perfetto.", valueName: "file")) var profile: String?
   @Flag(help: "Replace an existing trace.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
@@ -55,6 +56,10 @@ struct BenchCommand: ParsableCommand {
       guard let value else { continue }
       guard train else { throw ValidationError("--\(name): goes with --train") }
       guard (1...4096).contains(value) else { throw ValidationError("--\(name): expected a number from 1 to 4096, found \(value)") }
+    }
+    if let memoryLimit {
+      guard train else { throw ValidationError("--memory-limit: goes with --train") }
+      _ = try MemorySize(option: "--memory-limit", memoryLimit)
     }
     guard (1...1000).contains(runs) else { throw ValidationError("--runs: expected a number from 1 to 1000, found \(runs)") }
   }
@@ -117,6 +122,7 @@ struct BenchCommand: ParsableCommand {
     var options = TrainingBenchmarkOptions()
     (options.batch, options.tokens, options.rank) = (batch ?? options.batch, tokens ?? options.tokens, rank ?? options.rank)
     options.steps = runs
+    options.memoryLimit = try memoryLimit.map { try MemorySize(option: "--memory-limit", $0).bytes }
     if let profile { _ = try StagedFile(destination: profile, overwrite: overwrite) }
     var line = ProgressLine("training")
     let (report, profiled) = try TrainingBenchmark(model: path, name: name, options: options, on: compute).run {
@@ -138,6 +144,7 @@ struct BenchCommand: ParsableCommand {
       row("forward", report.forward, " s", places: 3), row("loss", report.loss, " s", places: 3),
       row("backward", report.backward, " s", places: 3), row("optimizer", report.optimizer, " s", places: 3),
     ])
+    print("activations of \(report.keptLayers) layers are kept; planned memory \(size(report.plannedMemory))")
     if let peak = report.peakMemory { print("peak memory \(size(peak))") }
   }
 

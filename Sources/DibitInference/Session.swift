@@ -42,7 +42,7 @@ public struct Session: ~Copyable {
     self.compute = compute
     decoder = Decoder(configuration, weights: weights)
     rank = adapter.configuration.rank
-    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, isRecording: false)
+    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, recording: .none)
     self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
     cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
@@ -157,7 +157,7 @@ extension Session {
     let next = adapter ?? LoadedAdapter(.none(for: decoder.weights))
     rewind()
     if next.rank > 0, next.rank != rank {
-      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, isRecording: false)
+      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, recording: .none)
       rank = next.rank
     }
     self.adapter = next

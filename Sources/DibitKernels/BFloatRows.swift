@@ -27,6 +27,9 @@ public struct BFloatRows: ~Copyable, Sendable {
     pairs = Buffer(count: capacity * stride)
   }
 
+  /// Bytes of the allocation.
+  public var byteCount: Int { pairs.byteCount }
+
   /// Rounds all rows of `factor · x`.
   public mutating func round(_ x: borrowing Matrix, factor: Float = 1, on compute: Compute) {
     require(x.rows <= capacity && x.columns <= 2 * stride, "BFloatRows: x \(x.shape), room for [\(capacity), \(2 * stride)]")
@@ -64,6 +67,9 @@ public struct BFloatPairs: ~Copyable, Sendable {
     widest = (columns + Self.stripe - 1) / Self.stripe * Self.stripe
     pairs = Buffer(count: (capacity + 1) / 2 * widest)
   }
+
+  /// Bytes of the allocation.
+  public var byteCount: Int { pairs.byteCount }
 
   /// Rounds `factor · x`.
   public mutating func round(_ x: borrowing Matrix, factor: Float, on compute: Compute) {

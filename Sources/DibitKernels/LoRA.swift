@@ -51,6 +51,9 @@ public struct BFloatWork: ~Copyable, Sendable {
   var low: BFloatRows
   var pairs: BFloatPairs
 
+  /// Bytes of the allocation.
+  public var byteCount: Int { rows.byteCount + low.byteCount + pairs.byteCount }
+
   /// Room for `capacity` rows of up to `columns` and for adapters of up to `rank`.
   public init(capacity: Int, columns: Int, rank: Int) {
     rows = BFloatRows(capacity: capacity, columns: columns)

@@ -72,6 +72,12 @@ struct AdaptedLinear {
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
   }
 
+  /// Saves `x Aᵀ` in `low` and nothing else.
+  func saveLow(_ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>) {
+    guard let entry = adapter.entry(layer, kind) else { return }
+    Gemm.nt(x, adapter.a[entry], into: &low[kind.rawValue], on: compute)
+  }
+
   /// Overwrites `dx: [n, in]`, or adds to it when `accumulating`, and accumulates the gradients of whatever is trained.
   func backward(
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ low: borrowing UniqueArray<Matrix>,

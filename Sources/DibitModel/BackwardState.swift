@@ -22,6 +22,8 @@ public struct BackwardState: ~Copyable, Sendable {
   var dGateUp: Matrix  // [N, 2 F] of a fused projection
   var dActivated: Matrix  // [N, F]
   var work: Work
+  /// Bytes of the allocations.
+  public private(set) var byteCount = 0
 
   /// What the backward pass of one linear layer uses.
   struct Work: ~Copyable, Sendable {
@@ -55,25 +57,31 @@ public struct BackwardState: ~Copyable, Sendable {
     dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
     work = Work(c, capacity: N, rank: R)
+    var bytes = 0
+    forEachMatrix { bytes += $0.byteCount }
+    byteCount = bytes + work.bfloat.byteCount
   }
 
   /// Uses the first `n` rows of everything.
-  public mutating func setRows(_ n: Int) {
-    dHidden.use(n)
-    dStream.use(n)
-    dNormed.use(n)
-    dProjected.use(n)
-    dAttention.use(n)
-    dQuery.use(n)
-    dRawQuery.use(n)
-    dKey.use(n)
-    dRawKey.use(n)
-    dValue.use(n)
-    dQueryKeyValue.use(n)
-    dGate.use(n)
-    dUp.use(n)
-    dGateUp.use(n)
-    dActivated.use(n)
-    work.dLow.use(n)
+  public mutating func setRows(_ n: Int) { forEachMatrix { $0.use(n) } }
+
+  /// Calls `body` with each matrix.
+  private mutating func forEachMatrix(_ body: (inout Matrix) -> Void) {
+    body(&dHidden)
+    body(&dStream)
+    body(&dNormed)
+    body(&dProjected)
+    body(&dAttention)
+    body(&dQuery)
+    body(&dRawQuery)
+    body(&dKey)
+    body(&dRawKey)
+    body(&dValue)
+    body(&dQueryKeyValue)
+    body(&dGate)
+    body(&dUp)
+    body(&dGateUp)
+    body(&dActivated)
+    body(&work.dLow)
   }
 }

@@ -5,9 +5,10 @@ internal import DibitTensor
 extension Decoder {
   /// The forward pass read upwards: from `d.dHidden` to the gradients of everything that is trained, accumulated.
   ///
-  /// `state` must have recorded the forward pass of the same `segments`, which must be whole sequences.
+  /// `state` must have recorded the forward pass of the same `segments`, which must be whole sequences. Layers of which it kept the input
+  /// alone are computed again, with the same bits.
   public func backward(
-    segments: borrowing Segments, cache: borrowing KeyValueCache, adapter: borrowing Adapter, state: borrowing DecoderState,
+    segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
     d: inout BackwardState, gradients: inout Gradients, on compute: Compute
   ) {
     require(state.isRecording, "Decoder.backward: the state did not record the forward pass")
@@ -19,7 +20,8 @@ extension Decoder {
     d.dKey.fill(0)
     d.dValue.fill(0)
     for layer in stride(from: configuration.layers - 1, through: 0, by: -1) {
-      block(layer, segments, cache, adapter, state.blocks[layer], state.angles, &d, &gradients, compute)
+      if layer < state.recomputed { recompute(layer, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute) }
+      block(layer, segments, cache, adapter, state.blocks[state.place(of: layer)], state.angles, &d, &gradients, compute)
     }
     guard gradients.includesWeights else { return }
     if let table = weights.positionsIndex {

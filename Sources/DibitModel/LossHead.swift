@@ -17,6 +17,11 @@ public struct LossHead: ~Copyable, Sendable {
   private var targets: Buffer<Int32>
   private var positions: Buffer<Int>
 
+  /// Bytes of the allocations.
+  public var byteCount: Int {
+    rows.byteCount + dRows.byteCount + rounded.byteCount + logits.byteCount + dLogits.byteCount + capped.byteCount
+  }
+
   /// `chunk` rows of logits at a time.
   public init(_ configuration: ModelConfiguration, chunk: Int = 128) {
     self.chunk = chunk
