@@ -1,10 +1,14 @@
 internal import DibitJSON
+internal import DibitTensor
+internal import Synchronization
 
 /// The `model` of a tokenizer file with the table of its tokens, from which the models are made.
 struct ModelParts {
   let field: TokenizerField
   let tokens: TokenTable
   let isModelToken: [Bool]
+  /// The merges where they are not in the field, and the threads that may look them up.
+  let merges: (list: PairList, pool: ThreadPool)?
 
   private func modelID(_ token: String) -> Int32? {
     tokens.id(of: Array(token.utf8)).flatMap { isModelToken[Int($0)] ? $0 : nil }
@@ -20,7 +24,7 @@ struct ModelParts {
     return BytePairModel(
       tokens: tokens,
       isModelToken: isModelToken,
-      merges: try MergeTable(field.required("merges"), id: modelID),
+      merges: try mergeTable(field.required("merges")),
       isByteLevel: isByteLevel,
       unknownID: unknownID,
       fusesUnknown: try field.bool("fuse_unk", default: false),
@@ -45,22 +49,80 @@ struct ModelParts {
   }
 }
 
-extension MergeTable {
+extension ModelParts {
   /// Reads `"a b"` strings or `["a", "b"]` pairs; all of their tokens and results must be in the vocabulary.
-  fileprivate init(_ field: TokenizerField, id: (String) -> Int32?) throws(TokenizerError) {
+  private func mergeTable(_ field: TokenizerField) throws(TokenizerError) -> MergeTable {
+    if let merges { return MergeTable(try resolved(merges.list, on: merges.pool)) }
     guard let array = field.value.array else { throw .wrongType(path: field.path, expected: "an array", found: field.value.kind) }
-    var merges: [Merge] = []
-    merges.reserveCapacity(array.count)
+    var result: [MergeTable.Merge] = []
+    result.reserveCapacity(array.count)
     for value in array {
       if let line = value.string, line.utf8.starts(with: "#version".utf8) { continue }
-      let rank = merges.count
-      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: rank) }
-      guard let leftID = id(left) else { throw .unknownMergeToken(rank: rank, token: left) }
-      guard let rightID = id(right) else { throw .unknownMergeToken(rank: rank, token: right) }
-      guard let result = id(left + right) else { throw .unknownMergeToken(rank: rank, token: left + right) }
-      merges.append(Merge(left: leftID, right: rightID, result: result))
+      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: result.count) }
+      let bytes = Array(left.utf8) + Array(right.utf8)
+      try append(bytes, 0..<left.utf8.count, left.utf8.count..<bytes.count, (-1, -1), to: &result)
     }
-    self.init(merges)
+    return MergeTable(result)
+  }
+
+  /// The merges of pairs.
+  private func resolved(_ pairs: PairList, on pool: ThreadPool) throws(TokenizerError) -> [MergeTable.Merge] {
+    // Few enough for the caches, and enough to do for a thread.
+    let size = 1 << 13
+    let count = (pairs.count + size - 1) / size
+    let parts = Mutex([Result<[MergeTable.Merge], TokenizerError>](repeating: .success([]), count: count))
+    func resolve(_ part: Int, _: Int) {
+      let result = resolved(pairs, part * size..<min(pairs.count, (part + 1) * size))
+      parts.withLock { $0[part] = result }
+    }
+    pool.forEach(count, resolve)
+    var merges: [MergeTable.Merge] = []
+    merges.reserveCapacity(pairs.count)
+    for part in parts.withLock({ $0 }) { merges += try part.get() }
+    return merges
+  }
+
+  private func resolved(_ pairs: PairList, _ places: Range<Int>) -> Result<[MergeTable.Merge], TokenizerError> {
+    var result: [MergeTable.Merge] = []
+    result.reserveCapacity(places.count)
+    let chunk = 128
+    var suggestions = [(left: Int32, right: Int32)](repeating: (-1, -1), count: chunk)
+    do throws(TokenizerError) {
+      for start in stride(from: places.lowerBound, to: places.upperBound, by: chunk) {
+        let places = start..<min(start + chunk, places.upperBound)
+        for place in places {
+          let (left, right) = pairs.ranges(place)
+          suggestions[place - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
+        }
+        for place in places {
+          let (left, right) = pairs.ranges(place)
+          try append(pairs.bytes, left, right, suggestions[place - start], to: &result)
+        }
+      }
+    } catch { return .failure(error) }
+    return .success(result)
+  }
+
+  /// Appends the merge of two tokens whose spellings lie side by side.
+  private func append(
+    _ bytes: [UInt8], _ left: Range<Int>, _ right: Range<Int>, _ suggestions: (left: Int32, right: Int32),
+    to merges: inout [MergeTable.Merge]
+  ) throws(TokenizerError) {
+    func id(_ range: Range<Int>, _ suggestion: Int32) throws(TokenizerError) -> Int32 {
+      guard let id = tokens.id(of: bytes, in: range, suggestion: suggestion), isModelToken[Int(id)] else {
+        throw .unknownMergeToken(rank: merges.count, token: String(decoding: bytes[range], as: UTF8.self))
+      }
+      return id
+    }
+    let leftID = try id(left, suggestions.left)
+    let rightID = try id(right, suggestions.right)
+    let result = left.lowerBound..<right.upperBound
+    // Files list merges in the order of their results.
+    let last = merges.last?.result ?? -1
+    for guess in last...last + 1 where tokens.isSpelled(guess, bytes, result) && isModelToken[Int(guess)] {
+      return merges.append(MergeTable.Merge(left: leftID, right: rightID, result: guess))
+    }
+    merges.append(MergeTable.Merge(left: leftID, right: rightID, result: try id(result, -1)))
   }
 
   private static func pair(_ value: JSONValue) -> (String, String)? {
