@@ -69,7 +69,7 @@ let package = Package(
       "DibitCheckpoint",
       ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
     layer("DibitJinja", ["DibitJSON"]),
-    layer("DibitTokenizer", ["DibitTensor", "DibitJinja", "DibitJSON"]),
+    layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
     layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
     // L3: the model, and the directories it is kept in.

@@ -1,14 +1,12 @@
 internal import DibitJSON
-internal import DibitTensor
-internal import Synchronization
 
 /// The `model` of a tokenizer file with the table of its tokens, from which the models are made.
 struct ModelParts {
   let field: TokenizerField
   let tokens: TokenTable
   let isModelToken: [Bool]
-  /// The merges where they are not in the field, and the threads that may look them up.
-  let merges: (list: PairList, pool: ThreadPool)?
+  /// The merges where they are not in the field.
+  let merges: PairList?
 
   private func modelID(_ token: String) -> Int32? {
     tokens.id(of: Array(token.utf8)).flatMap { isModelToken[Int($0)] ? $0 : nil }
@@ -52,7 +50,7 @@ struct ModelParts {
 extension ModelParts {
   /// Reads `"a b"` strings or `["a", "b"]` pairs; all of their tokens and results must be in the vocabulary.
   private func mergeTable(_ field: TokenizerField) throws(TokenizerError) -> MergeTable {
-    if let merges { return MergeTable(try resolved(merges.list, on: merges.pool)) }
+    if let merges { return MergeTable(try resolved(merges)) }
     guard let array = field.value.array else { throw .wrongType(path: field.path, expected: "an array", found: field.value.kind) }
     var result: [MergeTable.Merge] = []
     result.reserveCapacity(array.count)
@@ -66,41 +64,24 @@ extension ModelParts {
   }
 
   /// The merges of pairs.
-  private func resolved(_ pairs: PairList, on pool: ThreadPool) throws(TokenizerError) -> [MergeTable.Merge] {
-    // Few enough for the caches, and enough to do for a thread.
-    let size = 1 << 13
-    let count = (pairs.count + size - 1) / size
-    let parts = Mutex([Result<[MergeTable.Merge], TokenizerError>](repeating: .success([]), count: count))
-    func resolve(_ part: Int, _: Int) {
-      let result = resolved(pairs, part * size..<min(pairs.count, (part + 1) * size))
-      parts.withLock { $0[part] = result }
-    }
-    pool.forEach(count, resolve)
-    var merges: [MergeTable.Merge] = []
-    merges.reserveCapacity(pairs.count)
-    for part in parts.withLock({ $0 }) { merges += try part.get() }
-    return merges
-  }
-
-  private func resolved(_ pairs: PairList, _ places: Range<Int>) -> Result<[MergeTable.Merge], TokenizerError> {
+  private func resolved(_ pairs: PairList) throws(TokenizerError) -> [MergeTable.Merge] {
     var result: [MergeTable.Merge] = []
-    result.reserveCapacity(places.count)
+    result.reserveCapacity(pairs.count)
+    // A few at a time, so that the table's slots come from memory side by side.
     let chunk = 128
     var suggestions = [(left: Int32, right: Int32)](repeating: (-1, -1), count: chunk)
-    do throws(TokenizerError) {
-      for start in stride(from: places.lowerBound, to: places.upperBound, by: chunk) {
-        let places = start..<min(start + chunk, places.upperBound)
-        for place in places {
-          let (left, right) = pairs.ranges(place)
-          suggestions[place - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
-        }
-        for place in places {
-          let (left, right) = pairs.ranges(place)
-          try append(pairs.bytes, left, right, suggestions[place - start], to: &result)
-        }
+    for start in stride(from: 0, to: pairs.count, by: chunk) {
+      let places = start..<min(start + chunk, pairs.count)
+      for place in places {
+        let (left, right) = pairs.ranges(place)
+        suggestions[place - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
       }
-    } catch { return .failure(error) }
-    return .success(result)
+      for place in places {
+        let (left, right) = pairs.ranges(place)
+        try append(pairs.bytes, left, right, suggestions[place - start], to: &result)
+      }
+    }
+    return result
   }
 
   /// Appends the merge of two tokens whose spellings lie side by side.

@@ -1,5 +1,4 @@
 public import DibitJSON
-internal import DibitTensor
 
 extension Tokenizer {
   /// Ids must be below this, so that a damaged file cannot ask for huge tables.
@@ -10,8 +9,7 @@ extension Tokenizer {
   /// - Throws: ``TokenizerError`` for a file that is malformed, contradicts itself, or asks for something that would change ids
   ///   and that this library does not have.
   public init(parsing bytes: [UInt8]) throws(TokenizerError) {
-    let pool = ThreadPool(threads: bytes.count < 1 << 20 ? 1 : min(2, Processors.available))
-    if let file = TokenizerFile(reading: bytes, on: pool), let tokenizer = try? Tokenizer(file) {
+    if let file = TokenizerFile(reading: bytes), let tokenizer = try? Tokenizer(file) {
       self = tokenizer
       return
     }

@@ -1,5 +1,4 @@
 internal import DibitJSON
-internal import DibitTensor
 
 /// A tokenizer.json: its values, and what is large of a usual file as lists.
 struct TokenizerFile {
@@ -8,8 +7,8 @@ struct TokenizerFile {
   private(set) var vocabulary: TokenList?
   /// The tokens of ``vocabulary``.
   private(set) var table: TokenTable?
-  /// `model.merges`, in place of which ``value`` has an empty array, and the threads that may look them up.
-  private(set) var merges: (list: PairList, pool: ThreadPool)?
+  /// `model.merges`, in place of which ``value`` has an empty array.
+  private(set) var merges: PairList?
 
   /// A file whose values are all in a tree.
   init(_ value: JSONValue) { self.value = value }
@@ -17,9 +16,9 @@ struct TokenizerFile {
   /// Reads a file of byte pairs without a tree of its vocabulary and merges, which would take most of the time; nil for any other file.
   ///
   /// A file with a fault is such another file: what is wrong with it, and where, the tree shows.
-  init?(reading bytes: [UInt8], on pool: ThreadPool) {
+  init?(reading bytes: [UInt8]) {
     guard bytes.count <= Int32.max else { return nil }
-    var parts = Parts(bytes: bytes, pool: pool)
+    var parts = Parts()
     // The values of a model are two levels deep.
     var reader = JSONReader(bytes, depthLimit: 128 - 2)
     do throws(JSONError) {
@@ -32,76 +31,26 @@ struct TokenizerFile {
     } catch { return nil }
     // SentencePiece's own vocabularies are compared with what they imply, value by value.
     guard let table = parts.table, let merges = parts.merges, value["model"]?["sentencepiece"] == nil else { return nil }
-    (vocabulary, self.table, self.merges) = (parts.vocabulary, table, (merges, pool))
+    (vocabulary, self.table, self.merges) = (parts.vocabulary, table, merges)
   }
 
   /// What is read of a model while its members go by.
   private struct Parts {
-    let bytes: [UInt8]
-    let pool: ThreadPool
     var vocabulary: TokenList?
     var table: TokenTable?
     var merges: PairList?
-    /// Merges that were read ahead, and readers before and behind them.
-    var ahead: (start: Int, merges: PairList, end: JSONReader)?
 
     mutating func read(_ key: String, _ reader: inout JSONReader) throws(JSONError) -> JSONValue {
       switch key {
       case "vocab":
-        try readVocabulary(&reader)
+        let list = try TokenList(&reader)
+        (vocabulary, table) = (list, list.isUsable ? TokenTable(list) : nil)
         return .object(JSONObject())
       case "merges":
-        if let ahead, ahead.start == reader.offset {
-          (merges, reader) = (ahead.merges, ahead.end)
-        } else {
-          merges = try PairList(&reader)
-        }
+        merges = try PairList(&reader)
         return .array([])
       default: return try reader.value()
       }
-    }
-
-    /// Reads the vocabulary and makes its table; another thread looks for the merges behind it.
-    private mutating func readVocabulary(_ reader: inout JSONReader) throws(JSONError) {
-      var (list, table, fault): (TokenList?, TokenTable?, JSONError?)
-      var ahead: (start: Int, merges: PairList, end: JSONReader)?
-      let (bytes, start) = (bytes, reader.offset)
-      var copy = reader
-      try copy.expect("{")
-      // A single thread reads the merges when it gets there.
-      pool.forEach(min(2, pool.threads)) { task, _ in
-        if task == 1 {
-          ahead = Self.merges(in: bytes, from: start)
-          return
-        }
-        do throws(JSONError) {
-          let found = try TokenList(&reader)
-          list = found
-          if found.isUsable { table = TokenTable(found) }
-        } catch { fault = error }
-      }
-      if let fault { throw fault }
-      (vocabulary, self.table, self.ahead) = (list, table, ahead)
-    }
-
-    /// The first pairs from `start` on that look like a member called merges. Whether they are one shows when the reader gets there.
-    private static func merges(in bytes: [UInt8], from start: Int) -> (start: Int, merges: PairList, end: JSONReader)? {
-      let name = Array("\"merges\"".utf8)
-      var index = start
-      while index + name.count < bytes.count {
-        guard bytes[index + 1] == name[1], bytes.holds(name, at: index) else {
-          index += 1
-          continue
-        }
-        // "merges" is a word like others, too.
-        var reader = JSONReader(bytes, from: index + name.count, depthLimit: 128 - 2)
-        if reader.accept(":") {
-          let start = reader.offset
-          if let merges = try? PairList(&reader) { return (start, merges, reader) }
-        }
-        index = reader.offset
-      }
-      return nil
     }
   }
 

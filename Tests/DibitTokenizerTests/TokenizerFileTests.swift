@@ -93,7 +93,7 @@ internal import Testing
     #expect(accepted > 50)
   }
 
-  @Test("files that two threads read", arguments: [(true, false), (false, false), (true, true)])
+  @Test("large files, merges before or behind the vocabulary", arguments: [(true, false), (false, false), (true, true)])
   func large(mergesAreLines: Bool, isBackwards: Bool) throws {
     var spellings = ["merges", ":", "["]
     for byte in UInt8(ascii: "0")...UInt8(ascii: "o") where byte != UInt8(ascii: ":") && byte != UInt8(ascii: "[") {
