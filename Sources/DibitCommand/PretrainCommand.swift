@@ -67,7 +67,7 @@ struct PretrainCommand: ParsableCommand {
       "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
     ]
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
-    try directory.write(LossChart(result.curve, title: "Loss of \(name(of: output))").svg, to: RunOptions.chart)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     let checkpoint = FloatCheckpoint(
       json: configuration.json, configuration: configuration, weights: trainer.finish().weights, dtype: .bf16, tokenizer: tokenizer)
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)

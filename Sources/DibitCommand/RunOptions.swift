@@ -46,9 +46,6 @@ extension RunOptions {
   }
 }
 
-/// The last part of a path.
-func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
-
 extension OptimizationOptions {
   /// Lets a recipe win over the values so far.
   mutating func apply(_ recipe: OptimizationRecipe) {

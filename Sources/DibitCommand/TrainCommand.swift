@@ -91,7 +91,7 @@ struct TrainCommand: ParsableCommand {
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
     let manifest = manifest(model, dataset, split, task.task, options, result, identity)
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
-    try directory.write(LossChart(result.curve, title: "Loss of \(name(of: output))").svg, to: RunOptions.chart)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()

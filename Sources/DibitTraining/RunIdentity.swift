@@ -29,8 +29,9 @@ public struct RunIdentity: Equatable, Sendable {
   func difference(from other: RunIdentity, at path: String) -> TrainingError? {
     if other.model != model { return .changedModel(checkpoint: path) }
     if other.data != data { return .changedData(checkpoint: path) }
-    for key in other.options.keys + options.keys where other.options[key] != options[key] {
-      func shown(_ value: JSONValue?) -> String { value?.serialized() ?? "not set" }
+    // A file does not tell 0.0 from 0: what counts is how they are written.
+    func shown(_ value: JSONValue?) -> String { value?.serialized() ?? "not set" }
+    for key in other.options.keys + options.keys where shown(other.options[key]) != shown(options[key]) {
       return .changedOption(checkpoint: path, key: key, was: shown(other.options[key]), found: shown(options[key]))
     }
     return nil
