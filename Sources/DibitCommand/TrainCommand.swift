@@ -134,6 +134,7 @@ struct TrainCommand: ParsableCommand {
     options.optimization.learningRate = learningRate.map { Float($0) } ?? options.optimization.learningRate
     options.optimization.seed = seed ?? options.optimization.seed
     options.adapter.rank = rank ?? recipe?.rank ?? options.adapter.rank
+    options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
     options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
     if alpha == nil, let scale = recipe?.scale {
       options.adapter.alpha = Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
@@ -196,7 +197,7 @@ struct TrainCommand: ParsableCommand {
     members += options.optimization.members
     members += [
       ("rank", .integer(options.adapter.rank)), ("alpha", .number(Double(options.adapter.alpha))),
-      ("use_rslora", .bool(options.adapter.stabilizesRank)),
+      ("dropout", .number(Double("\(options.adapter.dropout)") ?? 0)), ("use_rslora", .bool(options.adapter.stabilizesRank)),
       ("keys", .array(options.adapter.targets.map { .string($0.targetName) })),
     ]
     guard let task else { return members }

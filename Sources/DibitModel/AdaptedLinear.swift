@@ -38,6 +38,13 @@ struct AdaptedLinear {
     Linear.forward(x, rounded: rounded, weight: parameters[pair.weight].weight, into: &y, on: compute)
     if let bias = pair.bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
+    let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, work in
+      mask.forward(x, into: &work, on: compute)
+      LoRA.forward(
+        work, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y,
+        on: compute)
+    }
+    if isDropped == true { return }
     LoRA.forward(
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
   }
@@ -54,6 +61,16 @@ struct AdaptedLinear {
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
     }
     guard let entry = adapter.entry(layer, kind) else { return }
+    let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, work in
+      mask.forward(x, into: &work, on: compute)
+      LoRA.backwardParameters(
+        dy, x: work, b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &dLow,
+        da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
+      work.fill(0)
+      Gemm.nn(dLow, adapter.a[entry], into: &work, on: compute)  // of what the mask left
+      mask.backward(work, dx: &dx, on: compute)
+    }
+    if isDropped == true { return }
     LoRA.backward(
       dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &dLow,
       da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)

@@ -10,7 +10,7 @@ extension TrainedParameters {
     var list = Self.declarations("parameters", adapter)
     if trainsWeights {
       list += decoder.weights.parameters.map {
-        (name: "parameters/" + $0.name.tensor, dtype: .f32, shape: [$0.weight.rows, $0.weight.columns])
+        (name: "parameters/\(Self.name(of: $0))", dtype: .f32, shape: [$0.weight.rows, $0.weight.columns])
       }
     }
     return list + declarations("moment1", moment1) + declarations("moment2", moment2) + declarations("average", average)
@@ -26,10 +26,13 @@ extension TrainedParameters {
     return list
   }
 
+  /// A name of its own for each parameter: the parts of fused layers share that of their tensor.
+  private static func name(of parameter: Parameter) -> String { "\(parameter.index).\(parameter.name.tensor)" }
+
   private func declarations(_ group: String, _ set: borrowing Gradients) -> [(name: String, dtype: DType, shape: [Int])] {
     var list = Self.declarations(group, set.adapter)
     for i in 0..<set.weights.count {
-      let name = decoder.weights.parameters[i].name.tensor
+      let name = Self.name(of: decoder.weights.parameters[i])
       list.append((name: "\(group)/\(name)", dtype: .f32, shape: [set.weights[i].rows, set.weights[i].columns]))
     }
     return list
@@ -64,7 +67,7 @@ extension TrainedParameters {
     if trainsWeights {
       var failure: CheckpointError?
       decoder.weights.updateEach { parameter in
-        let name = "parameters/" + parameter.name.tensor
+        let name = "parameters/" + Self.name(of: parameter)
         let rows = parameter.weight.rows
         parameter.weight.withMutableValues { values in
           do throws(CheckpointError) { try file.readRows(name, rows: 0..<rows, into: &values) } catch { failure = error }
@@ -72,7 +75,7 @@ extension TrainedParameters {
       }
       if let failure { throw failure }
     }
-    let names = decoder.weights.parameters.map(\.name.tensor)
+    let names = decoder.weights.parameters.map(Self.name)
     try Self.read(&moment1, "moment1", names, file)
     try Self.read(&moment2, "moment2", names, file)
     try Self.read(&average, "average", names, file)

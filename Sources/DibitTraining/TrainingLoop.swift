@@ -31,6 +31,9 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     let capacity = source.capacity
     engine = StepEngine(decoder, rows: capacity.rows, sequences: capacity.sequences, rank: adapter.configuration.rank, on: compute)
     parameters = TrainedParameters(decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options)
+    if parameters.adapter.configuration.dropout > 0 {
+      parameters.adapter.dropout = AdapterDropout(parameters.adapter, capacity: capacity.rows, seed: options.seed)
+    }
     gradients = parameters.makeGradients()
   }
 
@@ -103,18 +106,21 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     let batches = source.next()
     let total = batches.reduce(Float(0)) { $0 + $1.totalWeight }
     gradients.clear()
-    var (loss, sums): (Float, LossSums) = (0, LossSums())
+    var (loss, sums, row): (Float, LossSums, Int) = (0, LossSums(), 0)
     for batch in batches {
+      parameters.adapter.dropout?.begin(step: number, firstRow: row)
+      row += batch.tokens.count
       loss += engine.accumulate(
         batch, parameters.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients, losses: &sums)
     }
+    parameters.adapter.dropout?.end()
     let norm = gradients.norm(on: compute)
     guard loss.isFinite, norm.isFinite else { throw .notANumber(step: number, checkpoint: checkpoints?.newestStep) }
     let rate = schedule.rate(step: number)
     parameters.step(
       gradients, learningRate: rate, step: number, gradientScale: norm > options.clipNorm ? options.clipNorm / norm : 1, on: compute)
     if state.validation?.step == state.step || state.place.epoch != source.place.epoch { state.beginMean() }
-    state.add(loss: loss, contentLoss: sums.contentMean, tokens: batches.reduce(0) { $0 + $1.tokens.count })
+    state.add(loss: loss, contentLoss: sums.contentMean, tokens: row)
     state.place = source.place
     if let median = state.watchdog.hasDiverged(loss, options.watchdog) {
       throw .diverged(step: number, loss: loss, median: median, checkpoint: checkpoints?.newestStep)

@@ -42,8 +42,6 @@ public struct OptimizationOptions: Equatable, Sendable {
 public struct TrainingOptions: Equatable, Sendable {
   /// Rank, scale and targets of the adapter.
   public var adapter = AdapterConfiguration()
-  /// The share of the inputs of `A` that is left out of a step; the others are scaled up in their place.
-  public var dropout: Float = 0
   /// Passes over the training examples.
   public var epochs = 2
   /// Examples that go through the model together.

@@ -77,7 +77,7 @@ struct KilledRun {
     let points = try #require(Int(try text(work.scratch("count"))))
     #expect(points > 40, "the library counts nothing")
     // Every point in the long form, a few of them otherwise.
-    let step = Self.kills == nil ? points / 4 + 1 : 1
+    let step = Self.kills == nil ? points / 3 + 1 : 1
     for point in stride(from: 1 + points / 7 % step, through: points, by: step) {
       let places = Self.kills == nil ? [WritePoints.Place.allCases[point % 3]] : [.before, .half]
       for place in places {
@@ -105,7 +105,7 @@ struct KilledRun {
     let microseconds = Int((clock.now - begin) / .microseconds(1))
     var random = SystemRandomNumberGenerator()
     var (kills, rounds) = (0, 0)
-    while kills < Self.kills ?? 4 {
+    while kills < Self.kills ?? 3 {
       let name = "moment-\(rounds)"
       rounds += 1
       for attempt in 0..<4 {
