@@ -55,7 +55,7 @@ import Testing
     // Room for two checkpoints and a half.
     try #require(run("/bin/mount", ["-t", "tmpfs", "-o", "size=560k", "none", disk]) == 0)
     defer { #expect(run("/bin/umount", [disk]) == 0) }
-    let arguments = ["train", work.model, "--data", work.data, "-o", disk + "/adapter", "--epochs", "40", "--rank", "4"]
+    let arguments = ["train", work.model, "--data", work.data, "-o", disk + "/adapter", "--epochs", "2", "--rank", "4"]
     let outcome = try DibitProcess(arguments + ["--checkpoint-every", "3"]).finish()
     #expect(outcome.status == 74, "\(outcome.errors)")
     #expect(outcome.errorLines.count == 1)
