@@ -37,8 +37,7 @@ public struct TensorBoardLog: ~Copyable {
     case .validation(let validation):
       addScalars(
         validation.step, time, [("loss/validation", validation.loss), ("loss/validation_content", validation.contentLoss)])
-    case .checkpoint: break
-    case .end: try flush()
+    case .checkpoint, .end: try flush()
     }
     if pending.count > 32_768 || ContinuousClock.now - lastFlush > .seconds(1) { try flush() }
   }

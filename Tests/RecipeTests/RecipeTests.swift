@@ -24,7 +24,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
 @Suite struct RecipeTests {
   static let root = String(#filePath.dropLast("Tests/RecipeTests/RecipeTests.swift".count))
   /// Recipes that ship; a new one raises this number, a lost one fails.
-  static let shipped = 3
+  static let shipped = 7
 
   @Test func everyShippedRecipeDecodes() throws {
     let found = try files(below: Self.root + "recipes").filter { $0.key.hasSuffix(".yaml") || $0.key.hasSuffix(".yml") }
