@@ -48,7 +48,8 @@ struct PretrainCommand: ParsableCommand {
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
 
-    var trainer = try Pretrainer(Decoder(configuration, weights: weights), text: text, validation: validation, options: options, on: compute)
+    var trainer = try Pretrainer(
+      Decoder(configuration, weights: weights), text: text, validation: validation, options: options, on: compute)
     let parameters = trainer.parameterCount
     let checkpoints = try CheckpointStore(
       output: output, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume, discards: overwrite)

@@ -137,7 +137,8 @@ struct TrainCommand: ParsableCommand {
     options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
     options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
     if alpha == nil, let scale = recipe?.scale {
-      options.adapter.alpha = Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
+      options.adapter.alpha =
+        Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
     } else {
       options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
     }

@@ -10,7 +10,8 @@ struct RecipeSetting {
   let value: Node
 
   init(_ text: String) throws(RecipeError) {
-    guard let cut = text.firstIndex(of: "="), let value = try? RecipeReader.compose(String(text[text.index(after: cut)...]), file: Self.file)
+    guard let cut = text.firstIndex(of: "="),
+      let value = try? RecipeReader.compose(String(text[text.index(after: cut)...]), file: Self.file)
     else { throw .badSetting(text) }
     path = text[..<cut].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard path.allSatisfy({ !$0.isEmpty }) else { throw .badSetting(text) }

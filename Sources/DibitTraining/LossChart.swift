@@ -61,7 +61,9 @@ public struct LossChart: Sendable {
       let points = line.points.map { "\(x(Double($0.step))),\(y(Double($0.value)))" }
       text += "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(line.color)\" stroke-width=\"1.8\"/>\n"
       if line.marks, points.count <= 100 {
-        for point in line.points { text += "<circle cx=\"\(x(Double(point.step)))\" cy=\"\(y(Double(point.value)))\" r=\"2.6\" fill=\"\(line.color)\"/>" }
+        for point in line.points {
+          text += "<circle cx=\"\(x(Double(point.step)))\" cy=\"\(y(Double(point.value)))\" r=\"2.6\" fill=\"\(line.color)\"/>"
+        }
         text += "\n"
       }
       let place = 64 + 200 * index

@@ -33,7 +33,10 @@ import Testing
     #expect(training["split"]?["validation"] == 6)
     #expect(training["training"]?["steps"] == 42)
     #expect(trained.errors.contains("54 training and 6 validation texts, 4 labels"))
-    #expect(try files(below: adapter).keys.sorted() == ["adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json"])
+    #expect(
+      try files(below: adapter).keys.sorted() == [
+        "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json",
+      ])
 
     let evaluated = try dibit("evaluate", model, "--adapter", adapter, "--data", data, "--json")
     #expect(evaluated.status == 0, "\(evaluated.errors)")

@@ -71,7 +71,8 @@ struct KilledRun {
     guard let library = try WritePoints.build(in: work.scratch) else { return }
     let run = command == "train" ? KilledRun.train(work) : try KilledRun.pretrain(work)
     let expected = try run.expected()
-    let counted = try run.start("counted", environment: WritePoints.environment(library: library, countingInto: work.scratch("count"))).finish()
+    let counted = try run.start("counted", environment: WritePoints.environment(library: library, countingInto: work.scratch("count")))
+      .finish()
     try #require(counted.status == 0, "\(counted.errors)")
     #expect(try results(below: run.output("counted")) == expected)
     let points = try #require(Int(try text(work.scratch("count"))))

@@ -86,7 +86,9 @@ import Testing
       #expect(start.step == stop)
       // The checkpoint of the stop itself is the only line more.
       let extra = stop % 3 == 0 ? [] : [stop]
-      #expect(try log(second).filter { line in !extra.contains { line.hasPrefix("{\"schema\":1,\"event\":\"checkpoint\",\"step\":\($0),") } } == lines)
+      #expect(
+        try log(second).filter { line in !extra.contains { line.hasPrefix("{\"schema\":1,\"event\":\"checkpoint\",\"step\":\($0),") } }
+          == lines)
     }
   }
 
@@ -97,7 +99,10 @@ import Testing
     // Any reader of safetensors can open one.
     let file = try Checkpoint.open(store.path + "/step-0000000011.safetensors")
     #expect(file.tensorNames.last == "checksum")
-    #expect(Set(file.tensorNames.dropLast().compactMap { $0.split(separator: "/").first }) == ["parameters", "moment1", "moment2", "average", "best"])
+    #expect(
+      Set(file.tensorNames.dropLast().compactMap { $0.split(separator: "/").first }) == [
+        "parameters", "moment1", "moment2", "average", "best",
+      ])
   }
 
   @Test("a checkpoint that is not whole is passed over", arguments: ["cut", "empty", "flipped", "zeros"])

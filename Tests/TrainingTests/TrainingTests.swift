@@ -354,7 +354,8 @@ struct TrainingCase {
     options.sequenceLength = 32
     #expect(throws: TrainingError.tooLittleText(tokens: 33, needed: 34)) {
       let decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: 1))
-      _ = try Pretrainer(decoder, text: [Int32](repeating: 1, count: 33), validation: [], options: options, on: Compute(threads: 1)).parameterCount
+      _ = try Pretrainer(decoder, text: [Int32](repeating: 1, count: 33), validation: [], options: options, on: Compute(threads: 1))
+        .parameterCount
     }
   }
 }
