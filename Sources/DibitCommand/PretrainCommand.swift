@@ -49,7 +49,7 @@ struct PretrainCommand: ParsableCommand {
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
 
     var trainer = try Pretrainer(
-      Decoder(configuration, weights: weights), text: text, validation: validation, options: options, on: compute)
+      Decoder(configuration, weights: consume weights), text: text, validation: validation, options: options, on: compute)
     let parameters = trainer.parameterCount
     let checkpoints = try CheckpointStore(
       output: output, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume, discards: overwrite)

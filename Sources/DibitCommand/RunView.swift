@@ -30,7 +30,7 @@ struct RunView: ~Copyable {
     case .checkpoint: break
     case .end(let end):
       if end.reason == .stoppedEarly { line.note("validation gets no better: ended after step \(end.step)") }
-      if end.keptStep != end.step { line.note("kept the parameters of step \(end.keptStep), the best validation") }
+      if end.keptStep != end.step, end.reason != .diverged { line.note("kept the parameters of step \(end.keptStep), the best validation") }
     }
     do { try tensorboard?.add(event) } catch {
       line.note("note: no more events for TensorBoard: \(error)")

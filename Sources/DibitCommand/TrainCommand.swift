@@ -72,6 +72,9 @@ struct TrainCommand: ParsableCommand {
     let reserve = (dataset.train + dataset.validation).map { task.answerCount($0.labels) }.max() ?? 0
     let examples = try tokenize(dataset.train, task, reserve)
     let validation = try tokenize(dataset.validation, task, reserve)
+    if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
+      Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
+    }
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
     Terminal.write(

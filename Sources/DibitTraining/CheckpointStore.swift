@@ -61,7 +61,10 @@ public final class CheckpointStore {
       return
     }
     if let newestStep, !discards { throw .unfinishedRun(directory: path, step: newestStep) }
-    for name in kept + skipped { directory.remove(name) }
+    // A process that died while it removed older checkpoints may have left more than two.
+    do throws(CheckpointError) {
+      for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }
+    } catch { throw .file(error) }
     (whole, kept, skipped, newestStep, newestSize) = (nil, [], [], nil, nil)
   }
 
@@ -135,7 +138,9 @@ extension CheckpointStore {
   /// Adds an event to the log; lines reach the file within about a second.
   func log(_ event: TrainingEvent) throws(TrainingError) {
     pendingEvents += Array((JSONValue.object(event.json).serialized() + "\n").utf8)
-    guard pendingEvents.count >= 32_768 || ContinuousClock.now - lastFlush > .seconds(1) else { return }
+    var isLast = false
+    if case .end = event.kind { isLast = true }
+    guard isLast || pendingEvents.count >= 32_768 || ContinuousClock.now - lastFlush > .seconds(1) else { return }
     do throws(CheckpointError) { try flushEvents() } catch { throw .file(error) }
   }
 

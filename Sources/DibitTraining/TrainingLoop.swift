@@ -54,7 +54,14 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     var lastSave = ContinuousClock.now
     var end = state.isOver(schedule, options)
     while end == nil {
-      try tell(.step(try step(checkpoints)), meter.counted(state))
+      let done: TrainingEvent.Step
+      do throws(TrainingError) {
+        done = try step(checkpoints)
+      } catch {
+        try tell(.end(.init(step: state.step, reason: .diverged, keptStep: checkpoints?.newestStep ?? 0)), meter)
+        throw error
+      }
+      try tell(.step(done), meter.counted(state))
       if source.validates(after: state.step) { try tell(.validation(try validate()), meter.counted(state)) }
       end = state.isOver(schedule, options)
       if end == nil, !goesOn { end = .interrupted }
@@ -64,9 +71,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       try tell(.checkpoint(.init(step: state.step, bytes: size)), meter)
     }
     let result = finish(end ?? .finished)
-    if !result.wasInterrupted {
-      try tell(.end(.init(step: state.step, reason: result.end, keptStep: result.keptStep)), meter)
-    }
+    try tell(.end(.init(step: state.step, reason: result.end, keptStep: result.keptStep)), meter)
     return result
   }
 

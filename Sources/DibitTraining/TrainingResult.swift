@@ -8,6 +8,8 @@ public struct TrainingResult: Equatable, Sendable {
     case stoppedEarly = "stopped early"
     /// The caller asked for it.
     case interrupted
+    /// The watchdog ended it; the run throws.
+    case diverged
   }
 
   /// Why it ended.
