@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
-internal import DibitDigest
 internal import DibitDataset
+internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -40,6 +40,8 @@ struct PretrainCommand: ParsableCommand {
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
     let options = options(recipe)
+    // An output that is in the way is told before the work, not after it.
+    if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
     let (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
     let validation = try recipe.validationData.map { try encode($0, tokenizer, recipe) } ?? []

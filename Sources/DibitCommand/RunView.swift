@@ -6,6 +6,7 @@ struct RunView: ~Copyable {
   private var tensorboard: TensorBoardLog?
   private var seconds = 0.0
   private var resumedAt = 0
+  private var hasLabels = true
 
   init(_ title: String, tensorboard directory: String?) throws {
     line = ProgressLine(title)
@@ -16,7 +17,7 @@ struct RunView: ~Copyable {
     seconds = event.measured.seconds
     switch event.kind {
     case .start(let start):
-      resumedAt = start.step
+      (resumedAt, hasLabels) = (start.step, start.mode == "adapter")
       if start.step > 0 { line.note("going on after step \(start.step) of \(start.totalSteps)") }
     case .step(let step):
       let rate = "\(Int(event.measured.tokensPerSecond)) tokens/s"
@@ -24,9 +25,12 @@ struct RunView: ~Copyable {
         step.step, of: step.totalSteps, left: event.measured.secondsLeft,
         "step \(step.step)/\(step.totalSteps)  loss \(decimal(Double(step.loss), 3))  \(rate)")
     case .validation(let validation):
+      let loss = decimal(Double(validation.loss), 4)
       line.note(
-        "epoch \(validation.epoch), step \(validation.step): validation loss \(decimal(Double(validation.loss), 4)), "
-          + "on the labels alone \(decimal(Double(validation.contentLoss), 4)) nats/token")
+        hasLabels
+          ? "epoch \(validation.epoch), step \(validation.step): validation loss \(loss), "
+            + "on the labels alone \(decimal(Double(validation.contentLoss), 4)) nats/token"
+          : "step \(validation.step): held-out loss \(loss) nats/token")
     case .checkpoint: break
     case .end(let end):
       if end.reason == .stoppedEarly { line.note("validation gets no better: ended after step \(end.step)") }

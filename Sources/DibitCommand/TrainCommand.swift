@@ -63,7 +63,7 @@ struct TrainCommand: ParsableCommand {
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
     let task = TokenizedTask(task(recipe, model), tokenizer: model.tokenizer)
     let identity = RunIdentity(
-      model: model.digest ?? "", data: dataset.digest(of: .train) + dataset.digest(of: .validation),
+      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
       options: JSONObject(members(options, task.task)))
     if training.resume, try isDone(identity) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)

@@ -5,7 +5,7 @@ public import DibitJSON
 public struct RunIdentity: Equatable, Sendable {
   /// A digest of the model that training starts from.
   public var model: String
-  /// A digest of the training and validation data.
+  /// A digest of the data and its splits.
   public var data: String
   /// Every option that the result depends on, under the names of recipes.
   public var options: JSONObject

@@ -37,7 +37,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
     case .unfinishedRun(let directory, let step):
       "'\(directory)' holds a run that was stopped after step \(step): pass --resume to go on, or --overwrite to begin anew"
     case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
-    case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other training or validation data: \(Self.advice)"
+    case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
     case .changedOption(let checkpoint, let key, let was, let found):
       "'\(checkpoint)' belongs to a run with \(key) \(was), not \(found): \(Self.advice)"
     case .badCheckpoint(let path, let problem): "'\(path)': \(problem)"

@@ -32,7 +32,7 @@ import Testing
     try expectFailure(
       arguments + ["--set", "prompt.key=other"], status: 65, message: begins + "key \"topics\", not \"other\"" + advice, isLate: true)
     try work.scratch.write("one text more about soup", to: "data/food/more.txt")
-    try expectFailure(arguments, status: 65, message: begins + "other training or validation data" + advice, isLate: true)
+    try expectFailure(arguments, status: 65, message: begins + "other data" + advice, isLate: true)
     try work.scratch.remove("data/food/more.txt")
     try #require(try dibit("convert", work.scratch("source"), "--bits", "4", "-o", work.scratch("other")).status == 0)
     try expectFailure(

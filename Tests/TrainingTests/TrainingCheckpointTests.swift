@@ -207,7 +207,7 @@ import Testing
         "'d' holds a run that was stopped after step 2: pass --resume to go on, or --overwrite to begin anew"
       ),
       (.changedModel(checkpoint: "d/step-0000000002.safetensors"), path + "another model" + advice),
-      (.changedData(checkpoint: "d/step-0000000002.safetensors"), path + "other training or validation data" + advice),
+      (.changedData(checkpoint: "d/step-0000000002.safetensors"), path + "other data" + advice),
       (
         .changedOption(checkpoint: "d/step-0000000002.safetensors", key: "rank", was: "8", found: "4"),
         path + "rank 8, not 4" + advice
