@@ -65,7 +65,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       if source.validates(after: state.step) { try tell(.validation(try validate()), meter.counted(state)) }
       end = state.isOver(schedule, options)
       if end == nil, !goesOn { end = .interrupted }
-      guard let checkpoints, end == .interrupted || (end == nil && isDue(checkpoints.interval, lastSave)) else { continue }
+      guard let checkpoints, end == .interrupted || isDue(checkpoints.interval, lastSave, isLast: end != nil) else { continue }
       let size = try checkpoints.save(parameters, &state)
       lastSave = .now
       try tell(.checkpoint(.init(step: state.step, bytes: size)), meter)
@@ -97,11 +97,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   }
 
   /// Whether a checkpoint should be written now; one of a run that looks as if it diverged would replace a better one.
-  private func isDue(_ interval: CheckpointInterval, _ last: ContinuousClock.Instant) -> Bool {
+  ///
+  /// After the last step one is worth its time when much would be lost if the output could not be written.
+  private func isDue(_ interval: CheckpointInterval, _ last: ContinuousClock.Instant, isLast: Bool) -> Bool {
     guard state.watchdog.isCalm else { return false }
     switch interval {
     case .steps(let steps): return state.step % steps == 0
-    case .seconds(let seconds): return ContinuousClock.now - last >= .seconds(seconds)
+    case .seconds(let seconds): return ContinuousClock.now - last >= .seconds(isLast ? min(seconds, 10) : seconds)
     }
   }
 
