@@ -54,15 +54,15 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     var lastSave = ContinuousClock.now
     var end = state.isOver(schedule, options)
     while end == nil {
-      let done: TrainingEvent.Step
       do throws(TrainingError) {
-        done = try step(checkpoints)
+        try tell(.step(try step(checkpoints)), meter.counted(state))
+        if source.validates(after: state.step) { try tell(.validation(try validate(checkpoints)), meter.counted(state)) }
       } catch {
-        try tell(.end(.init(step: state.step, reason: .diverged, keptStep: checkpoints?.newestStep ?? 0)), meter)
+        if error.errorClass == .failedRun {
+          try tell(.end(.init(step: state.step, reason: .diverged, keptStep: checkpoints?.newestStep ?? 0)), meter)
+        }
         throw error
       }
-      try tell(.step(done), meter.counted(state))
-      if source.validates(after: state.step) { try tell(.validation(try validate()), meter.counted(state)) }
       end = state.isOver(schedule, options)
       if end == nil, !goesOn { end = .interrupted }
       guard let checkpoints, end == .interrupted || isDue(checkpoints.interval, lastSave, isLast: end != nil) else { continue }
@@ -138,11 +138,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   }
 
   /// Looks at the validation data with the parameters that would be kept now.
-  private mutating func validate() throws(TrainingError) -> TrainingEvent.Validation {
+  private mutating func validate(_ checkpoints: CheckpointStore?) throws(TrainingError) -> TrainingEvent.Validation {
     parameters.exchangeAverage()
     var sums = LossSums()
     source.forEachValidationBatch { sums.add(engine.evaluate($0, parameters.decoder, adapter: parameters.adapter)) }
-    guard sums.mean.isFinite, sums.contentMean.isFinite else { throw .notANumber(step: state.step, checkpoint: nil) }
+    guard sums.mean.isFinite, sums.contentMean.isFinite else {
+      throw .notANumber(step: state.step, checkpoint: checkpoints?.newestStep)
+    }
     let isBest = state.addValidation(loss: sums.mean, contentLoss: sums.contentMean)
     if isBest, options.keepsBest { parameters.rememberBest() }
     parameters.exchangeAverage()
