@@ -91,7 +91,7 @@ let package = Package(
     layer(
       "DibitTraining",
       [
-        "DibitModel", "DibitDataset", "DibitTokenizer", "DibitTensor", "DibitKernels",
+        "DibitModel", "DibitDataset", "DibitTokenizer", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer(

@@ -102,6 +102,12 @@ func removeTree(_ path: String) {
   SystemCall.removeDirectory(path)
 }
 
+/// Creates a directory unless it is there.
+public func makeDirectory(_ path: String) throws(CheckpointError) {
+  let code = SystemCall.makeDirectory(path)
+  guard code == 0 || (code == EEXIST && isDirectory(path)) else { throw creationError(path, code) }
+}
+
 /// Whether `path` names a directory, or a link to one.
 public func isDirectory(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .directory }
 

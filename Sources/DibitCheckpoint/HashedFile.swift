@@ -48,6 +48,12 @@ struct HashedFile: ~Copyable {
     buffer.removeAll(keepingCapacity: true)
   }
 
+  /// The SHA-256 of all bytes so far in hexadecimal.
+  mutating func digest() throws(CheckpointError) -> String {
+    try flush()
+    return hash.finalize()
+  }
+
   /// Waits until the file is on the disk; returns the SHA-256 of all of it in hexadecimal.
   mutating func finish() throws(CheckpointError) -> String {
     try flush()

@@ -61,6 +61,9 @@ public struct SafetensorsWriter: ~Copyable {
     skipWhole()
   }
 
+  /// The SHA-256 of all bytes so far, header included, in hexadecimal: a last tensor can hold the checksum of everything before it.
+  public mutating func digest() throws(CheckpointError) -> String { try output.digest() }
+
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
   /// - Returns: the SHA-256 of the whole file in hexadecimal.

@@ -43,7 +43,7 @@ struct Failure: Error {
     case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
     case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
     case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
-    case let error as TrainingError: self.init(.badData, "\(error)")
+    case let error as TrainingError: self.init(Code(error.errorClass), "\(error)")
     case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
     case let error as ConstraintError: self.init(.badData, "\(error)")
     case let error as InferenceError: self.init(.badData, "\(error)")
@@ -86,6 +86,16 @@ extension Failure.Code {
     case .badData: self = .badData
     case .cannotCreate: self = .cannotCreate
     case .inputOutput: self = .inputOutput
+    }
+  }
+
+  init(_ errorClass: TrainingError.Class) {
+    switch errorClass {
+    case .badData: self = .badData
+    case .missingInput: self = .missingInput
+    case .failedRun: self = .internalError
+    case .cannotCreate: self = .cannotCreate
+    case .file(let file): self.init(file)
     }
   }
 

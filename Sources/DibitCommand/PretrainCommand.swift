@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -18,13 +19,16 @@ struct PretrainCommand: ParsableCommand {
       Example: dibit pretrain recipes/base/tiny.yaml --output ./base
 
       The recipe names the text, the model's shape and the training. The result is a float checkpoint for 'dibit convert'.
-      Ctrl-C ends the training early and keeps the model as it is then.
+
+      While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
+      after a crash or a power cut, the same command with --resume goes on, and the model has the same bytes as without the stop.
       """)
 
   @Argument(help: "The recipe, a YAML file.") var recipe: String
   @Option(name: .shortAndLong, help: "The checkpoint directory to create.") var output: String
   @Option(help: ArgumentHelp("Training steps, instead of the recipe's.", valueName: "n")) var steps: Int?
-  @Flag(help: "Replace an existing checkpoint.") var overwrite = false
+  @Flag(help: "Replace an existing model, and begin anew where a stopped run left checkpoints.") var overwrite = false
+  @OptionGroup var training: RunOptions
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
@@ -35,59 +39,95 @@ struct PretrainCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
-    let (configuration, tokenizer, weights) = try start(recipe, compute)
+    let options = options(recipe)
+    // An output that is in the way is told before the work, not after it.
+    if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
+    let (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
     let validation = try recipe.validationData.map { try encode($0, tokenizer, recipe) } ?? []
+    let identity = identity(configuration, weights, text, validation, options)
+    if training.resume, try isDone(identity) { return }
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
 
-    var decoder = Decoder(configuration, weights: weights)
-    let parameters = decoder.weights.elementCount
-    var trainer = try Pretrainer(decoder, text: text, validation: validation, options: options(recipe), on: compute)
-    var line = ProgressLine("pretraining")
-    var seconds = 0.0
-    let result = try trainer.run(&decoder) { event in
-      seconds = line.elapsed
-      switch event {
-      case .step(let step, let total, let loss, _, _, let tokens):
-        line.update(
-          step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
-      case .validation(let step, let loss, _): line.note("step \(step): held-out loss \(decimal(Double(loss), 4)) nats/token")
-      }
+    var trainer = try Pretrainer(
+      Decoder(configuration, weights: consume weights), text: text, validation: validation, options: options, on: compute)
+    let parameters = trainer.parameterCount
+    let checkpoints = try CheckpointStore(
+      output: output, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume, discards: overwrite)
+    for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
+    var view = try RunView("pretraining", tensorboard: training.tensorboard)
+    let result = try trainer.run(checkpoints: checkpoints) { event in
+      view.show(event)
       return !Interrupt.isRequested
     }
-    line.finish()
-    let training: JSONValue = [
-      "recipe": .string(self.recipe), "seed": .integer(recipe.seed), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
-      "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
+    view.finish()
+    guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
+    let summary: JSONValue = [
+      "recipe": .string(self.recipe), "run_sha256": .string(identity.digest), "seed": .string(String(options.optimization.seed)),
+      "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep), "steps": .integer(result.steps),
+      "tokens": .integer(result.tokens), "training_loss": .number(Double(result.trainingLoss)),
+      "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
     ]
+    try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     let checkpoint = FloatCheckpoint(
-      json: configuration.json, configuration: configuration, weights: decoder.weights, dtype: .bf16, tokenizer: tokenizer)
-    _ = try checkpoint.write(JSONObject([(key: "training", value: training)]), into: directory, on: compute)
+      json: configuration.json, configuration: configuration, weights: trainer.finish().weights, dtype: .bf16, tokenizer: tokenizer)
+    _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
-    print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens in \(duration(seconds))")
+    checkpoints.removeAll()
+    print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
     print("wrote \(output)")
-    if result.wasInterrupted {
-      throw Failure(.interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds that state")
+  }
+
+  /// What the result depends on: the first weights, the tokens and the options.
+  private func identity(
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions
+  ) -> RunIdentity {
+    var model = SHA256()
+    model.update(Array(configuration.json.serialized().utf8))
+    for parameter in weights.parameters { model.update(parameter.weight.elements.bytes) }
+    var data = SHA256()
+    for tokens in [text, validation] {
+      data.update(Array("\(tokens.count) tokens".utf8))
+      for token in tokens { data.update((0..<4).map { UInt8(truncatingIfNeeded: token >> (8 * $0)) }) }
     }
+    let own: [(key: String, value: JSONValue)] = [
+      ("steps", .integer(options.steps)), ("batch_size", .integer(options.batchSize)),
+      ("max_seq_length", .integer(options.sequenceLength)), ("validation_interval", .integer(options.validationInterval)),
+    ]
+    return RunIdentity(model: model.finalize(), data: data.finalize(), options: JSONObject(own + options.optimization.members))
+  }
+
+  /// Whether the output is that of this very run, which was stopped after its last step.
+  private func isDone(_ identity: RunIdentity) throws -> Bool {
+    let path = output + "/" + StoreFile.manifest
+    guard isRegularFile(path), let manifest = try? JSONValue(parsing: readFile(path, limit: 1 << 24)),
+      manifest["training"]?["run_sha256"]?.string == identity.digest
+    else { return false }
+    try CheckpointStore.remove(of: output)
+    print("'\(output)' is the finished model of this run")
+    return true
   }
 
   private func loadRecipe() throws -> PretrainingRecipe {
     let text = String(decoding: try readFile(recipe, limit: 1 << 20), as: UTF8.self)
-    var recipe = try PretrainingRecipe(yaml: text, file: recipe)
+    var recipe = try PretrainingRecipe(yaml: text, file: recipe, settings: training.set)
     recipe.steps = steps ?? recipe.steps
     return recipe
   }
 
   /// A new model and tokenizer, or those of the checkpoint that the recipe starts from.
-  private func start(_ recipe: PretrainingRecipe, _ compute: Compute) throws -> (ModelConfiguration, Tokenizer, DecoderWeights) {
+  private func start(_ recipe: PretrainingRecipe, _ options: PretrainingOptions, _ compute: Compute) throws -> (
+    ModelConfiguration, Tokenizer, DecoderWeights
+  ) {
     switch recipe.start {
     case .random(let shape):
       let texts = try TextFolder.open(path: recipe.data).lazy.map(\.text)
       let tokenizer = try Tokenizer.training(
         on: texts, vocabularySize: shape.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
       let configuration = try modelConfiguration(shape)
-      return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: UInt64(recipe.seed)))
+      return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
     case .checkpoint(let path):
       let model = try StoredModel.open(path)
       guard model.scheme == nil, model.configuration.family == .afm7 else {
@@ -127,11 +167,8 @@ struct PretrainCommand: ParsableCommand {
     options.steps = recipe.steps
     options.batchSize = recipe.batchSize
     options.sequenceLength = recipe.sequenceLength
-    options.learningRate = Float(recipe.learningRate)
-    options.warmUp = Float(recipe.warmUp)
-    options.optimizer.weightDecay = Float(recipe.weightDecay)
     options.validationInterval = recipe.validationInterval
-    options.seed = UInt64(recipe.seed)
+    options.optimization.apply(recipe.optimization)
     return options
   }
 }

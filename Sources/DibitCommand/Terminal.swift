@@ -25,13 +25,14 @@ struct ProgressLine {
   /// Seconds since the start.
   var elapsed: Double { (clock.now - start).inSeconds }
 
-  /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log.
-  mutating func update(_ done: Int, of total: Int, _ detail: @autoclosure () -> String = "") {
+  /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log. `left` are seconds, for
+  /// jobs that did not begin at zero.
+  mutating func update(_ done: Int, of total: Int, left known: Double? = nil, _ detail: @autoclosure () -> String = "") {
     let now = clock.now
     guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
     last = now
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
-    let left = fraction > 0 ? (now - start).inSeconds * (1 - fraction) / fraction : 0
+    let left = known ?? (fraction > 0 ? (now - start).inSeconds * (1 - fraction) / fraction : 0)
     let percent = "\(Int(fraction * 100)) %"
     let time = done >= total ? "\(duration(elapsed))" : "\(duration(left)) left"
     let text = [percent, detail(), time].filter { !$0.isEmpty }.joined(separator: "  ")

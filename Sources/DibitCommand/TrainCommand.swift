@@ -18,7 +18,10 @@ struct TrainCommand: ParsableCommand {
 
       FOLDER holds one folder for each label, or train, validation and test with such folders in them. Without a validation split
       a stratified part of the texts is held out: none below 50, a tenth below 200, a twentieth above.
-      The model's weights stay as they are; the adapter directory opens in PEFT. Ctrl-C stops and keeps the adapter as it is then.
+      The model's weights stay as they are; the adapter directory opens in PEFT.
+
+      While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
+      after a crash or a power cut, the same command with --resume goes on, and the adapter has the same bytes as without the stop.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
@@ -32,8 +35,9 @@ struct TrainCommand: ParsableCommand {
   @Option(help: "The adapter's scale is alpha / rank.") var alpha: Double?
   @Option(help: "The most tokens of a text with its prompt and answer.") var maxTokens: Int?
   @Option(help: "The seed of everything random.") var seed: UInt64?
-  @Flag(help: "Replace an existing adapter.") var overwrite = false
+  @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var training: RunOptions
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
@@ -56,77 +60,91 @@ struct TrainCommand: ParsableCommand {
     let model = try StoredModel.openConverted(model)
     var dataset = try LabelledDataset.scan(folder: data)
     let options = options(recipe)
-    let split = dataset.splitAutomatically(seed: options.seed)
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+    let split = dataset.splitAutomatically(seed: options.optimization.seed)
     let task = TokenizedTask(task(recipe, model), tokenizer: model.tokenizer)
+    let identity = RunIdentity(
+      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
+      options: JSONObject(members(options, task.task)))
+    if training.resume, try isDone(identity) { return }
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
 
     let reserve = (dataset.train + dataset.validation).map { task.answerCount($0.labels) }.max() ?? 0
     let examples = try tokenize(dataset.train, task, reserve)
     let validation = try tokenize(dataset.validation, task, reserve)
+    if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
+      Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
+    }
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
     Terminal.write(
       "\(split.train) training and \(split.validation) validation texts, \(dataset.labels.count) labels; "
         + "\(trainer.parameterCount) adapter parameters over \(model.weights.elementCount) frozen ones\n")
-    var line = ProgressLine("training")
-    var seconds = 0.0
+    let checkpoints = try CheckpointStore(
+      output: output, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume, discards: overwrite)
+    for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
+    var view = try RunView("training", tensorboard: training.tensorboard)
     let result = try Failure.context("training on '\(data)'") {
-      try trainer.run(decoder) { event in
-        seconds = line.elapsed
-        Self.show(event, &line, seconds)
+      try trainer.run(checkpoints: checkpoints) { event in
+        view.show(event)
         return !Interrupt.isRequested
       }
     }
-    line.finish()
-    let manifest = manifest(model, dataset, split, task.task, options, result, seconds)
+    view.finish()
+    guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
+    let manifest = manifest(model, dataset, split, task.task, options, result, identity)
+    try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
-    if json { printJSON(.object(manifest)) } else { show(result, seconds) }
-    if result.wasInterrupted {
-      throw Failure(
-        .interrupted, "interrupted after step \(result.steps) of \(result.totalSteps): '\(output)' holds the adapter of that step")
-    }
+    checkpoints.removeAll()
+    if json { printJSON(.object(manifest)) } else { show(result, view) }
   }
 
-  private static func show(_ event: TrainingEvent, _ line: inout ProgressLine, _ seconds: Double) {
-    switch event {
-    case .step(let step, let total, let loss, _, _, let tokens):
-      line.update(
-        step, of: total, "step \(step)/\(total)  loss \(decimal(Double(loss), 3))  \(Int(Double(tokens) / max(seconds, 1e-9))) tokens/s")
-    case .validation(let epoch, let loss, let content):
-      line.note(
-        "epoch \(epoch): validation loss \(decimal(Double(loss), 4)), on the labels alone \(decimal(Double(content), 4)) nats/token")
+  /// Whether the output is that of this very run, which was stopped after its last step.
+  private func isDone(_ identity: RunIdentity) throws -> Bool {
+    guard let manifest = try? StoredAdapter.readManifest(output), manifest["training"]?["run_sha256"]?.string == identity.digest else {
+      return false
     }
+    try CheckpointStore.remove(of: output)
+    if json { printJSON(manifest) } else { print("'\(output)' is the finished adapter of this run") }
+    return true
   }
 
-  private func show(_ result: TrainingResult, _ seconds: Double) {
+  private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
       print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
     }
-    print(
-      "\(result.steps) steps, \(result.tokens) tokens in \(duration(seconds)): \(Int(Double(result.tokens) / max(seconds, 1e-9))) tokens/s")
+    print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
     print("wrote \(output)")
   }
 
   private func loadRecipe() throws -> TrainingRecipe? {
-    guard let recipe else { return nil }
-    let text = String(decoding: try readFile(recipe, limit: 1 << 20), as: UTF8.self)
-    return try TrainingRecipe(yaml: text, file: recipe, targets: LinearKind.allCases.map(\.targetName))
+    guard recipe != nil || !training.set.isEmpty else { return nil }
+    let text = try recipe.map { String(decoding: try readFile($0, limit: 1 << 20), as: UTF8.self) }
+    return try TrainingRecipe(
+      yaml: text, file: recipe ?? "--set", settings: training.set, targets: LinearKind.allCases.map(\.targetName))
   }
 
   /// The recipe over the defaults, the command line over both.
   private func options(_ recipe: TrainingRecipe?) -> TrainingOptions {
     var options = TrainingOptions()
+    if let recipe { options.optimization.apply(recipe.optimization) }
     options.epochs = epochs ?? recipe?.epochs ?? options.epochs
     options.batchSize = batchSize ?? recipe?.batchSize ?? options.batchSize
-    options.learningRate = (learningRate ?? recipe?.learningRate).map { Float($0) } ?? options.learningRate
-    options.warmUp = recipe?.warmUp.map { Float($0) } ?? options.warmUp
-    options.optimizer.weightDecay = recipe?.weightDecay.map { Float($0) } ?? options.optimizer.weightDecay
-    options.clipNorm = recipe?.clipNorm.map { Float($0) } ?? options.clipNorm
-    options.seed = seed ?? recipe?.seed.map { UInt64($0) } ?? options.seed
+    options.accumulation = recipe?.accumulation ?? options.accumulation
+    options.validationInterval = recipe?.validationInterval
+    options.optimization.learningRate = learningRate.map { Float($0) } ?? options.optimization.learningRate
+    options.optimization.seed = seed ?? options.optimization.seed
     options.adapter.rank = rank ?? recipe?.rank ?? options.adapter.rank
-    options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
+    options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
+    options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
+    if alpha == nil, let scale = recipe?.scale {
+      options.adapter.alpha =
+        Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
+    } else {
+      options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
+    }
     if let targets = recipe?.targets { options.adapter.targets = LinearKind.allCases.filter { targets.contains($0.targetName) } }
     return options
   }
@@ -151,29 +169,44 @@ struct TrainCommand: ParsableCommand {
 
   private func manifest(
     _ model: StoredModel, _ dataset: LabelledDataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
-    _ result: TrainingResult, _ seconds: Double
+    _ result: TrainingResult, _ identity: RunIdentity
   ) -> JSONObject {
-    let description = AdapterDescription(labels: dataset.labels, task: task, seed: options.seed, dataDigest: dataset.digest)
+    let description = AdapterDescription(labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
     var manifest = description.json
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
       "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),
       "validation_sha256": .string(dataset.digest(of: .validation)),
     ]
-    manifest["recipe"] = [
-      "file": recipe.map { .string($0) } ?? .null, "epochs": .integer(options.epochs), "batch_size": .integer(options.batchSize),
-      "learning_rate": .number(Double("\(options.learningRate)") ?? 0), "warmup": .number(Double("\(options.warmUp)") ?? 0),
-      "weight_decay": .number(Double("\(options.optimizer.weightDecay)") ?? 0), "grad_clip": .number(Double("\(options.clipNorm)") ?? 0),
-      "rank": .integer(options.adapter.rank), "alpha": .number(Double(options.adapter.alpha)),
-      "keys": .array(options.adapter.targets.map { .string($0.targetName) }),
-    ]
+    manifest["recipe"] = .object(
+      JSONObject([(key: "file", value: recipe.map { .string($0) } ?? .null)] + members(options).filter { $0.key != "seed" }))
     // Neither times nor rates: the same seed must give the same bytes.
     manifest["training"] = [
+      "run_sha256": .string(identity.digest), "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep),
       "steps": .integer(result.steps), "total_steps": .integer(result.totalSteps), "tokens": .integer(result.tokens),
       "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
       "validation_content_loss": result.validationContentLoss.map { .number(Double($0)) } ?? .null,
       "truncated_examples": .integer(result.truncatedExamples), "truncated_tokens": .integer(result.truncatedTokens),
     ]
     return manifest
+  }
+
+  /// All values that the result depends on, under the names of recipes; with `task`, those of the prompt too.
+  private func members(_ options: TrainingOptions, _ task: TaggingTask? = nil) -> [(key: String, value: JSONValue)] {
+    var members: [(key: String, value: JSONValue)] = [
+      ("epochs", .integer(options.epochs)), ("batch_size", .integer(options.batchSize)),
+      ("grad_accumulation_steps", .integer(options.accumulation)),
+      ("steps_per_eval", options.validationInterval.map { .integer($0) } ?? .null),
+    ]
+    members += options.optimization.members
+    members += [
+      ("rank", .integer(options.adapter.rank)), ("alpha", .number(Double(options.adapter.alpha))),
+      ("dropout", .number(Double("\(options.adapter.dropout)") ?? 0)), ("use_rslora", .bool(options.adapter.stabilizesRank)),
+      ("keys", .array(options.adapter.targets.map { .string($0.targetName) })),
+    ]
+    guard let task else { return members }
+    return members + [
+      ("instruction", .string(task.instruction)), ("key", .string(task.key)), ("max_seq_length", .integer(task.maximumTokens)),
+    ]
   }
 }

@@ -20,11 +20,19 @@ public enum LoRA {
   ) {
     let begin = compute.begin()
     defer { compute.end("lora backward", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
+    backwardParameters(dy, x: x, b: b, scale: scale, saved: h, dh: &dh, da: &da, db: &db, on: compute)
+    Gemm.nn(dh, a, into: &dx, on: compute)  // dx += dh A
+  }
+
+  /// As ``backward(_:x:a:b:scale:saved:dh:da:db:dx:on:)`` without `dx`, which is `dh A`; overwrites `dh: [n, r]`.
+  public static func backwardParameters(
+    _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, dh: inout Matrix,
+    da: inout Matrix, db: inout Matrix, on compute: Compute
+  ) {
     Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
     dh.fill(0)
     Gemm.nn(dy, b, scale: scale, into: &dh, on: compute)  // dh  = s dy B
     Gemm.tn(dh, x, into: &da, on: compute)  // dA += dhᵀ x
-    Gemm.nn(dh, a, into: &dx, on: compute)  // dx += dh A
   }
 
   /// The same in BF16, where `work` has rounded `dy`.

@@ -68,6 +68,13 @@ struct AdaptedLinear {
   ) {
     if let bias = places(kind).bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
+    let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, work in
+      mask.forward(x, into: &work, on: compute)
+      LoRA.forward(
+        work, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y,
+        on: compute)
+    }
+    if isDropped == true { return }
     LoRA.forward(
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
   }
@@ -75,6 +82,11 @@ struct AdaptedLinear {
   /// Saves `x Aᵀ` in `low` and nothing else.
   func saveLow(_ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>) {
     guard let entry = adapter.entry(layer, kind) else { return }
+    let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, masked in
+      mask.forward(x, into: &masked, on: compute)
+      Gemm.nt(masked, adapter.a[entry], into: &low[kind.rawValue], on: compute)
+    }
+    if isDropped == true { return }
     Gemm.nt(x, adapter.a[entry], into: &low[kind.rawValue], on: compute)
   }
 
@@ -98,6 +110,16 @@ struct AdaptedLinear {
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
     }
     guard let entry = adapter.entry(layer, kind) else { return }
+    let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, masked in
+      mask.forward(x, into: &masked, on: compute)
+      LoRA.backwardParameters(
+        dy, x: masked, b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &work.dLow,
+        da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
+      masked.fill(0)
+      Gemm.nn(work.dLow, adapter.a[entry], into: &masked, on: compute)  // of what the mask left
+      mask.backward(masked, dx: &dx, on: compute)
+    }
+    if isDropped == true { return }
     if usesBFloat {
       LoRA.backward(
         dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue],

@@ -14,6 +14,9 @@ public struct AdapterConfiguration: Equatable, Sendable {
   /// Whether the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
   public var stabilizesRank = false
 
+  /// The share of the inputs of `A` that a training step leaves out; the others are scaled up in their place.
+  public var dropout: Float = 0
+
   /// Rank 32, alpha 16, every linear layer.
   public init() {}
 
@@ -46,6 +49,8 @@ public struct Adapter: ~Copyable, Sendable {
   public var b: UniqueArray<Matrix>
   /// How the rows of each entry's `B` lie in a PEFT file.
   public let layouts: [ParameterLayout]
+  /// What leaves inputs out in training; nil without dropout.
+  public var dropout: AdapterDropout?
   /// The entry of layer `l`, kind `k` at `l * kinds + k`; nil where nothing is adapted.
   private let entries: [Int?]
 

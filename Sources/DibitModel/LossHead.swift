@@ -60,8 +60,8 @@ public struct LossHead: ~Copyable, Sendable {
   /// output weight's when `gradients` includes weights.
   public mutating func forwardBackward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
-    dHidden: inout Matrix,
-    gradients: inout Gradients, on compute: Compute
+    dHidden: inout Matrix, gradients: inout Gradients, on compute: Compute,
+    eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
     dHidden.fill(0)
@@ -71,7 +71,10 @@ public struct LossHead: ~Copyable, Sendable {
       if cap != nil { head.capped.copy(head.logits) }
       Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
       if let cap { SoftCap.backward(&head.logits, y: head.capped, cap: cap, on: compute) }
-      for i in 0..<count { total += Double(head.losses[i, 0] * head.weights[i, 0]) }
+      for i in 0..<count {
+        total += Double(head.losses[i, 0] * head.weights[i, 0])
+        body(head.positions[i], head.losses[i, 0])
+      }
       let output = decoder.weights.output
       if Linear.usesBFloat(output.weight, on: compute) {
         head.dLogits.round(head.logits, on: compute)

@@ -112,7 +112,8 @@ extension StoredAdapter {
     return [
       "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank),
       "lora_alpha": .number(Double(c.alpha)),
-      "lora_dropout": 0.0, "target_modules": .array(targets(adapter, base.weights).map { .string($0) }), "bias": "none",
+      "lora_dropout": .number(Double("\(c.dropout)") ?? 0), "target_modules": .array(targets(adapter, base.weights).map { .string($0) }),
+      "bias": "none",
       "fan_in_fan_out": .bool(isTransposed), "inference_mode": true,
       "init_lora_weights": true, "modules_to_save": .null, "use_rslora": .bool(c.stabilizesRank), "use_dora": false, "rank_pattern": [:],
       "alpha_pattern": [:],

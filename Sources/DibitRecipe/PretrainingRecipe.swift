@@ -38,26 +38,21 @@ public struct PretrainingRecipe: Equatable, Sendable {
   public var start: Start
   /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
   public var parsesSpecialTokens = false
-  /// The seed of everything random.
-  public var seed = 0
+  /// What does not depend on text.
+  public var optimization: OptimizationRecipe
   /// Training steps.
   public var steps: Int
   /// Sequences of a step, `batch_size`.
   public var batchSize = 16
   /// Tokens of a sequence in training, `max_seq_length`.
   public var sequenceLength = 256
-  /// The peak learning rate, `learning_rate`.
-  public var learningRate = 3e-3
-  /// The share of all steps that warms up, `warmup`.
-  public var warmUp = 0.02
-  /// Multiplied by the learning rate and the weight at each step, `weight_decay`.
-  public var weightDecay = 0.1
   /// Steps between two looks at the held-out text, `validation_interval`.
   public var validationInterval = 250
 
-  /// Decodes a recipe; `file` is its name in errors.
-  public init(yaml: String, file: String) throws(RecipeError) {
-    var root = try RecipeReader(yaml: yaml, file: file)
+  /// Decodes a recipe; `file` is its name in errors. `settings` are pairs `key=value` that win over the text.
+  public init(yaml: String, file: String, settings: [String] = []) throws(RecipeError) {
+    var root = try RecipeReader(yaml: yaml, file: file, settings: settings)
+    optimization = try OptimizationRecipe(&root)
     func need<Value>(_ value: Value?, _ key: String) throws(RecipeError) -> Value {
       guard let value else { throw .missingKey(file: file, key: key) }
       return value
@@ -73,13 +68,9 @@ public struct PretrainingRecipe: Equatable, Sendable {
     case (_?, _?): throw .conflictingKeys(file: file, first: "model", second: "initial")
     }
     parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
-    seed = try root.int("seed", 0...Int.max) ?? seed
     steps = try need(try root.int("steps", 1...10_000_000), "steps")
     batchSize = try root.int("batch_size", 1...4096) ?? batchSize
     sequenceLength = try root.int("max_seq_length", 8...(1 << 20)) ?? sequenceLength
-    learningRate = try root.number("learning_rate", 0...10) ?? learningRate
-    warmUp = try root.number("warmup", 0...1) ?? warmUp
-    weightDecay = try root.number("weight_decay", 0...10) ?? weightDecay
     validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
     try root.finish()
   }

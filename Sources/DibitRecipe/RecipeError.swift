@@ -1,4 +1,4 @@
-/// Why a recipe cannot be read. Lines count from 1.
+/// Why a recipe cannot be read. Lines count from 1; line 0 is a setting of the command line, and `file` says so.
 public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case syntax(file: String, line: Int, problem: String)
   case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])
@@ -6,19 +6,23 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case missingKey(file: String, key: String)
   case conflictingKeys(file: String, first: String, second: String)
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
+  case badSetting(String)
 
   /// One sentence that begins with file and line.
   public var description: String {
     switch self {
-    case .syntax(let file, let line, let problem): "\(file):\(line): \(problem)"
+    case .syntax(let file, let line, let problem): "\(Self.place(file, line)): \(problem)"
     case .unknownKey(let file, let line, let key, let suggestion, let allowed):
-      "\(file):\(line): unknown key '\(key)'; "
+      "\(Self.place(file, line)): unknown key '\(key)'; "
         + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
-    case .duplicateKey(let file, let line, let key): "\(file):\(line): the key '\(key)' appears twice"
+    case .duplicateKey(let file, let line, let key): "\(Self.place(file, line)): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
     case .conflictingKeys(let file, let first, let second): "\(file): '\(first)' and '\(second)' exclude each other: keep one"
+    case .badSetting(let setting): "--set: expected KEY=VALUE with a value in YAML, found '\(setting)'"
     case .wrongValue(let file, let line, let key, let expected, let found):
-      "\(file):\(line): '\(key)': expected \(expected), found '\(found)'"
+      "\(Self.place(file, line)): '\(key)': expected \(expected), found '\(found)'"
     }
   }
+
+  private static func place(_ file: String, _ line: Int) -> String { line > 0 ? "\(file):\(line)" : file }
 }

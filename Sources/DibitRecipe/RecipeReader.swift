@@ -1,17 +1,38 @@
 internal import Yams
 
-/// One mapping of a recipe. Every key must be asked for by the time ``finish()`` is called: what is left is unknown.
+/// One mapping of a recipe, and the settings that win over it. Every key must be asked for by the time ``finish()`` is called: what is left
+/// is unknown.
 struct RecipeReader {
-  private let file: String
-  private let path: String
-  private let line: Int
-  private let members: [(key: String, line: Int, value: Node)]
-  private var asked: [String] = []
+  /// A key with its value.
+  private struct Member {
+    let key: String
+    let file: String
+    let line: Int
+    let value: Node
+  }
 
-  /// Reads the mapping at the top of a file.
-  init(yaml text: String, file: String) throws(RecipeError) {
-    let node: Node?
-    do { node = try Yams.compose(yaml: text) } catch {
+  let file: String
+  private let path: String
+  private let members: [Member]
+  private let settings: [RecipeSetting]
+  private var asked: [String] = []
+  private var sections: [String] = []
+
+  /// Reads the mapping at the top of a file, or an empty one where there is no text.
+  init(yaml text: String?, file: String, settings: [String] = []) throws(RecipeError) {
+    var parsed: [RecipeSetting] = []
+    for setting in settings { parsed.append(try RecipeSetting(setting)) }
+    guard let text else {
+      try self.init(nil, path: "", file: file, settings: parsed)
+      return
+    }
+    guard let node = try Self.compose(text, file: file) else { throw .syntax(file: file, line: 1, problem: "the recipe is empty") }
+    try self.init(node, path: "", file: file, settings: parsed)
+  }
+
+  /// The document of a text; nil when it has none.
+  static func compose(_ text: String, file: String) throws(RecipeError) -> Node? {
+    do { return try Yams.compose(yaml: text) } catch {
       if case .duplicatedKeysInMapping(let keys, let context)? = error as? YamlError, let key = keys.first {
         throw .duplicateKey(file: file, line: Self.repetition(of: key, after: context.mark, in: text), key: key)
       }
@@ -20,25 +41,25 @@ struct RecipeReader {
       if case .scanner(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
       throw .syntax(file: file, line: line, problem: String(problem.split(separator: "\n").joined(separator: " ")))
     }
-    guard let node else { throw .syntax(file: file, line: 1, problem: "the recipe is empty") }
-    try self.init(node, path: "", file: file)
   }
 
-  private init(_ node: Node, path: String, file: String) throws(RecipeError) {
+  private init(_ node: Node?, path: String, file: String, line: Int? = nil, settings: [RecipeSetting]) throws(RecipeError) {
+    (self.file, self.path, self.settings) = (file, path, settings)
+    guard let node else {
+      members = []
+      return
+    }
     guard let mapping = node.mapping else {
-      let (line, found) = (node.mark?.line ?? 1, node.string ?? "a list")
+      let (line, found) = (line ?? node.mark?.line ?? 1, node.string ?? "a list")
       guard !path.isEmpty else { throw .syntax(file: file, line: line, problem: "the recipe: expected keys and values, found '\(found)'") }
       throw .wrongValue(file: file, line: line, key: String(path.dropLast()), expected: "keys and values", found: found)
     }
-    self.file = file
-    self.path = path
-    line = node.mark?.line ?? 1
-    var members: [(key: String, line: Int, value: Node)] = []
+    var members: [Member] = []
     for (key, value) in mapping {
-      let line = key.mark?.line ?? 1
+      let line = line ?? key.mark?.line ?? 1
       guard let name = key.string else { throw .syntax(file: file, line: line, problem: "a key must be text") }
       guard !members.contains(where: { $0.key == name }) else { throw .duplicateKey(file: file, line: line, key: path + name) }
-      members.append((key: name, line: line, value: value))
+      members.append(Member(key: name, file: file, line: line, value: value))
     }
     self.members = members
   }
@@ -50,14 +71,24 @@ struct RecipeReader {
     return lines.indices.dropFirst(mark.line).first { lines[$0].hasPrefix(indented) }.map { $0 + 1 } ?? mark.line
   }
 
-  private mutating func member(_ key: String) -> (key: String, line: Int, value: Node)? {
+  /// The value of a key: the last setting of it, or what the file says.
+  private mutating func member(_ key: String) -> Member? {
     asked.append(key)
+    if let setting = settings.last(where: { $0.path == [key] }) {
+      return Member(key: key, file: RecipeSetting.file, line: 0, value: setting.value)
+    }
     return members.first { $0.key == key }
   }
 
   mutating func string(_ key: String) throws(RecipeError) -> String? {
     guard let member = member(key) else { return nil }
     guard let text = member.value.string, !text.isEmpty else { throw wrong(member, "text") }
+    return text
+  }
+
+  mutating func string(_ key: String, oneOf allowed: [String]) throws(RecipeError) -> String? {
+    guard let member = member(key) else { return nil }
+    guard let text = member.value.string, allowed.contains(text) else { throw wrong(member, allowed.joined(separator: ", ")) }
     return text
   }
 
@@ -94,22 +125,34 @@ struct RecipeReader {
     return values
   }
 
+  /// The mapping under a key; settings of its keys make one where the file has none.
   mutating func section(_ key: String) throws(RecipeError) -> RecipeReader? {
-    guard let member = member(key) else { return nil }
-    return try RecipeReader(member.value, path: path + key + ".", file: file)
+    sections.append(key)
+    let inner = settings.compactMap { $0.below(key) }
+    let member = member(key)
+    guard member != nil || !inner.isEmpty else { return nil }
+    return try RecipeReader(
+      member?.value, path: path + key + ".", file: member?.file ?? file, line: member?.line == 0 ? 0 : nil, settings: inner)
   }
 
   /// Throws for the first key that nobody asked for.
   func finish() throws(RecipeError) {
-    guard let stray = members.first(where: { !asked.contains($0.key) }) else { return }
-    let nearest = asked.min { distance($0, stray.key) < distance($1, stray.key) }
-    let suggestion = nearest.flatMap { distance($0, stray.key) <= 2 ? path + $0 : nil }
-    throw .unknownKey(file: file, line: stray.line, key: path + stray.key, suggestion: suggestion, allowed: asked.sorted())
+    let set = settings.map { setting in
+      let isInside = setting.path.count > 1 && !sections.contains(setting.path[0])
+      return (key: isInside ? setting.path.joined(separator: ".") : setting.path[0], file: RecipeSetting.file, line: 0)
+    }
+    let all = members.map { (key: $0.key, file: $0.file, line: $0.line) } + set
+    if let stray = all.first(where: { !asked.contains($0.key) }) {
+      let nearest = asked.min { distance($0, stray.key) < distance($1, stray.key) }
+      let suggestion = nearest.flatMap { distance($0, stray.key) <= 2 ? path + $0 : nil }
+      throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: suggestion, allowed: asked.sorted())
+    }
   }
 
-  private func wrong(_ member: (key: String, line: Int, value: Node), _ expected: String) -> RecipeError {
+  private func wrong(_ member: Member, _ expected: String) -> RecipeError {
     .wrongValue(
-      file: file, line: member.line, key: path + member.key, expected: expected, found: member.value.string ?? "a list or section")
+      file: member.file, line: member.line, key: path + member.key, expected: expected,
+      found: member.value.string ?? "a list or section")
   }
 
   /// Levenshtein's edit distance.

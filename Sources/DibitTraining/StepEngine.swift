@@ -22,20 +22,22 @@ struct StepEngine: ~Copyable {
     self.compute = compute
   }
 
-  /// Adds the gradients of the mean loss over the labelled rows; returns that loss in nats per token.
-  mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients)
-    -> Float
-  {
+  /// Adds the gradients of the batch's share of a step's loss, the sum of `weight · loss / total` over its labelled rows; returns that sum
+  /// in nats per token, and adds each row's loss to `losses`. `total` is the weight of all batches of the step.
+  mutating func accumulate(
+    _ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, total: Float, into gradients: inout Gradients,
+    losses: inout LossSums
+  ) -> Float {
     let begin = ContinuousClock.now
     run(batch, decoder, adapter)
     compute.profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
-    let weight = 1 / Float(max(batch.labelled, 1))
-    let weights = [Float](repeating: weight, count: batch.tokens.count)
+    let weights = batch.weights.map { $0 / total }
     backward.setRows(batch.tokens.count)
     let middle = ContinuousClock.now
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: batch.targets.span, weights: weights.span, dHidden: &backward.dHidden, gradients: &gradients,
-      on: compute)
+      on: compute
+    ) { row, loss in losses.add(loss, isContent: batch.isContent[row]) }
     compute.profiler?.record("loss", since: middle, rows: batch.labelled)
     let last = ContinuousClock.now
     decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &backward, gradients: &gradients, on: compute)

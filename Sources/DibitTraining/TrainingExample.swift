@@ -45,6 +45,8 @@ struct Batch {
   /// The next token, or -1 where there is nothing to learn.
   private(set) var targets: [Int32] = []
   private(set) var isContent: [Bool] = []
+  /// How much the loss of each row counts; 0 where there is nothing to learn.
+  private(set) var weights: [Float] = []
   private(set) var lengths: [Int] = []
 
   init(_ examples: some Sequence<TrainingExample>) {
@@ -56,6 +58,7 @@ struct Batch {
         let learns = next < example.tokens.count && example.isAnswer[next]
         targets.append(learns ? example.tokens[next] : -1)
         isContent.append(learns && example.isContent[next])
+        weights.append(learns ? 1 : 0)
       }
     }
   }
@@ -68,7 +71,11 @@ struct Batch {
       targets += sequence.dropFirst() + [-1]
     }
     isContent = tokens.map { _ in true }
+    weights = targets.map { $0 >= 0 ? 1 : 0 }
   }
+
+  /// What the losses of a step are divided by: the sum of all weights.
+  var totalWeight: Float { weights.reduce(0, +) }
 
   /// The number of rows that have a target.
   var labelled: Int { targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) } }

@@ -1,36 +1,42 @@
 public import DibitKernels
 public import DibitModel
 
-/// The learning rate over a run: linear warm-up, then a half cosine to zero.
-public struct Schedule: Equatable, Sendable {
-  /// The peak.
-  public var learningRate: Float
-  /// Steps of warm-up.
-  public var warmUpSteps: Int
-  /// All steps of the run.
-  public var totalSteps: Int
+/// What adapters and whole models are trained with alike.
+public struct OptimizationOptions: Equatable, Sendable {
+  /// The peak learning rate.
+  public var learningRate: Float = 1e-3
+  /// What the learning rate does after the warm-up.
+  public var schedule = Schedule.Shape.cosine
+  /// The learning rate of the last step, where the schedule falls.
+  public var finalLearningRate: Float = 0
+  /// How long the learning rate rises.
+  public var warmUp = Schedule.WarmUp.share(0.1)
+  /// Moments and weight decay.
+  public var optimizer = AdamW()
+  /// The largest gradient norm; a longer gradient is scaled down to it.
+  public var clipNorm: Float = 1
+  /// How much of the running average of the parameters a step keeps, such as 0.999; 0 for no average. The average is what is validated
+  /// and what is kept in the end.
+  public var averageDecay: Float = 0
+  /// The most tokens that go through the model at once; a step with more is cut, which changes its result by rounding only.
+  public var microBatchTokens = 8192
+  /// The most bytes that the run may hold, weights included; nil for no limit. It changes no result: see ``MemoryPlan``.
+  public var memoryLimit: Int?
+  /// Validations in a row without a lower loss after which training ends; 0 for never.
+  public var patience = 0
+  /// Whether the parameters of the best validation are kept, and not the last ones.
+  public var keepsBest = false
+  /// When a run is given up.
+  public var watchdog = WatchdogOptions()
+  /// The seed of everything random.
+  public var seed: UInt64 = 0
 
-  /// A schedule that reaches 0 after `totalSteps`.
-  public init(learningRate: Float, warmUpSteps: Int, totalSteps: Int) {
-    self.learningRate = learningRate
-    self.warmUpSteps = warmUpSteps
-    self.totalSteps = totalSteps
-  }
+  /// The defaults of `dibit train`.
+  public init() {}
 
-  /// The rate of step `step`, counted from 1.
-  public func rate(step: Int) -> Float {
-    if step <= warmUpSteps { return learningRate * Float(step) / Float(warmUpSteps) }
-    let progress = Double(step - warmUpSteps) / Double(max(1, totalSteps - warmUpSteps))
-    // cos(pi x) by way of its sine series would depend on libm; the rate needs no more than this polynomial's 1e-7.
-    return learningRate * Float(0.5 * (1 + halfTurnCosine(min(progress, 1))))
-  }
-
-  /// `cos(π x)` for `x` in 0...1, the same bits on every machine.
-  private func halfTurnCosine(_ x: Double) -> Double {
-    let y = (x <= 0.5 ? x : 1 - x) * Double.pi
-    let z = y * y
-    let cosine = 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))))
-    return x <= 0.5 ? cosine : -cosine
+  func schedule(steps: Int) -> Schedule {
+    Schedule(
+      learningRate: learningRate, warmUpSteps: warmUp.count(of: steps), totalSteps: steps, shape: schedule, finalRate: finalLearningRate)
   }
 }
 
@@ -40,73 +46,36 @@ public struct TrainingOptions: Equatable, Sendable {
   public var adapter = AdapterConfiguration()
   /// Passes over the training examples.
   public var epochs = 2
-  /// Examples of a step.
+  /// Examples that go through the model together.
   public var batchSize = 8
-  /// The peak learning rate.
-  public var learningRate: Float = 1e-3
-  /// The share of all steps that warms up.
-  public var warmUp: Float = 0.1
-  /// Moments and weight decay.
-  public var optimizer = AdamW()
-  /// The largest gradient norm; a longer gradient is scaled down to it.
-  public var clipNorm: Float = 1
-  /// The most bytes that the run may hold, weights included; nil for no limit. See ``MemoryPlan``.
-  public var memoryLimit: Int?
-  /// The seed of everything random.
-  public var seed: UInt64 = 0
+  /// Batches of a step.
+  public var accumulation = 1
+  /// Steps between two looks at the validation examples; nil for the end of each epoch.
+  public var validationInterval: Int?
+  /// Learning rate and all else that does not depend on what is trained.
+  public var optimization = OptimizationOptions()
 
   /// The defaults of `dibit train`.
   public init() {}
 }
 
-/// What a training run reports while it works.
-public enum TrainingEvent: Equatable, Sendable {
-  /// Step `step` of `of`: mean loss in nats per answer token, learning rate, gradient norm before clipping, tokens seen so far.
-  case step(Int, of: Int, loss: Float, learningRate: Float, gradientNorm: Float, tokens: Int)
-  /// Mean losses in nats per answer token and per label token over the validation examples.
-  case validation(epoch: Int, loss: Float, contentLoss: Float)
-}
+/// How all weights of a model are trained on plain text.
+public struct PretrainingOptions: Equatable, Sendable {
+  /// Training steps.
+  public var steps = 1000
+  /// Sequences of a step.
+  public var batchSize = 16
+  /// Tokens of a sequence.
+  public var sequenceLength = 256
+  /// Steps between two looks at the validation text.
+  public var validationInterval = 250
+  /// Learning rate and all else that does not depend on what is trained.
+  public var optimization = OptimizationOptions()
 
-/// What became of a run.
-public struct TrainingResult: Equatable, Sendable {
-  /// Steps that were done.
-  public var steps = 0
-  /// Steps that were planned.
-  public var totalSteps = 0
-  /// Tokens that went through the model in training steps.
-  public var tokens = 0
-  /// Mean loss over the steps of the last epoch, in nats per answer token.
-  public var trainingLoss: Float = 0
-  /// The last validation losses; nil without validation examples.
-  public var validationLoss: Float?
-  /// As ``validationLoss``, over the tokens of labels alone.
-  public var validationContentLoss: Float?
-  /// Examples whose text was cut, and the tokens that were lost.
-  public var truncatedExamples = 0
-  /// Tokens that were cut off in all.
-  public var truncatedTokens = 0
-  /// Whether the run was stopped before its last step.
-  public var wasInterrupted: Bool { steps < totalSteps }
-
-  /// A run that has not begun.
-  public init() {}
-}
-
-/// Why training cannot start or go on.
-public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
-  case noExamples
-  case noRoom(path: String, tokens: Int, maximum: Int)
-  case diverged(step: Int)
-  case tooLittleText(tokens: Int, needed: Int)
-
-  /// One sentence: what, what was expected and found, and what to do.
-  public var description: String {
-    switch self {
-    case .noExamples: "there is no training example"
-    case .noRoom(let path, let tokens, let maximum):
-      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
-    case .diverged(let step): "step \(step): the loss is not a number any more: lower --learning-rate"
-    case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
-    }
+  /// Values that suit a model of some million parameters.
+  public init() {
+    optimization.learningRate = 3e-3
+    optimization.warmUp = .share(0.02)
+    optimization.optimizer.weightDecay = 0.1
   }
 }

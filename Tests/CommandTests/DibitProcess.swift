@@ -1,6 +1,7 @@
 import DibitJSON
 import DibitTestSupport
 import Foundation
+import Glibc
 import Testing
 
 /// What a run of `dibit` left behind.
@@ -42,6 +43,15 @@ final class DibitProcess {
 
   /// Sends Ctrl-C.
   func interrupt() { process.interrupt() }
+
+  /// Ends it as a power cut would.
+  func kill() { Glibc.kill(process.processIdentifier, SIGKILL) }
+
+  /// Waits for its end; the signal that killed it, or nil when it ended by itself.
+  func waitForSignal() -> Int32? {
+    process.waitUntilExit()
+    return process.terminationReason == .uncaughtSignal ? process.terminationStatus : nil
+  }
 
   var isRunning: Bool { process.isRunning }
 

@@ -4,11 +4,10 @@ import Testing
 
 /// Ctrl-C and a full disk while files are being written.
 @Suite(.serialized) struct InterruptTests {
-  @Test func trainingKeepsAUsableAdapter() throws {
+  @Test func trainingStopsAndGoesOn() throws {
     let work = try Workplace(perLabel: 20)
-    let process = try DibitProcess([
-      "train", work.model, "--data", work.data, "-o", work.adapter, "--epochs", "10000", "--rank", "4",
-    ])
+    let arguments = ["train", work.model, "--data", work.data, "-o", work.adapter, "--epochs", "10000", "--rank", "4"]
+    let process = try DibitProcess(arguments)
     try process.wait { process.errors.contains("training:") }
     process.interrupt()
     let outcome = try process.finish()
@@ -16,10 +15,16 @@ import Testing
     #expect(outcome.errorLines.count == 1)
     let line = outcome.errorLines.first ?? ""
     #expect(line.hasPrefix("error: interrupted after step "))
-    #expect(line.hasSuffix("of 90000: '\(work.adapter)' holds the adapter of that step"))
-    #expect(work.scratch.names == ["adapter", "data", "model", "source"])
-    let predicted = try dibit("predict", work.model, "--adapter", work.adapter, work.data + "/food/0.txt")
-    #expect(predicted.status == 0, "\(predicted.errors)")
+    #expect(line.hasSuffix("of 90000: its checkpoint is in '\(work.adapter).checkpoints'; the same command with --resume goes on"))
+    #expect(work.scratch.names == ["adapter.checkpoints", "data", "model", "source"])
+    let again = try DibitProcess(arguments)
+    let refused = try again.finish()
+    #expect(refused.status == 73)
+    #expect(refused.errorLines.first?.hasSuffix("pass --resume to go on, or --overwrite to begin anew") == true, "\(refused.errors)")
+    let resumed = try DibitProcess(arguments + ["--resume"])
+    try resumed.wait { resumed.errors.contains("going on after step ") }
+    resumed.interrupt()
+    #expect(try resumed.finish().status == 130)
   }
 
   @Test func convertingLeavesNothing() throws {

@@ -33,7 +33,10 @@ import Testing
     #expect(training["split"]?["validation"] == 6)
     #expect(training["training"]?["steps"] == 42)
     #expect(trained.errors.contains("54 training and 6 validation texts, 4 labels"))
-    #expect(try files(below: adapter).keys.sorted() == ["adapter_config.json", "adapter_model.safetensors", "manifest.json"])
+    #expect(
+      try files(below: adapter).keys.sorted() == [
+        "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json",
+      ])
 
     let evaluated = try dibit("evaluate", model, "--adapter", adapter, "--data", data, "--json")
     #expect(evaluated.status == 0, "\(evaluated.errors)")
@@ -119,7 +122,7 @@ import Testing
     #expect(try dibit("generate", "model", "--raw", "--prompt", "the", "--max-tokens", "5", in: scratch.path).output.hasPrefix("the"))
     // The same recipe gives the same bytes, whatever the number of threads.
     #expect(try dibit("pretrain", recipe, "-o", "again", "--threads", "1", in: scratch.path).status == 0)
-    #expect(try files(below: scratch("again")) == files(below: scratch("base")))
+    #expect(try results(below: scratch("again")) == results(below: scratch("base")))
   }
 
   @Test func optionsWinOverTheRecipe() throws {
@@ -146,7 +149,7 @@ import Testing
         threads)
       #expect(outcome.status == 0, "\(outcome.errors)")
     }
-    #expect(try files(below: work.scratch("a")) == files(below: work.scratch("b")))
+    #expect(try results(below: work.scratch("a")) == results(below: work.scratch("b")))
     #expect(try contents(work.scratch("a/adapter_model.safetensors")) != contents(work.scratch("c/adapter_model.safetensors")))
   }
 

@@ -17,7 +17,7 @@ import Testing
 @testable import DibitTraining
 
 /// A converted tiny model with 32 labelled examples.
-private struct TrainingCase {
+struct TrainingCase {
   let scratch = Scratch()
   let model: StoredModel
   let task: TokenizedTask
@@ -38,7 +38,8 @@ private struct TrainingCase {
 
   static func options(epochs: Int = 2, seed: UInt64 = 0) -> TrainingOptions {
     var options = TrainingOptions()
-    (options.epochs, options.batchSize, options.learningRate, options.seed) = (epochs, 8, 1e-2, seed)
+    (options.epochs, options.batchSize) = (epochs, 8)
+    (options.optimization.learningRate, options.optimization.seed) = (1e-2, seed)
     (options.adapter.rank, options.adapter.alpha) = (8, 16)
     return options
   }
@@ -50,7 +51,7 @@ private struct TrainingCase {
   /// Trains and writes the adapter to `name`.
   func train(_ options: TrainingOptions, threads: Int, to name: String) throws -> [String: [UInt8]] {
     var trainer = try trainer(options, threads: threads)
-    _ = try trainer.run(model.makeDecoder())
+    _ = try trainer.run()
     let directory = try StagedDirectory(destination: scratch(name))
     try StoredAdapter.write(trainer.finish(), base: model, manifest: JSONObject(), into: directory)
     try directory.commit()
@@ -65,8 +66,8 @@ private struct TrainingCase {
     let compute = Compute(threads: 2)
     var trainer = try training.trainer(TrainingCase.options(epochs: 40))
     var losses: [Float] = []
-    let result = try trainer.run(training.model.makeDecoder()) { event in
-      if case .step(_, _, let loss, _, _, _) = event { losses.append(loss) }
+    let result = try trainer.run() { event in
+      if case .step(let step) = event.kind { losses.append(step.loss) }
       return true
     }
     #expect(result.steps == 160)
@@ -97,7 +98,7 @@ private struct TrainingCase {
     let bytes = training.model.weights.parameters.map { $0.weight.elements.array + $0.weight.scales.array }
     let decoder = training.model.makeDecoder()
     var trainer = try training.trainer(TrainingCase.options())
-    _ = try trainer.run(decoder)
+    _ = try trainer.run()
     #expect(decoder.weights.parameters.map { $0.weight.elements.array + $0.weight.scales.array } == bytes)
     #expect(try files(below: training.model.path) == before)
   }
@@ -106,11 +107,11 @@ private struct TrainingCase {
     let training = try TrainingCase()
     var trainer = try training.trainer(TrainingCase.options(epochs: 20))
     var (fewest, last) = (Int.max, 0)
-    let result = try trainer.run(training.model.makeDecoder()) { event in
-      guard case .step(let step, _, _, _, _, _) = event else { return true }
+    let result = try trainer.run() { event in
+      guard case .step(let step) = event.kind else { return true }
       let now = bufferAllocationCount()
       // Tests beside this one allocate too: a step that never allocates shows as one without any allocation.
-      if step > 1 { fewest = min(fewest, now - last) }
+      if step.step > 1 { fewest = min(fewest, now - last) }
       last = bufferAllocationCount()
       return fewest > 0
     }
@@ -126,8 +127,8 @@ private struct TrainingCase {
     options.batchSize = 32
     var trainer = try training.trainer(options)
     var first: Float = .nan
-    _ = try trainer.run(training.model.makeDecoder()) { event in
-      if case .step(1, _, let loss, _, _, _) = event { first = loss }
+    _ = try trainer.run() { event in
+      if case .step(let step) = event.kind, step.step == 1 { first = step.loss }
       return true
     }
     // B is zero before the first step, so the base model's own probabilities must add up to that loss.
@@ -203,19 +204,19 @@ private struct TrainingCase {
     let training = try TrainingCase()
     var trainer = try training.trainer(TrainingCase.options(epochs: 2), validation: Array(training.examples.prefix(5)))
     var validations: [Int] = []
-    let result = try trainer.run(training.model.makeDecoder()) { event in
-      if case .validation(let epoch, let loss, let content) = event {
-        validations.append(epoch)
-        #expect(loss > 0 && loss.isFinite)
-        #expect(content > 0 && content.isFinite)
+    let result = try trainer.run() { event in
+      if case .validation(let validation) = event.kind {
+        validations.append(validation.epoch)
+        #expect(validation.loss > 0 && validation.loss.isFinite)
+        #expect(validation.contentLoss > 0 && validation.contentLoss.isFinite)
       }
       return true
     }
     #expect(validations == [1, 2])
     #expect(result.validationLoss != nil)
     var stopped = try training.trainer(TrainingCase.options(epochs: 2))
-    let part = try stopped.run(training.model.makeDecoder()) { event in
-      if case .step(let step, _, _, _, _, _) = event { step < 3 } else { true }
+    let part = try stopped.run() { event in
+      if case .step(let step) = event.kind { step.step < 3 } else { true }
     }
     #expect(part.steps == 3)
     #expect(part.totalSteps == 8)
@@ -226,13 +227,13 @@ private struct TrainingCase {
     let training = try TrainingCase()
     func losses(clip: Float) throws -> (losses: [Float], norms: [Float]) {
       var options = TrainingCase.options(epochs: 6)
-      (options.clipNorm, options.optimizer.weightDecay) = (clip, 0)
+      (options.optimization.clipNorm, options.optimization.optimizer.weightDecay) = (clip, 0)
       var trainer = try training.trainer(options)
       var (losses, norms): ([Float], [Float]) = ([], [])
-      _ = try trainer.run(training.model.makeDecoder()) { event in
-        if case .step(_, _, let loss, _, let norm, _) = event {
-          losses.append(loss)
-          norms.append(norm)
+      _ = try trainer.run() { event in
+        if case .step(let step) = event.kind {
+          losses.append(step.loss)
+          norms.append(step.gradientNorm)
         }
         return true
       }
@@ -255,11 +256,13 @@ private struct TrainingCase {
       ).totalSteps
     }
     var options = TrainingCase.options(epochs: 4)
-    options.learningRate = 1e30
+    options.optimization.learningRate = 1e30
     var trainer = try training.trainer(options)
-    #expect(throws: TrainingError.diverged(step: 2)) { _ = try trainer.run(training.model.makeDecoder()) }
+    #expect(throws: TrainingError.notANumber(step: 2, checkpoint: nil)) { _ = try trainer.run() }
     #expect(TrainingError.noExamples.description == "there is no training example")
-    #expect(TrainingError.diverged(step: 2).description == "step 2: the loss is not a number any more: lower --learning-rate")
+    #expect(
+      TrainingError.notANumber(step: 2, checkpoint: nil).description
+        == "step 2: the loss is not a number any more: lower the learning rate")
     #expect(
       TrainingError.noRoom(path: "a", tokens: 9, maximum: 8).description
         == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise --max-tokens or shorten the label")
@@ -298,20 +301,22 @@ private struct TrainingCase {
     let configuration = try ModelConfiguration(json: .object(json))
     var options = PretrainingOptions()
     (options.steps, options.batchSize, options.sequenceLength, options.validationInterval) = (60, 4, 32, 30)
-    options.learningRate = 1e-2
+    (options.optimization.learningRate, options.optimization.optimizer.weightDecay) = (1e-2, 0.01)
     let compute = Compute(threads: 2)
 
-    var decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: 1))
-    var trainer = try Pretrainer(decoder, text: text, validation: Array(text.prefix(200)), options: options, on: compute)
+    var trainer = try Pretrainer(
+      Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: 1)), text: text, validation: Array(text.prefix(200)),
+      options: options, on: compute)
     var (first, validations): (Float, [Int]) = (.nan, [])
-    let result = try trainer.run(&decoder) { event in
-      switch event {
-      case .step(1, _, let loss, _, _, _): first = loss
-      case .validation(let step, _, _): validations.append(step)
+    let result = try trainer.run { event in
+      switch event.kind {
+      case .step(let step) where step.step == 1: first = step.loss
+      case .validation(let validation): validations.append(validation.step)
       default: break
       }
       return true
     }
+    let decoder = trainer.finish()
     // A fresh model knows nothing: about log(vocabulary) nats; three quarters of that must go.
     #expect(abs(first - 5.77) < 1)
     #expect(validations == [30, 60])
@@ -345,11 +350,12 @@ private struct TrainingCase {
 
   @Test func tooLittleText() throws {
     let configuration = try ModelConfiguration(json: .object(try TinyCheckpoint.afm7().configuration))
-    let decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: 1))
     var options = PretrainingOptions()
     options.sequenceLength = 32
     #expect(throws: TrainingError.tooLittleText(tokens: 33, needed: 34)) {
+      let decoder = Decoder(configuration, weights: Pretrainer.initialWeights(configuration, seed: 1))
       _ = try Pretrainer(decoder, text: [Int32](repeating: 1, count: 33), validation: [], options: options, on: Compute(threads: 1))
+        .parameterCount
     }
   }
 }

@@ -1,0 +1,63 @@
+/// What recipes for adapters and for whole models have in common; nil leaves the command's default.
+public struct OptimizationRecipe: Equatable, Sendable {
+  /// The seed of everything random.
+  public var seed: Int?
+  /// The peak learning rate, `learning_rate`.
+  public var learningRate: Double?
+  /// The share of all steps that warms up, `warmup`.
+  public var warmUp: Double?
+  /// The same in steps, `lr_schedule.warmup`.
+  public var warmUpSteps: Int?
+  /// What follows the warm-up: `cosine_decay`, `linear_schedule` or `constant`, `lr_schedule.name`.
+  public var schedule: String?
+  /// The learning rate of the last step, `lr_schedule.end`.
+  public var finalLearningRate: Double?
+  /// Multiplied by the learning rate and the parameter at each step, `weight_decay`.
+  public var weightDecay: Double?
+  /// The largest gradient norm, `grad_clip`.
+  public var clipNorm: Double?
+  /// How much of the running average a step keeps, `ema_decay`.
+  public var averageDecay: Double?
+  /// The most tokens that go through the model at once, `micro_batch_tokens`.
+  public var microBatchTokens: Int?
+  /// Validations without a gain that end a run, `patience`.
+  public var patience: Int?
+  /// Whether the best parameters are kept and not the last, `keep`.
+  public var keepsBest: Bool?
+  /// Steps between checkpoints, `save_every`.
+  public var checkpointSteps: Int?
+  /// How far above the median a loss is suspicious, `watchdog.factor`.
+  public var watchdogFactor: Double?
+  /// Suspicious steps in a row that end a run, `watchdog.steps`.
+  public var watchdogSteps: Int?
+
+  /// The names of schedules, those of mlx-lm.
+  public static let schedules = ["cosine_decay", "linear_schedule", "constant"]
+
+  init(_ root: inout RecipeReader) throws(RecipeError) {
+    seed = try root.int("seed", 0...Int.max)
+    learningRate = try root.number("learning_rate", 0...10)
+    warmUp = try root.number("warmup", 0...1)
+    weightDecay = try root.number("weight_decay", 0...10)
+    clipNorm = try root.number("grad_clip", 1e-6...1e6)
+    averageDecay = try root.number("ema_decay", 0...0.999999)
+    microBatchTokens = try root.int("micro_batch_tokens", 1...(1 << 24))
+    patience = try root.int("patience", 0...1_000_000)
+    keepsBest = try root.string("keep", oneOf: ["last", "best"]).map { $0 == "best" }
+    checkpointSteps = try root.int("save_every", 1...1_000_000_000)
+    if var section = try root.section("lr_schedule") {
+      schedule = try section.string("name", oneOf: Self.schedules)
+      warmUpSteps = try section.int("warmup", 0...1_000_000_000)
+      finalLearningRate = try section.number("end", 0...10)
+      try section.finish()
+      if warmUp != nil, warmUpSteps != nil {
+        throw .conflictingKeys(file: root.file, first: "warmup", second: "lr_schedule.warmup")
+      }
+    }
+    if var section = try root.section("watchdog") {
+      watchdogFactor = try section.number("factor", 1...1e6)
+      watchdogSteps = try section.int("steps", 0...1_000_000)
+      try section.finish()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+
+/// When checkpoints are written.
+public enum CheckpointInterval: Equatable, Sendable {
+  /// After so many steps.
+  case steps(Int)
+  /// About every so many seconds. Where exactly they fall changes nothing in the result.
+  case seconds(Double)
+}
+
+/// The checkpoints of one run, and its event log, in a directory beside the output.
+///
+/// The last two checkpoints are kept. The directory goes when the run is done: see ``removeAll()``.
+public final class CheckpointStore {
+  /// The directory's path.
+  public let path: String
+  /// The step of the newest whole checkpoint; nil when there is none.
+  public private(set) var newestStep: Int?
+  /// Its size in bytes.
+  private(set) var newestSize: Int?
+  /// The names of torn checkpoints that were passed over.
+  public private(set) var skipped: [String] = []
+  let interval: CheckpointInterval
+  private let identity: RunIdentity
+  private var directory: JobDirectory
+  private var whole: CheckpointFile.Whole?
+  /// Whole checkpoints, the newest first.
+  private var kept: [String]
+  private var events: JournalFile?
+  private var pendingEvents: [UInt8] = []
+  private var lastFlush = ContinuousClock.now
+
+  /// The name of the event log.
+  public static let eventLog = "events.jsonl"
+
+  /// Opens or creates the directory beside `output`.
+  ///
+  /// With `resumes`, the newest whole checkpoint must be there and belong to a run with this identity; without, none may be there
+  /// unless `discards` says that it is to be removed.
+  public init(output: String, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool) throws(TrainingError) {
+    var found: (whole: CheckpointFile.Whole?, kept: [String], torn: [String]) = (nil, [], [])
+    do throws(CheckpointError) {
+      let path = try JobDirectory.path(of: output)
+      if resumes, !isDirectory(path) { throw CheckpointError.notFound(path: path) }
+      let directory = try JobDirectory(of: output)
+      found = try Self.search(directory)
+      self.path = path
+      self.directory = directory
+    } catch {
+      if case .notFound(let path) = error { throw .noCheckpoint(directory: path, skipped: 0) }
+      throw .file(error)
+    }
+    (self.identity, self.interval) = (identity, interval)
+    (whole, kept, skipped) = found
+    newestStep = found.kept.first.flatMap(CheckpointName.step)
+    newestSize = whole?.byteCount
+    if resumes {
+      guard let whole else { throw .noCheckpoint(directory: path, skipped: skipped.count) }
+      if let difference = identity.difference(from: try whole.header().identity, at: whole.path) { throw difference }
+      return
+    }
+    if let newestStep, !discards { throw .unfinishedRun(directory: path, step: newestStep) }
+    // A process that died while it removed older checkpoints may have left more than two.
+    do throws(CheckpointError) {
+      for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }
+    } catch { throw .file(error) }
+    (whole, kept, skipped, newestStep, newestSize) = (nil, [], [], nil, nil)
+  }
+
+  /// The newest whole checkpoint, the names of the last two whole ones, and those of torn ones that are newer.
+  private static func search(_ directory: borrowing JobDirectory) throws(CheckpointError) -> (
+    whole: CheckpointFile.Whole?, kept: [String], torn: [String]
+  ) {
+    let names = try directory.names()
+    if let stranger = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
+      throw .notReplaceable(path: directory.path, found: "a directory with '\(stranger)', which no training run writes")
+    }
+    var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])
+    for name in names.reversed() where CheckpointName.step(of: name) != nil && kept.count < 2 {
+      guard let found = try CheckpointFile.Whole(path: directory.path(of: name)) else {
+        torn.append(name)
+        continue
+      }
+      whole = whole ?? found
+      kept.append(name)
+    }
+    return (whole, kept, torn)
+  }
+
+  /// Reads the newest checkpoint into `parameters`; nil for a run that begins anew.
+  func restore(_ parameters: inout TrainedParameters) throws(TrainingError) -> RunState? {
+    guard let whole else { return nil }
+    let state = try whole.header().state
+    try whole.read(into: &parameters)
+    self.whole = nil
+    return state
+  }
+
+  /// Writes a checkpoint of `state`, which is told how far the event log reaches, and removes all but the last two; returns its size.
+  func save(_ parameters: borrowing TrainedParameters, _ state: inout RunState) throws(TrainingError) -> Int {
+    do throws(CheckpointError) {
+      try flushEvents()
+      try events?.sync()
+      state.eventBytes = events?.byteCount ?? 0
+      let name = CheckpointName.of(state.step)
+      let size = try CheckpointFile.write(parameters, state, identity, to: directory.path(of: name))
+      directory.keep()
+      kept = [name] + kept.filter { $0 != name }.prefix(1)
+      for other in try directory.names() where CheckpointName.step(of: other) != nil && !kept.contains(other) { directory.remove(other) }
+      (newestStep, newestSize) = (state.step, size)
+      return size
+    } catch { throw .file(error) }
+  }
+
+  /// Removes the directory: the output of the run is in its place.
+  public func removeAll() { directory.removeAll() }
+
+  /// Removes what a run with this output left, if it left anything; nothing that is not of a training run.
+  public static func remove(of output: String) throws(TrainingError) {
+    do throws(CheckpointError) {
+      guard isDirectory(try JobDirectory.path(of: output)) else { return }
+      var directory = try JobDirectory(of: output)
+      _ = try search(directory)
+      directory.removeAll()
+    } catch { throw .file(error) }
+  }
+}
+
+extension CheckpointStore {
+  /// Begins or goes on with the event log after its first `bytes` bytes.
+  func openEvents(keeping bytes: Int) throws(TrainingError) {
+    do throws(CheckpointError) {
+      events = try JournalFile(path: directory.path(of: Self.eventLog), keeping: bytes)
+    } catch { throw .file(error) }
+  }
+
+  /// Adds an event to the log; lines reach the file within about a second.
+  func log(_ event: TrainingEvent) throws(TrainingError) {
+    pendingEvents += Array((JSONValue.object(event.json).serialized() + "\n").utf8)
+    var isLast = false
+    if case .end = event.kind { isLast = true }
+    guard isLast || pendingEvents.count >= 32_768 || ContinuousClock.now - lastFlush > .seconds(1) else { return }
+    do throws(CheckpointError) { try flushEvents() } catch { throw .file(error) }
+  }
+
+  private func flushEvents() throws(CheckpointError) {
+    lastFlush = .now
+    guard !pendingEvents.isEmpty else { return }
+    try events?.append(pendingEvents.span)
+    pendingEvents.removeAll(keepingCapacity: true)
+  }
+
+  /// All lines of the event log, for the output.
+  public func eventLines() throws(TrainingError) -> [UInt8] {
+    do throws(CheckpointError) {
+      try flushEvents()
+      return try readFile(directory.path(of: Self.eventLog), limit: 1 << 32)
+    } catch { throw .file(error) }
+  }
+}
+
+/// The names of checkpoints: `step-0000000120.safetensors`, so that their bytes order them by step.
+enum CheckpointName {
+  private static let prefix = "step-"
+  private static let suffix = ".safetensors"
+
+  static func of(_ step: Int) -> String {
+    let digits = String(step)
+    return prefix + String(repeating: "0", count: max(0, 10 - digits.count)) + digits + suffix
+  }
+
+  /// The step that a name belongs to; nil for other names.
+  static func step(of name: String) -> Int? {
+    guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
+    let digits = name.dropFirst(prefix.count).dropLast(suffix.count)
+    return digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(digits) : nil
+  }
+}

@@ -1,0 +1,39 @@
+internal import DibitDigest
+public import DibitJSON
+
+/// What decides the result of a run: a checkpoint fits a run with the same identity only.
+public struct RunIdentity: Equatable, Sendable {
+  /// A digest of the model that training starts from.
+  public var model: String
+  /// A digest of the data and its splits.
+  public var data: String
+  /// Every option that the result depends on, under the names of recipes.
+  public var options: JSONObject
+
+  /// An identity of these parts.
+  public init(model: String, data: String, options: JSONObject) {
+    (self.model, self.data, self.options) = (model, data, options)
+  }
+
+  /// SHA-256 over all parts.
+  public var digest: String { SHA256.digest(Array(json.serialized().utf8)) }
+
+  var json: JSONValue { ["model": .string(model), "data": .string(data), "options": .object(options)] }
+
+  init?(_ json: JSONValue) {
+    guard let model = json["model"]?.string, let data = json["data"]?.string, let options = json["options"]?.object else { return nil }
+    self.init(model: model, data: data, options: options)
+  }
+
+  /// Why a run with this identity cannot go on from the checkpoint `path` of `other`; nil when it can.
+  func difference(from other: RunIdentity, at path: String) -> TrainingError? {
+    if other.model != model { return .changedModel(checkpoint: path) }
+    if other.data != data { return .changedData(checkpoint: path) }
+    // A file does not tell 0.0 from 0: what counts is how they are written.
+    func shown(_ value: JSONValue?) -> String { value?.serialized() ?? "not set" }
+    for key in other.options.keys + options.keys where shown(other.options[key]) != shown(options[key]) {
+      return .changedOption(checkpoint: path, key: key, was: shown(other.options[key]), found: shown(options[key]))
+    }
+    return nil
+  }
+}

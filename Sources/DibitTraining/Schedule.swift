@@ -1,0 +1,68 @@
+/// The learning rate over a run: a straight line up to the peak, then one of three shapes.
+public struct Schedule: Equatable, Sendable {
+  /// What follows the warm-up.
+  public enum Shape: String, CaseIterable, Equatable, Sendable {
+    /// Half a cosine down to the final rate.
+    case cosine
+    /// A straight line down to the final rate.
+    case linear
+    /// The peak until the end.
+    case constant
+  }
+
+  /// How long the rate rises.
+  public enum WarmUp: Equatable, Sendable {
+    /// A share of all steps.
+    case share(Float)
+    /// A number of steps.
+    case steps(Int)
+
+    /// Steps of warm-up in a run of `total`; one at least.
+    public func count(of total: Int) -> Int {
+      switch self {
+      case .share(let share): max(1, Int((share * Float(total)).rounded()))
+      case .steps(let steps): max(1, steps)
+      }
+    }
+  }
+
+  /// The peak.
+  public var learningRate: Float
+  /// Steps of warm-up.
+  public var warmUpSteps: Int
+  /// All steps of the run.
+  public var totalSteps: Int
+  /// What follows the warm-up.
+  public var shape: Shape
+  /// The rate of the last step, for shapes that fall.
+  public var finalRate: Float
+
+  /// A schedule that reaches `finalRate` after `totalSteps`.
+  public init(learningRate: Float, warmUpSteps: Int, totalSteps: Int, shape: Shape = .cosine, finalRate: Float = 0) {
+    self.learningRate = learningRate
+    self.warmUpSteps = warmUpSteps
+    self.totalSteps = totalSteps
+    self.shape = shape
+    self.finalRate = finalRate
+  }
+
+  /// The rate of step `step`, counted from 1.
+  public func rate(step: Int) -> Float {
+    if step <= warmUpSteps { return learningRate * Float(step) / Float(warmUpSteps) }
+    let progress = min(1, Double(step - warmUpSteps) / Double(max(1, totalSteps - warmUpSteps)))
+    switch shape {
+    case .constant: return learningRate
+    case .linear: return finalRate + (learningRate - finalRate) * Float(1 - progress)
+    // cos(pi x) by way of its sine series would depend on libm; the rate needs no more than this polynomial's 1e-7.
+    case .cosine: return finalRate + (learningRate - finalRate) * Float(0.5 * (1 + halfTurnCosine(progress)))
+    }
+  }
+
+  /// `cos(π x)` for `x` in 0...1, the same bits on every machine.
+  private func halfTurnCosine(_ x: Double) -> Double {
+    let y = (x <= 0.5 ? x : 1 - x) * Double.pi
+    let z = y * y
+    let cosine = 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))))
+    return x <= 0.5 ? cosine : -cosine
+  }
+}

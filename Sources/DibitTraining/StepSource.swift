@@ -1,0 +1,168 @@
+internal import DibitTensor
+
+/// Where a run is in its data: enough to go on with the very next sequence.
+struct DataPlace: Equatable, Sendable {
+  /// The pass over the data, from 1; 0 before the first step.
+  var epoch: Int
+  /// Examples or steps taken in that pass.
+  var position: Int
+  /// The generator's state: for examples at the start of the pass, when its order was drawn; for text now.
+  var generator: UInt64
+}
+
+/// Where the sequences of each step come from, and those that a run is judged by.
+protocol StepSource {
+  /// Steps of a run.
+  var totalSteps: Int { get }
+  /// Where the next step begins; setting it goes there.
+  var place: DataPlace { get set }
+  /// The most tokens, and the most sequences, of one of its batches.
+  var capacity: (rows: Int, sequences: Int) { get }
+  /// Training and validation examples, or tokens of text.
+  var counts: (training: Int, validation: Int) { get }
+  /// The sequences of the next step, in batches that go through the model one after the other.
+  mutating func next() -> [Batch]
+  /// Whether to look at the validation data after `step`, which was just done.
+  func validates(after step: Int) -> Bool
+  /// Calls `body` with the validation data.
+  func forEachValidationBatch(_ body: (Batch) -> Void)
+}
+
+/// Cuts a list of sequences into parts of at most `most` sequences and `tokens` tokens; a longer sequence is a part of its own.
+func microBatches(_ lengths: [Int], most: Int, tokens: Int) -> [Range<Int>] {
+  var parts: [Range<Int>] = []
+  var (first, sum) = (0, 0)
+  for (index, length) in lengths.enumerated() {
+    if index > first, index - first == most || sum + length > tokens {
+      parts.append(first..<index)
+      (first, sum) = (index, 0)
+    }
+    sum += length
+  }
+  if first < lengths.count { parts.append(first..<lengths.count) }
+  return parts
+}
+
+/// Passes over examples, each in an order of its own.
+struct ExampleEpochs: StepSource {
+  private let examples: [TrainingExample]
+  private let validation: [TrainingExample]
+  private let options: TrainingOptions
+  private let perStep: Int
+  private var generator: SplitMix64
+  private var passStart: UInt64
+  private var order: [Int] = []
+  private var epoch = 0
+  private var position = 0
+
+  init(_ examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions) {
+    self.examples = examples
+    self.validation = validation
+    self.options = options
+    perStep = options.batchSize * options.accumulation
+    generator = SplitMix64(seed: options.optimization.seed, purpose: "adapter.order")
+    passStart = generator.state
+  }
+
+  var totalSteps: Int { options.epochs * ((examples.count + perStep - 1) / perStep) }
+
+  var counts: (training: Int, validation: Int) { (examples.count, validation.count) }
+
+  var place: DataPlace {
+    get { DataPlace(epoch: epoch, position: position, generator: passStart) }
+    set {
+      (epoch, position, passStart) = (newValue.epoch, newValue.position, newValue.generator)
+      generator.state = passStart
+      if epoch > 0 { drawOrder() }
+    }
+  }
+
+  private mutating func drawOrder() {
+    order = Array(examples.indices)
+    generator.shuffle(&order)
+  }
+
+  var capacity: (rows: Int, sequences: Int) {
+    let lengths = (examples + validation).map(\.tokens.count).sorted(by: >)
+    let longest = lengths.first ?? 0
+    let rows = lengths.prefix(options.batchSize).reduce(0, +)
+    return (max(longest, min(rows, options.optimization.microBatchTokens)), options.batchSize)
+  }
+
+  mutating func next() -> [Batch] {
+    if epoch == 0 || position >= examples.count {
+      passStart = generator.state
+      drawOrder()
+      (epoch, position) = (epoch + 1, 0)
+    }
+    let taken = order[position..<min(position + perStep, order.count)].map { examples[$0] }
+    position += taken.count
+    return batches(taken)
+  }
+
+  private func batches(_ taken: [TrainingExample]) -> [Batch] {
+    microBatches(taken.map(\.tokens.count), most: options.batchSize, tokens: options.optimization.microBatchTokens).map { Batch(taken[$0]) }
+  }
+
+  func validates(after step: Int) -> Bool {
+    !validation.isEmpty && (position >= examples.count || options.validationInterval.map { step % $0 == 0 } ?? false)
+  }
+
+  func forEachValidationBatch(_ body: (Batch) -> Void) { for batch in batches(validation) { body(batch) } }
+}
+
+/// Windows of a text at random places.
+struct TextWindows: StepSource {
+  private let text: [Int32]
+  private let validation: [Int32]
+  private let options: PretrainingOptions
+  private var generator: SplitMix64
+  private var steps = 0
+
+  /// Sequences of the held-out text that are looked at.
+  private static let validationWindows = 64
+
+  init(_ text: [Int32], validation: [Int32], options: PretrainingOptions) {
+    self.text = text
+    self.validation = validation
+    self.options = options
+    generator = SplitMix64(seed: options.optimization.seed, purpose: "pretrain.order")
+  }
+
+  var totalSteps: Int { options.steps }
+
+  var counts: (training: Int, validation: Int) { (text.count, validation.count) }
+
+  var place: DataPlace {
+    get { DataPlace(epoch: min(steps, 1), position: steps, generator: generator.state) }
+    set { (steps, generator.state) = (newValue.position, newValue.generator) }
+  }
+
+  private var window: Int { options.sequenceLength + 1 }
+
+  private var perBatch: Int { max(1, min(options.batchSize, options.optimization.microBatchTokens / window)) }
+
+  var capacity: (rows: Int, sequences: Int) { (perBatch * window, perBatch) }
+
+  mutating func next() -> [Batch] {
+    steps += 1
+    let windows = (0..<options.batchSize).map { _ in
+      let start = generator.below(text.count - options.sequenceLength)
+      return text[start..<start + window]
+    }
+    return batches(windows)
+  }
+
+  private func batches(_ windows: [ArraySlice<Int32>]) -> [Batch] {
+    microBatches(windows.map(\.count), most: perBatch, tokens: perBatch * window).map { Batch(text: Array(windows[$0])) }
+  }
+
+  func validates(after step: Int) -> Bool {
+    validation.count >= window && (step % options.validationInterval == 0 || step == options.steps)
+  }
+
+  func forEachValidationBatch(_ body: (Batch) -> Void) {
+    let starts = stride(from: 0, through: validation.count - window, by: window).prefix(Self.validationWindows)
+    for batch in batches(starts.map { validation[$0..<$0 + window] }) { body(batch) }
+  }
+}

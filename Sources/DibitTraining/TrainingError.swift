@@ -1,0 +1,77 @@
+public import DibitCheckpoint
+
+/// Why training cannot start or go on.
+public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
+  case noExamples
+  case noRoom(path: String, tokens: Int, maximum: Int)
+  case tooLittleText(tokens: Int, needed: Int)
+  // The watchdog.
+  case notANumber(step: Int, checkpoint: Int?)
+  case diverged(step: Int, loss: Float, median: Float, checkpoint: Int?)
+  // Checkpoints.
+  case file(CheckpointError)
+  case noCheckpoint(directory: String, skipped: Int)
+  case unfinishedRun(directory: String, step: Int)
+  case changedModel(checkpoint: String)
+  case changedData(checkpoint: String)
+  case changedOption(checkpoint: String, key: String, was: String, found: String)
+  case badCheckpoint(path: String, problem: String)
+
+  /// One sentence: what, what was expected and found, and what to do.
+  public var description: String {
+    switch self {
+    case .noExamples: "there is no training example"
+    case .noRoom(let path, let tokens, let maximum):
+      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
+    case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
+    case .notANumber(let step, let checkpoint):
+      "step \(step): the loss is not a number any more: lower the learning rate" + Self.kept(checkpoint)
+    case .diverged(let step, let loss, let median, let checkpoint):
+      "step \(step): the loss is \(loss), far above the median of \(median) before, and has been for a while: lower the learning rate"
+        + Self.kept(checkpoint)
+    case .file(let error): "\(error)"
+    case .noCheckpoint(let directory, let skipped):
+      skipped == 0
+        ? "'\(directory)': there is no checkpoint to go on from; leave --resume out to begin anew"
+        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass --overwrite instead of --resume to begin anew"
+    case .unfinishedRun(let directory, let step):
+      "'\(directory)' holds a run that was stopped after step \(step): pass --resume to go on, or --overwrite to begin anew"
+    case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
+    case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
+    case .changedOption(let checkpoint, let key, let was, let found):
+      "'\(checkpoint)' belongs to a run with \(key) \(was), not \(found): \(Self.advice)"
+    case .badCheckpoint(let path, let problem): "'\(path)': \(problem)"
+    }
+  }
+
+  private static let advice = "restore it to go on, or pass --overwrite instead of --resume to begin anew"
+
+  private static func kept(_ checkpoint: Int?) -> String { checkpoint.map { "; the checkpoint of step \($0) is kept" } ?? "" }
+}
+
+extension TrainingError {
+  /// What kind of failure this is; the command line turns it into an exit code.
+  public enum Class: Equatable, Sendable {
+    /// Exit code 65.
+    case badData
+    /// Exit code 66.
+    case missingInput
+    /// Exit code 70.
+    case failedRun
+    /// Exit code 73.
+    case cannotCreate
+    /// The code of the error of the file.
+    case file(CheckpointError.Class)
+  }
+
+  /// The kind of this failure.
+  public var errorClass: Class {
+    switch self {
+    case .noExamples, .noRoom, .tooLittleText, .changedModel, .changedData, .changedOption, .badCheckpoint: .badData
+    case .noCheckpoint: .missingInput
+    case .notANumber, .diverged: .failedRun
+    case .unfinishedRun: .cannotCreate
+    case .file(let error): .file(error.errorClass)
+    }
+  }
+}

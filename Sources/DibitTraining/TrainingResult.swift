@@ -1,0 +1,42 @@
+/// What became of a run.
+public struct TrainingResult: Equatable, Sendable {
+  /// Why a run ended.
+  public enum End: String, Equatable, Sendable {
+    /// All steps were done.
+    case finished
+    /// Validation did not get better for as many times as `patience` says.
+    case stoppedEarly = "stopped early"
+    /// The caller asked for it.
+    case interrupted
+    /// The watchdog ended it; the run throws.
+    case diverged
+  }
+
+  /// Why it ended.
+  public var end = End.finished
+  /// Steps that were done.
+  public var steps = 0
+  /// Steps that were planned.
+  public var totalSteps = 0
+  /// Tokens that went through the model in training steps.
+  public var tokens = 0
+  /// Mean loss over the steps of the last epoch, or since the last but one validation, in nats per learnt token.
+  public var trainingLoss: Float = 0
+  /// The validation losses of what is kept; nil without validation examples.
+  public var validationLoss: Float?
+  /// As ``validationLoss``, over the tokens of labels alone.
+  public var validationContentLoss: Float?
+  /// The step whose parameters are kept; the last one but where the best ones are.
+  public var keptStep = 0
+  /// Examples whose text was cut, and the tokens that were lost.
+  public var truncatedExamples = 0
+  /// Tokens that were cut off in all.
+  public var truncatedTokens = 0
+  /// How the losses went.
+  public var curve = LossCurve()
+  /// Whether the run was stopped before its last step.
+  public var wasInterrupted: Bool { end == .interrupted }
+
+  /// A run that has not begun.
+  public init() {}
+}

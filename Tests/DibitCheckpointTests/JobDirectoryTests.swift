@@ -1,0 +1,83 @@
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+@testable import DibitCheckpoint
+
+@Suite struct JobDirectoryTests {
+  private let scratch = DibitTestSupport.Scratch()
+
+  @Test func goesWithItsOwnerUnlessKept() throws {
+    do {
+      let directory = try JobDirectory(of: scratch("out"))
+      #expect(directory.path == scratch("out.checkpoints"))
+      try scratch.write("x", to: "out.checkpoints/a")
+      #expect(try directory.names() == ["a"])
+    }
+    #expect(scratch.names == [])
+    do {
+      var directory = try JobDirectory(of: scratch("out"))
+      try scratch.write("x", to: "out.checkpoints/a")
+      directory.keep()
+    }
+    #expect(exists(scratch("out.checkpoints/a")))
+    // What was there before is not removed by an owner that kept nothing.
+    do { _ = try JobDirectory(of: scratch("out")).path }
+    #expect(exists(scratch("out.checkpoints/a")))
+    do {
+      var directory = try JobDirectory(of: scratch("out"))
+      directory.removeAll()
+    }
+    #expect(scratch.names == [])
+  }
+
+  @Test func oneOwnerAtATime() throws {
+    let first = try JobDirectory(of: scratch("out"))
+    #expect(throws: CheckpointError.outputInUse(path: scratch("out"), partial: first.path)) {
+      _ = try JobDirectory(of: scratch("out")).path
+    }
+  }
+
+  @Test func removesWhatAKilledOwnerWasWriting() throws {
+    try scratch.write("x", to: "out.checkpoints/.step.partial-1-2")
+    try scratch.write("x", to: "out.checkpoints/step")
+    let directory = try JobDirectory(of: scratch("out"))
+    #expect(try directory.names() == ["step"])
+  }
+
+  @Test func refusals() throws {
+    try scratch.write("x", to: "out.checkpoints")
+    #expect(throws: CheckpointError.notReplaceable(path: scratch("out.checkpoints"), found: "a regular file")) {
+      _ = try JobDirectory(of: scratch("out")).path
+    }
+    #expect(throws: CheckpointError.missingParent(path: scratch("no/out.checkpoints"), parent: scratch("no"))) {
+      _ = try JobDirectory(of: scratch("no/out")).path
+    }
+    #expect(throws: CheckpointError.badOutputName(path: "/")) { _ = try JobDirectory.path(of: "/") }
+  }
+
+  @Test func journalsGrowAndAreCut() throws {
+    func append(_ text: String, keeping bytes: Int) throws -> Int {
+      var file = try JournalFile(path: scratch("log"), keeping: bytes)
+      try file.append(Array(text.utf8).span)
+      try file.sync()
+      return file.byteCount
+    }
+    #expect(try append("one\n", keeping: 0) == 4)
+    #expect(try append("two\n", keeping: 4) == 8)
+    #expect(try append("three\n", keeping: 100) == 14)
+    #expect(try append("2\n", keeping: 4) == 6)
+    #expect(try text(scratch("log")) == "one\n2\n")
+    try scratch.directory("folder")
+    #expect(throws: CheckpointError.self) { _ = try JournalFile(path: scratch("folder"), keeping: 0).byteCount }
+  }
+
+  @Test func digestsSoFar() throws {
+    var writer = try SafetensorsWriter(path: scratch("a"), tensors: [(name: "x", dtype: .u8, shape: [3])])
+    let header = try writer.digest()
+    try writer.append([1, 2, 3].span)
+    let all = try writer.digest()
+    #expect(header != all)
+    #expect(try writer.finish() == all)
+  }
+}
