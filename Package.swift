@@ -71,7 +71,7 @@ let package = Package(
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
-    layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
+    layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(
@@ -140,7 +140,7 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
-    tests("DibitDatasetTests", ["DibitDataset"]),
+    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJSON"]),
     tests(
       "ParityTests",
       [

@@ -27,7 +27,7 @@ struct EvaluateCommand: ParsableCommand {
     Interrupt.listen()
     let compute = try compute.makeCompute()
     let model = try StoredModel.openConverted(model)
-    var dataset = try LabelledDataset.scan(folder: data)
+    var dataset = try Dataset.read(data)
     let description = try commonDescription(dataset, model)
     // Faults of an adapter are told before any text is run.
     for adapter in adapters { _ = try StoredAdapter.open(adapter, for: model) }
@@ -60,7 +60,7 @@ struct EvaluateCommand: ParsableCommand {
   }
 
   /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
-  private func commonDescription(_ dataset: LabelledDataset, _ model: StoredModel) throws -> AdapterDescription {
+  private func commonDescription(_ dataset: Dataset, _ model: StoredModel) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)

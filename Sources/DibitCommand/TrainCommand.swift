@@ -54,7 +54,7 @@ struct TrainCommand: ParsableCommand {
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
     let model = try StoredModel.openConverted(model)
-    var dataset = try LabelledDataset.scan(folder: data)
+    var dataset = try Dataset.read(data)
     let options = options(recipe)
     let split = dataset.splitAutomatically(seed: options.seed)
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
@@ -150,7 +150,7 @@ struct TrainCommand: ParsableCommand {
   }
 
   private func manifest(
-    _ model: StoredModel, _ dataset: LabelledDataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
+    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
     _ result: TrainingResult, _ seconds: Double
   ) -> JSONObject {
     let description = AdapterDescription(labels: dataset.labels, task: task, seed: options.seed, dataDigest: dataset.digest)
