@@ -12,17 +12,19 @@ internal import DibitTraining
 struct TrainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "train",
-    abstract: "Train an adapter on a folder of labelled texts.",
+    abstract: "Train an adapter on labelled texts or conversations.",
     discussion: """
       Example: dibit train ./model --data ./notes --output ./notes-adapter --epochs 4
 
-      FOLDER holds one folder for each label, or train, validation and test with such folders in them. Without a validation split
-      a stratified part of the texts is held out: none below 50, a tenth below 200, a twentieth above.
+      PATH is a folder with one folder for each label, or with train, validation and test and such folders in them; or a file of rows in
+      CSV, TSV or JSONL, or a folder with such files called train, validation and test. A row is a text with its label or labels,
+      a list of messages, or a prompt and its completion. 'dibit dataset PATH' says what is in it. Without a validation split
+      a stratified part is held out: none below 50, a tenth below 200, a twentieth above.
       The model's weights stay as they are; the adapter directory opens in PEFT. Ctrl-C stops and keeps the adapter as it is then.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
-  @Option(help: ArgumentHelp("The folder of labelled texts.", valueName: "folder")) var data: String
+  @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
   @Option(name: .shortAndLong, help: "The adapter directory to create.") var output: String
   @Option(help: ArgumentHelp("A recipe; options on the command line win over it.", valueName: "file")) var recipe: String?
   @Option(help: "Passes over the texts.") var epochs: Int?
@@ -34,6 +36,7 @@ struct TrainCommand: ParsableCommand {
   @Option(help: "The seed of everything random.") var seed: UInt64?
   @Flag(help: "Replace an existing adapter.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var rows: RowArguments
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
@@ -54,20 +57,23 @@ struct TrainCommand: ParsableCommand {
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
     let model = try StoredModel.openConverted(model)
-    var dataset = try Dataset.read(data)
+    var dataset = try Dataset.read(data, rows: rows.options)
     let options = options(recipe)
     let split = dataset.splitAutomatically(seed: options.seed)
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
-    let task = TokenizedTask(task(recipe, model), tokenizer: model.tokenizer)
+    let task = task(recipe, model)
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
-
-    let reserve = (dataset.train + dataset.validation).map { task.answerCount($0.labels) }.max() ?? 0
-    let examples = try tokenize(dataset.train, task, reserve)
-    let validation = try tokenize(dataset.validation, task, reserve)
+    let format = ConversationFormat(
+      tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
+    let encoder = ExampleEncoder(
+      task: TokenizedTask(task, tokenizer: model.tokenizer), format: format, for: dataset.train + dataset.validation)
+    let examples = try encoder.encode(dataset.train)
+    let validation = try encoder.encode(dataset.validation)
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
     Terminal.write(
-      "\(split.train) training and \(split.validation) validation texts, \(dataset.labels.count) labels; "
+      "\(split.train) training and \(split.validation) validation "
+        + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
         + "\(trainer.parameterCount) adapter parameters over \(model.weights.elementCount) frozen ones\n")
     var line = ProgressLine("training")
     var seconds = 0.0
@@ -79,7 +85,7 @@ struct TrainCommand: ParsableCommand {
       }
     }
     line.finish()
-    let manifest = manifest(model, dataset, split, task.task, options, result, seconds)
+    let manifest = manifest(model, dataset, split, task, options, result, seconds)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     if json { printJSON(.object(manifest)) } else { show(result, seconds) }
@@ -139,21 +145,12 @@ struct TrainCommand: ParsableCommand {
     return task
   }
 
-  private func tokenize(_ examples: [LabelledExample], _ task: TokenizedTask, _ reserve: Int) throws -> [TrainingExample] {
-    try examples.map { example in
-      let tokenized = TrainingExample(example, task: task, reserving: reserve)
-      guard tokenized.tokens.count <= task.task.maximumTokens else {
-        throw TrainingError.noRoom(path: example.path, tokens: tokenized.tokens.count, maximum: task.task.maximumTokens)
-      }
-      return tokenized
-    }
-  }
-
   private func manifest(
     _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
     _ result: TrainingResult, _ seconds: Double
   ) -> JSONObject {
-    let description = AdapterDescription(labels: dataset.labels, task: task, seed: options.seed, dataDigest: dataset.digest)
+    let description = AdapterDescription(
+      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.seed, dataDigest: dataset.digest)
     var manifest = description.json
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),

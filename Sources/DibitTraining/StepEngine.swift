@@ -22,13 +22,13 @@ struct StepEngine: ~Copyable {
     self.compute = compute
   }
 
-  /// Adds the gradients of the mean loss over the labelled rows; returns that loss in nats per token.
+  /// Adds the gradients of the mean loss over the labelled rows, each with its weight; returns that loss in nats per token.
   mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients)
     -> Float
   {
     run(batch, decoder, adapter)
-    let weight = 1 / Float(max(batch.labelled, 1))
-    let weights = [Float](repeating: weight, count: batch.tokens.count)
+    let total = batch.totalWeight
+    let weights = batch.weights.map { total > 0 ? $0 / total : 0 }
     backward.setRows(batch.tokens.count)
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: batch.targets.span, weights: weights.span, dHidden: &backward.dHidden, gradients: &gradients,

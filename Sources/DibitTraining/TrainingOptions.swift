@@ -1,3 +1,4 @@
+public import DibitDataset
 public import DibitKernels
 public import DibitModel
 
@@ -96,6 +97,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case noRoom(path: String, tokens: Int, maximum: Int)
   case diverged(step: Int)
   case tooLittleText(tokens: Int, needed: Int)
+  case conversation(ConversationError)
 
   /// One sentence: what, what was expected and found, and what to do.
   public var description: String {
@@ -105,6 +107,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
       "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
     case .diverged(let step): "step \(step): the loss is not a number any more: lower --learning-rate"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
+    case .conversation(let error): "\(error)"
     }
   }
 }
