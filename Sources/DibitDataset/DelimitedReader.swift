@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitTokenizer
 
 /// Rows of CSV or TSV as RFC 4180 has them: a first line with the names of the columns, fields that may stand in quotes, in which quotes
@@ -80,8 +81,9 @@ struct DelimitedReader: ~Copyable, RowReader {
   /// Finds the columns in the first line, whose names hold no line ends.
   private mutating func readNames(_ header: [UInt8]) throws(RowFault) {
     var names = DelimitedRecord.names(header, separator: separator).map(Self.trimmed)
+    if header.isEmpty { names = [] }
     // A comma behind the last name is common, and makes a column without a name.
-    if names.last == "" { names[names.count - 1] = " " }
+    if names.count > 1, names.last == "" { names[names.count - 1] = " " }
     guard names.count <= Self.columnLimit else { throw .tooManyColumns(limit: Self.columnLimit) }
     var seen: Set<[UInt8]> = []
     for name in names where !seen.insert(Array(name.utf8)).inserted { throw .repeatedColumn(name) }
@@ -97,10 +99,10 @@ struct DelimitedReader: ~Copyable, RowReader {
       return
     }
     guard let text = find(options.textColumn, RowOptions.textNames) else {
-      throw .missingColumn(expected: options.textColumn.map { "a column called '\($0)'" } ?? "a column called text", found: names)
+      throw .missingColumn(expected: options.textColumn.map { "a column called \(quoted($0))" } ?? "a column called text", found: names)
     }
     guard let label = find(options.labelColumn, RowOptions.labelNames) else {
-      throw .missingColumn(expected: options.labelColumn.map { "a column called '\($0)'" } ?? "a column called label", found: names)
+      throw .missingColumn(expected: options.labelColumn.map { "a column called \(quoted($0))" } ?? "a column called label", found: names)
     }
     columns = .labelled(text: text, label: label)
     labelName = names[label]

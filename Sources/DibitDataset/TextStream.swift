@@ -10,16 +10,16 @@ struct TextStream: ~Copyable {
   private(set) var bytesRead = 0
   private let path: String
   private var file: SequentialFile
-  private var output = UTF8Output(capacity: pieceBytes)
+  private let pieceBytes: Int
+  private var output = UTF8Output(capacity: 0)
   /// The last bytes of a piece of UTF-16 that are no whole character.
   private var rest: [UInt8] = []
 
   /// A piece that was looked at and is still to be given.
   private var seen: [UInt8]?
 
-  private static let pieceBytes = 1 << 18
-
-  private init(_ path: String, _ file: consuming SequentialFile, encoding: TextEncoding) {
+  private init(_ path: String, _ file: consuming SequentialFile, encoding: TextEncoding, pieceBytes: Int) {
+    self.pieceBytes = pieceBytes
     self.path = path
     self.file = file
     self.encoding = encoding
@@ -28,9 +28,11 @@ struct TextStream: ~Copyable {
   /// Opens a file and finds its encoding.
   ///
   /// - Throws: ``DatasetError`` if it cannot be read or is no text.
-  static func open(_ path: String) throws(DatasetError) -> TextStream {
+  static func open(_ path: String, pieceBytes: Int = 1 << 18) throws(DatasetError) -> TextStream {
     do throws(CheckpointError) {
-      if let encoding = try survey(path) { return TextStream(path, try SequentialFile(path), encoding: encoding) }
+      if let encoding = try survey(path, pieceBytes: max(pieceBytes, 3)) {
+        return TextStream(path, try SequentialFile(path), encoding: encoding, pieceBytes: pieceBytes)
+      }
     } catch { throw DatasetError(error, path: path) }
     throw .notText(path: path)
   }
@@ -52,12 +54,12 @@ struct TextStream: ~Copyable {
     }
     while true {
       var bytes: [UInt8]
-      do throws(CheckpointError) { bytes = try file.read(upTo: Self.pieceBytes) } catch { throw DatasetError(error, path: path) }
-      let isFirst = bytesRead == 0
+      do throws(CheckpointError) { bytes = try file.read(upTo: pieceBytes) } catch { throw DatasetError(error, path: path) }
       bytesRead += bytes.count
       guard !bytes.isEmpty || !rest.isEmpty else { return nil }
       let isLast = bytes.isEmpty
-      if isFirst { bytes.removeFirst(min(encoding.markLength, bytes.count)) }
+      let mark = max(0, min(bytes.count, encoding.markLength - (bytesRead - bytes.count)))
+      bytes.removeFirst(mark)
       try decode(bytes, isLast: isLast)
       let piece = output.take()
       if !piece.isEmpty { return piece }
@@ -84,7 +86,7 @@ struct TextStream: ~Copyable {
   }
 
   /// The encoding of a file; nil if it is binary. UTF-16 is not looked at beyond its mark.
-  private static func survey(_ path: String) throws(CheckpointError) -> TextEncoding? {
+  private static func survey(_ path: String, pieceBytes: Int) throws(CheckpointError) -> TextEncoding? {
     var survey = ByteSurvey()
     var file = try SequentialFile(path)
     var start: [UInt8] = []
