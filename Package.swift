@@ -140,7 +140,7 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
-    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJSON"]),
+    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja"]),
     tests(
       "ParityTests",
       [

@@ -34,7 +34,7 @@ public struct LengthSummary: Equatable, Sendable {
 
   private static func place(of length: Int) -> Int { max(0, Int.bitWidth - length.leadingZeroBitCount - 3) }
 
-  private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((8 << place) - 1) }
+  private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((4 << place) - 1 + (4 << place)) }
 
   /// Whether all numbers are the same.
   public static func == (left: LengthSummary, right: LengthSummary) -> Bool {

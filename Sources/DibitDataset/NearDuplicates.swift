@@ -2,7 +2,7 @@
 /// 1997) and compared in full before they count.
 ///
 /// Each of ``bands`` sketches brings a text together with at most one other, so that the time is at most proportional to the bytes of
-/// all texts. Of pairs that share 80 % of their runs 98 % are found, of those that share 90 % all but one in ten thousand.
+/// all texts. Of pairs of longer texts that share 80 % of their runs 98 % are found.
 public struct NearDuplicates: Equatable, Sendable {
   /// The texts of each group, as indices into what was searched; at least two, in ascending order. Groups are ordered by their first.
   public let groups: [[Int]]
@@ -53,36 +53,40 @@ public struct NearDuplicates: Equatable, Sendable {
   }
 
   /// For each text and band a hash of four minima; 0 for a text without words.
+  ///
+  /// One hash of a run gives both the place of a minimum and its value; minima that no run reaches are copied from others (Shrivastava,
+  /// "Optimal densification for fast and accurate minwise hashing", 2017).
   private static func keys(_ count: Int, _ text: (Int) -> String?) -> [UInt64] {
     var keys = [UInt64](repeating: 0, count: count * bands)
+    var minima = [UInt64](repeating: .max, count: bands * rows)
     for index in 0..<count {
       guard let text = text(index) else { continue }
-      var minima = SIMD32<UInt32>(repeating: .max)
-      var isEmpty = true
+      for place in minima.indices { minima[place] = .max }
+      var reached = 0
       WordShingles.forEach(in: text) { hash in
-        // 32 hashes of one, by multiplication with odd numbers.
-        let low = SIMD32<UInt32>(repeating: UInt32(truncatingIfNeeded: hash))
-        let high = SIMD32<UInt32>(repeating: UInt32(truncatingIfNeeded: hash >> 32))
-        minima = pointwiseMin(minima, low &* multipliers ^ high)
-        isEmpty = false
+        let place = Int(truncatingIfNeeded: hash >> 59)
+        let value = hash & (1 << 59 - 1)
+        if minima[place] == .max { reached += 1 }
+        if value < minima[place] { minima[place] = value }
       }
-      if isEmpty { continue }
+      if reached == 0 { continue }
       for band in 0..<bands {
         var key: UInt64 = 0xCBF2_9CE4_8422_2325
-        for row in 0..<rows { key = (key ^ UInt64(minima[band * rows + row])) &* 0x9E37_79B9_7F4A_7C15 }
+        for row in 0..<rows { key = (key ^ minimum(minima, band * rows + row)) &* 0x9E37_79B9_7F4A_7C15 }
         keys[index * bands + band] = key == 0 ? 1 : key
       }
     }
     return keys
   }
 
-  private static let multipliers: SIMD32<UInt32> = {
-    var numbers = SIMD32<UInt32>()
-    var state: UInt64 = 0x5851_F42D_4C95_7F2D
-    for lane in numbers.indices {
+  /// The minimum at a place, or at the first of other places, in an order of its own, that a run has reached.
+  private static func minimum(_ minima: [UInt64], _ place: Int) -> UInt64 {
+    var place = place
+    var state = UInt64(place) &+ 1
+    while minima[place] == .max {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      numbers[lane] = UInt32(truncatingIfNeeded: state >> 32) | 1
+      place = Int(truncatingIfNeeded: state >> 59)
     }
-    return numbers
-  }()
+    return minima[place]
+  }
 }

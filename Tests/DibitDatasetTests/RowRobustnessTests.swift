@@ -10,7 +10,7 @@ import Testing
     ("d.jsonl", Array("{\"text\":\"a\\u00e9\",\"label\":[\"x\",\"y\"]}\n{\"text\":\"b\",\"label\":\"y\"}\n".utf8)),
     ("d.jsonl", Array("[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\",\"weight\":1}]\n".utf8)),
     ("d.csv", utf16("text,label\na\u{1F600},x\nb,y\n", littleEndian: true)),
-    ("d", Array("text;label\nM\u{FC},x\nb,y\n".unicodeScalars.map { UInt8($0.value) })),
+    ("d", Array("text;label\nM\u{FC};x\nb;y\n".unicodeScalars.map { UInt8($0.value) })),
   ]
   private static let pieces: [[UInt8]] = [
     [0x22], [0x2C], [0x0A], [0x0D], [0x09], [0], [0xFF], [0xFF, 0xFE], [0xD8, 0x00], [0x7B], [0x5B], [0x5D, 0x7D], [0x22, 0x22],
@@ -53,7 +53,7 @@ import Testing
         refused += 1
       }
     }
-    #expect(accepted > 4 && refused > 20, "\(accepted) accepted, \(refused) refused")
+    #expect(accepted > 20 && refused > 20, "\(accepted) accepted, \(refused) refused")
   }
 
   @Test("any ends of pieces give the same text", arguments: [1, 2, 3, 7])
