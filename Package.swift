@@ -34,6 +34,7 @@ let fuzzing: [Target] =
       name: "Fuzz",
       dependencies: [
         "DibitModelStore", "DibitCheckpoint", "DibitModel", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        "DibitDataset",
       ], path: "Tests/Fuzz",
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]

@@ -23,6 +23,13 @@ extension Dataset {
     }
     return try scan.finish()
   }
+
+  /// Reads rows from memory, as if they were in a file called `name`.
+  package static func read(bytes: [UInt8], named name: String, rows: RowOptions = RowOptions()) throws(DatasetError) -> Dataset {
+    var scan = RowScan(root: name, rows: rows, report: ScanReport(limit: ScanOptions().maximumPathsPerFinding))
+    try scan.read(name, name, try TextStream.open(bytes: bytes, named: name), into: .train)
+    return try scan.finish()
+  }
 }
 
 /// One pass over files of rows.
@@ -80,7 +87,10 @@ private struct RowScan {
 
   /// Reads the rows of `file`, called `name` in their places, into a split.
   mutating func read(_ name: String, _ file: String, into split: SplitName) throws(DatasetError) {
-    var stream = try TextStream.open(file)
+    try read(name, file, try TextStream.open(file), into: split)
+  }
+
+  mutating func read(_ name: String, _ file: String, _ stream: consuming TextStream, into split: SplitName) throws(DatasetError) {
     let start = try stream.start()
     switch RowFormat(name: name, start: start) {
     case .jsonLines:

@@ -9,19 +9,18 @@ struct TextStream: ~Copyable {
   /// How many bytes of the file have been read.
   private(set) var bytesRead = 0
   private let path: String
-  private var file: SequentialFile
+  private var source: ByteSource
   private let pieceBytes: Int
   private var output = UTF8Output(capacity: 0)
   /// The last bytes of a piece of UTF-16 that are no whole character.
   private var rest: [UInt8] = []
-
   /// A piece that was looked at and is still to be given.
   private var seen: [UInt8]?
 
-  private init(_ path: String, _ file: consuming SequentialFile, encoding: TextEncoding, pieceBytes: Int) {
+  private init(_ path: String, _ source: consuming ByteSource, encoding: TextEncoding, pieceBytes: Int) {
     self.pieceBytes = pieceBytes
     self.path = path
-    self.file = file
+    self.source = source
     self.encoding = encoding
   }
 
@@ -30,11 +29,18 @@ struct TextStream: ~Copyable {
   /// - Throws: ``DatasetError`` if it cannot be read or is no text.
   static func open(_ path: String, pieceBytes: Int = 1 << 18) throws(DatasetError) -> TextStream {
     do throws(CheckpointError) {
-      if let encoding = try survey(path, pieceBytes: max(pieceBytes, 3)) {
-        return TextStream(path, try SequentialFile(path), encoding: encoding, pieceBytes: pieceBytes)
+      var source = ByteSource(try SequentialFile(path))
+      if let encoding = try survey(&source, pieceBytes: max(pieceBytes, 3)) {
+        return TextStream(path, ByteSource(try SequentialFile(path)), encoding: encoding, pieceBytes: pieceBytes)
       }
     } catch { throw DatasetError(error, path: path) }
     throw .notText(path: path)
+  }
+
+  /// The text of bytes in memory, which errors call `name`.
+  static func open(bytes: [UInt8], named name: String) throws(DatasetError) -> TextStream {
+    guard let encoding = TextDecoding.encoding(of: bytes.span) else { throw .notText(path: name) }
+    return TextStream(name, ByteSource(bytes), encoding: encoding, pieceBytes: 1 << 18)
   }
 
   /// Bytes or code units that stood for no character.
@@ -54,7 +60,7 @@ struct TextStream: ~Copyable {
     }
     while true {
       var bytes: [UInt8]
-      do throws(CheckpointError) { bytes = try file.read(upTo: pieceBytes) } catch { throw DatasetError(error, path: path) }
+      do throws(CheckpointError) { bytes = try source.read(upTo: pieceBytes) } catch { throw DatasetError(error, path: path) }
       bytesRead += bytes.count
       guard !bytes.isEmpty || !rest.isEmpty else { return nil }
       let isLast = bytes.isEmpty
@@ -86,12 +92,11 @@ struct TextStream: ~Copyable {
   }
 
   /// The encoding of a file; nil if it is binary. UTF-16 is not looked at beyond its mark.
-  private static func survey(_ path: String, pieceBytes: Int) throws(CheckpointError) -> TextEncoding? {
+  private static func survey(_ source: inout ByteSource, pieceBytes: Int) throws(CheckpointError) -> TextEncoding? {
     var survey = ByteSurvey()
-    var file = try SequentialFile(path)
     var start: [UInt8] = []
     while true {
-      let bytes = try file.read(upTo: pieceBytes)
+      let bytes = try source.read(upTo: pieceBytes)
       if start.isEmpty { start = Array(bytes.prefix(3)) }
       if bytes.isEmpty || start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) { break }
       survey.add(bytes.span)
@@ -99,6 +104,26 @@ struct TextStream: ~Copyable {
     if start.starts(with: [0xFF, 0xFE]) { return .utf16LittleEndian }
     if start.starts(with: [0xFE, 0xFF]) { return .utf16BigEndian }
     return survey.encoding(hasMark: start == [0xEF, 0xBB, 0xBF])
+  }
+}
+
+/// A file that is read from its beginning, or bytes that are read as if they were one.
+private struct ByteSource: ~Copyable {
+  private var file: SequentialFile?
+  private var bytes: ArraySlice<UInt8> = []
+
+  init(_ file: consuming SequentialFile) { self.file = .some(file) }
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes[...]
+    file = nil
+  }
+
+  mutating func read(upTo count: Int) throws(CheckpointError) -> [UInt8] {
+    if let read = try file?.read(upTo: count) { return read }
+    let read = Array(bytes.prefix(count))
+    bytes = bytes.dropFirst(count)
+    return read
   }
 }
 
