@@ -23,7 +23,8 @@ public struct ConversationFormat: Sendable {
     self.jinja = chat.style == .turns ? nil : jinja
   }
 
-  /// The conversation with its learnt answers as content, and the tokens that end them as scaffolding.
+  /// The conversation with its learnt answers as content; the tokens that end them, and of answers in JSON all but the values, are
+  /// scaffolding.
   ///
   /// Turns that do not fit are left out from the first such turn on; when not even the first learnt answer fits, the message before it
   /// loses its end, and then the answer does.
@@ -98,7 +99,8 @@ public struct ConversationFormat: Sendable {
     guard let jinja else {
       let whole = chat.answer(content, tokenizer: tokenizer)
       let end = chat.answer("", tokenizer: tokenizer).count
-      example.append(whole.dropLast(end), .content)
+      example.tokens = Array(whole.dropLast(end))
+      example.roles = AnswerContent.roles(of: example.tokens, spelling: content, AnswerContent.mask(content), tokenizer)
       example.append(whole.suffix(end), .scaffolding)
       return example
     }
@@ -106,13 +108,16 @@ public struct ConversationFormat: Sendable {
     let whole = try render(jinja, Array(messages[...index]), asks: false)
     guard whole.utf8.starts(with: before.utf8) else { throw .unfitTemplate }
     let said = String(decoding: Array(whole.utf8.dropFirst(before.utf8.count)), as: UTF8.self)
-    // Behind the answer a template writes the end of the turn. Some write a part of the answer's own beginning, such as an empty
-    // line for thoughts, which then belongs to what is learnt.
+    // Behind the answer a template writes the end of the turn. Some write something before it too, such as empty thoughts.
     guard let place = said.firstRange(of: content) ?? said.firstRange(of: content.trimmed) else { throw .unfitTemplate }
     let end = tokenizer.encode(String(said[place.upperBound...]), addingSpecialTokens: false)
     let words = tokenizer.encode(String(said), addingSpecialTokens: false)
     let closing = words.reversed().starts(with: end.reversed()) ? end.count : 0
-    example.append(words.dropLast(closing), .content)
+    let start = said[..<place.lowerBound].utf8.count
+    let text = String(said[..<place.upperBound])
+    example.tokens = Array(words.dropLast(closing))
+    example.roles = AnswerContent.roles(
+      of: example.tokens, spelling: text, Array(repeating: false, count: start) + AnswerContent.mask(String(said[place])), tokenizer)
     example.append(words.suffix(closing), .scaffolding)
     return example
   }

@@ -37,7 +37,7 @@ public struct ExampleEncoder: Sendable {
       return encoded
     case .conversation(let conversation):
       do throws(ConversationError) {
-        return TrainingExample(try format.encode(conversation), scaffoldingWeight: 1)
+        return TrainingExample(try format.encode(conversation), scaffoldingWeight: task.task.scaffoldingWeight)
       } catch { throw .conversation(error) }
     }
   }

@@ -1,4 +1,5 @@
 import DibitTokenizer
+import FoundationEssentials
 import Testing
 
 @testable import DibitDataset
@@ -46,6 +47,16 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
     #expect(data.train.map(\.line) == [2, 3, 4, 7, 8])
     #expect(data.train.map(\.place).first == "d.csv:2")
     #expect(data.report.rows == 5)
+  }
+
+  /// The bytes shown in docs/formats/dataset.md.
+  @Test func theExampleOfTheDocumentation() throws {
+    let page = try String(contentsOf: URL(filePath: projectRoot + "/docs/formats/dataset.md"), encoding: .utf8)
+    let lines = page.split(separator: "\n").filter { $0.hasPrefix("    000000") }
+    let bytes = lines.flatMap { $0.prefix { $0 != "|" }.split(separator: " ").dropFirst().compactMap { UInt8($0, radix: 16) } }
+    #expect(bytes.count == 27)
+    let data = try read(bytes, as: "d.csv")
+    #expect(data.train.map(\.text) == ["a, b", "c"] && data.train.map(\.labels) == [["x"], ["y"]] && data.train.map(\.line) == [2, 3])
   }
 
   @Test(arguments: [

@@ -104,6 +104,26 @@ import Testing
     }
   }
 
+  @Test func valuesOfJSONAreContent() throws {
+    func content(_ answer: String) -> String {
+      String(decoding: zip(answer.utf8, AnswerContent.mask(answer)).filter { $0.1 }.map(\.0), as: UTF8.self)
+    }
+    #expect(content(#"{"a": "x\"y", "b": [1, -2.5, {"c": true}], "d": null, "e": {}}"#) == #"x\"y1-2.5truenull"#)
+    #expect(content(#"["a", "b"]"#) == "ab")
+    #expect(content(#"["a", "b"#) == #"["a", "b"#, "what is no JSON is all content")
+    #expect(content("") == "" && content("12") == "12")
+    let format = ConversationFormat(tokenizer: turns, jinja: nil, maximumTokens: 512)
+    let example = try format.encode(try conversation("hi", #"{"topics":["food","money"]}"#))
+    #expect(text(example, .scaffolding, turns).hasPrefix(#"{"topics":[""#))
+    #expect(text(example, .content, turns).contains("food") && text(example, .content, turns).contains("money"))
+    #expect(!text(example, .content, turns).contains("topics"))
+    let thoughts = "{{ messages[0].content }}A:{% if messages | length > 1 %}<think></think>{{ messages[1].content }}<|im_end|>{% endif %}"
+    let other = ConversationFormat(tokenizer: plain, jinja: try JinjaChatTemplate(jinja: thoughts), maximumTokens: 512)
+    let thought = try other.encode(try conversation("hi", "ho"))
+    #expect(text(thought, .given, plain) == "hiA:")
+    #expect(text(thought, .scaffolding, plain) == "<think></think><|im_end|>" && text(thought, .content, plain) == "ho")
+  }
+
   private let jinja =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}"
     + "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
