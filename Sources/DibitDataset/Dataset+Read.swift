@@ -46,43 +46,53 @@ private struct RowScan {
 
   /// The files of rows in the folder by their splits; nil if it is a folder of labelled texts.
   mutating func files() throws(DatasetError) -> [SplitName: [String]]? {
-    var (split, other): ([SplitName: [String]], [String]) = ([:], [])
-    var (folder, loose): (String?, [String]) = (nil, [])
-    var isHidden: [String] = []
+    var (splits, others): ([SplitName: [String]], [String]) = ([:], [])
+    var (folder, loose, hidden): (String?, [String], [String]) = (nil, [], [])
     for name in try FileSystem.names(in: root) {
-      if name.utf8.first == UInt8(ascii: ".") {
-        isHidden.append(name)
+      guard name.utf8.first != UInt8(ascii: ".") else {
+        hidden.append(name)
         continue
       }
+      let (stem, ending) = RowFormat.parts(of: name)
       switch FileSystem.item(at: FileSystem.join(root, name)) {
       case .folder, .linkToFolder: folder = folder ?? name
+      case .file where RowFormat(ending: ending) == nil: loose.append(name)
       case .file:
-        let (stem, ending) = RowFormat.parts(of: name)
-        if let format = RowFormat(ending: ending), let named = SplitName(fileStem: stem) {
-          // Parts of one split share the file's name up to the number; anything else is a second source.
-          let source = { (file: String) in RowFormat.parts(of: file).stem.prefix { $0 != "-" } + "." + RowFormat.parts(of: file).ending }
-          if let known = split[named]?.first, source(known) != source(name) || !stem.contains("-") {
-            throw .splitTwice(folder: root, split: named, first: known, second: name)
-          }
-          split[named, default: []].append(name)
-          _ = format
-        } else if RowFormat(ending: ending) != nil, ending != "json" {
-          other.append(name)
-        } else {
+        if let split = SplitName(fileStem: stem) {
+          splits[split, default: []].append(name)
+        } else if ending == "json" {
           loose.append(name)
+        } else {
+          others.append(name)
         }
       case .other, .missing: loose.append(name)
       }
     }
-    if split.isEmpty {
-      guard folder == nil, !other.isEmpty else { return nil }
-      split[.train] = other
-      other = []
+    if splits.isEmpty {
+      guard folder == nil, !others.isEmpty else { return nil }
+      (splits[.train], others) = (others, [])
+    } else {
+      for split in SplitName.allCases { try checkOneSource(of: split, splits[split] ?? []) }
     }
-    if let folder, let file = split.values.joined().sorted().first { throw .rowsBesideFolders(folder: root, file: file, subfolder: folder) }
-    for name in isHidden { report.note(.hidden, name) }
-    for name in (loose + other).sortedByBytes() { report.note(.loose, name) }
-    return split
+    if let folder, let file = Array(splits.values.joined()).sortedByBytes().first {
+      throw .rowsBesideFolders(folder: root, file: file, subfolder: folder)
+    }
+    for name in hidden { report.note(.hidden, name) }
+    for name in (loose + others).sortedByBytes() { report.note(.loose, name) }
+    return splits
+  }
+
+  /// Only parts of one file, which differ in their number, may make a split together.
+  private func checkOneSource(of split: SplitName, _ files: [String]) throws(DatasetError) {
+    guard let first = files.first else { return }
+    func source(_ name: String) -> [Substring] {
+      let (stem, ending) = RowFormat.parts(of: name)
+      let parts = stem.split(separator: "-")
+      return parts.count == 4 ? [parts[0], parts[3], ending[...]] : [name[...]]
+    }
+    for other in files.dropFirst() where source(other) != source(first) {
+      throw .splitTwice(folder: root, split: split, first: first, second: other)
+    }
   }
 
   /// Reads the rows of `file`, called `name` in their places, into a split.

@@ -57,6 +57,10 @@ private let banking = projectRoot + "/../shared/data/banking77/banking_data"
       try message(["dev.csv": "text,label\na,b\n", "valid.csv": ""])
         == "folder 'DATA' has two sources of the validation split, 'dev.csv' and 'valid.csv', expected one; merge or rename them")
     #expect(
+      try message(["test.csv": "text,label\na,b\n", "test-00000-of-00001.csv": ""])?.contains("two sources of the test split") == true)
+    #expect(
+      try message(["test-0-of-2.csv": "text,label\na,b\n", "test-1-of-3.csv": ""])?.contains("two sources of the test split") == true)
+    #expect(
       try message(["train.csv": "text,label\na,b\n", "sport/1.txt": "x"])
         == "'DATA': files of rows or folders expected, the file 'train.csv' and the folder 'sport' found; move one of them")
     #expect(try message(["a.csv": "text,label\na,b\n", "sport/1.txt": "x", "news/1.txt": "y"]) == nil, "a folder of labels beside a table")
