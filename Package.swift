@@ -107,7 +107,7 @@ let package = Package(
     layer(
       "DibitBenchmark",
       [
-        "DibitInference", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
+        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
         "DibitJSON",
       ]),
     layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
@@ -132,9 +132,10 @@ let package = Package(
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
+    .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor"]),
+    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
     tests(
       "DibitKernelsTests", ["DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
@@ -176,7 +177,7 @@ let package = Package(
       "InferenceTests",
       [
         "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
-        "DibitTestSupport",
+        "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(

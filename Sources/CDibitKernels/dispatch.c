@@ -60,7 +60,8 @@ int dibit_has_isa(dibit_isa isa) {
   case DIBIT_AVX512:
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vnni");
-  case DIBIT_AMX: return dibit_has_isa(DIBIT_AVX512) && has_tiles() && may_use_tiles() && tiles_agree();
+  case DIBIT_AVX512BF16: return dibit_has_isa(DIBIT_AVX512) && __builtin_cpu_supports("avx512bf16");
+  case DIBIT_AMX: return dibit_has_isa(DIBIT_AVX512BF16) && has_tiles() && may_use_tiles() && tiles_agree();
   default: return 0;
   }
 #elif defined(__aarch64__)
@@ -73,6 +74,7 @@ int dibit_has_isa(dibit_isa isa) {
 const dibit_kernels *dibit_kernels_for(dibit_isa isa) {
 #if defined(__x86_64__)
   if (isa == DIBIT_AMX) return &dibit_table_amx;
+  if (isa == DIBIT_AVX512BF16) return &dibit_table_avx512bf16;
   if (isa == DIBIT_AVX512) return &dibit_table_avx512;
   if (isa == DIBIT_AVXVNNI) return &dibit_table_avxvnni;
   if (isa == DIBIT_AVX2) return &dibit_table_avx2;

@@ -1,6 +1,7 @@
 public import DibitCheckpoint
 public import DibitInference
 public import DibitModelStore
+public import DibitTraining
 
 /// Why nothing was measured.
 public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -8,6 +9,8 @@ public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible 
   case checkpoint(CheckpointError)
   case inference(InferenceError)
   case context(needed: Int, available: Int)
+  case trainingContext(needed: Int, available: Int)
+  case training(TrainingError)
   case interrupted
 
   /// One sentence: what was expected and found, and what to do.
@@ -18,6 +21,9 @@ public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible 
     case .inference(let error): "\(error)"
     case .context(let needed, let available):
       "\(needed) tokens do not fit the model's context of \(available): ask for fewer with --prompt-tokens, --decode-tokens or --context"
+    case .trainingContext(let needed, let available):
+      "sequences of \(needed) tokens do not fit the model's context of \(available): ask for shorter ones with --tokens"
+    case .training(let error): "\(error)"
     case .interrupted: "interrupted"
     }
   }

@@ -8,9 +8,10 @@ internal import DibitQuantization
 struct BenchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
-    abstract: "Measure how fast a model opens, reads prompts and decodes.",
+    abstract: "Measure how fast a model opens, reads prompts and decodes, or how fast its adapters are trained.",
     discussion: """
-      Example: dibit bench --shape 1b --json
+      Examples: dibit bench --shape 1b --json
+                dibit bench --shape 1b --train --batch 4
 
       MODEL is measured as it is; --shape measures random weights of that size, written to the folder for temporary files and removed
       again: 110m and 1b have the sizes of known llamas, 3b is the on-device architecture afm7. Rates are medians over the runs.
@@ -26,6 +27,11 @@ struct BenchCommand: ParsableCommand {
   @Option(help: "Tokens to decode.") var decodeTokens = 32
   @Option(help: "Tokens in the cache when decoding begins.") var context = 0
   @Option(help: "How often everything is repeated.") var runs = 5
+  @Flag(help: "Measure training steps of an adapter instead.") var train = false
+  @Option(help: "With --train, sequences of a step; default 8.") var batch: Int?
+  @Option(help: "With --train, tokens of a sequence; default 256.") var tokens: Int?
+  @Option(help: "With --train, the adapter's rank; default 32.") var rank: Int?
+  @Option(help: ArgumentHelp("With --train, the most memory to hold, for instance 800M or 2G.", valueName: "size")) var memoryLimit: String?
   @Option(help: ArgumentHelp("Show where the time goes, op by op, and write a trace for Perfetto.", valueName: "file")) var profile: String?
   @Flag(help: "Replace an existing trace.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
@@ -45,6 +51,15 @@ struct BenchCommand: ParsableCommand {
       guard (least...1 << 20).contains(value) else {
         throw ValidationError("--\(name): expected a number from \(least) to \(1 << 20), found \(value)")
       }
+    }
+    for (name, value) in [("batch", batch), ("tokens", tokens), ("rank", rank)] {
+      guard let value else { continue }
+      guard train else { throw ValidationError("--\(name): goes with --train") }
+      guard (1...4096).contains(value) else { throw ValidationError("--\(name): expected a number from 1 to 4096, found \(value)") }
+    }
+    if let memoryLimit {
+      guard train else { throw ValidationError("--memory-limit: goes with --train") }
+      _ = try MemorySize(option: "--memory-limit", memoryLimit)
     }
     guard (1...1000).contains(runs) else { throw ValidationError("--runs: expected a number from 1 to 1000, found \(runs)") }
   }
@@ -89,6 +104,7 @@ struct BenchCommand: ParsableCommand {
   }
 
   private func measure(_ path: String, name: String, on compute: Compute) throws {
+    if train { return try measureTraining(path, name: name, on: compute) }
     var options = BenchmarkOptions()
     (options.promptTokens, options.decodeTokens, options.context, options.runs) = (promptTokens, decodeTokens, context, runs)
     // A file that may not be replaced is found before the work, not behind it.
@@ -99,18 +115,53 @@ struct BenchCommand: ParsableCommand {
     let profiled = try profile.map { _ in try benchmark.profile { steps.show($0, $1, $2) } }
     steps.finish()
     if json { printJSON(report.json) } else { show(report) }
-    guard let profiled, let profile else { return }
+    if let profiled { try show(profiled) }
+  }
+
+  private func measureTraining(_ path: String, name: String, on compute: Compute) throws {
+    var options = TrainingBenchmarkOptions()
+    (options.batch, options.tokens, options.rank) = (batch ?? options.batch, tokens ?? options.tokens, rank ?? options.rank)
+    options.steps = runs
+    options.memoryLimit = try memoryLimit.map { try MemorySize(option: "--memory-limit", $0).bytes }
+    if let profile { _ = try StagedFile(destination: profile, overwrite: overwrite) }
+    var line = ProgressLine("training")
+    let (report, profiled) = try TrainingBenchmark(model: path, name: name, options: options, on: compute).run {
+      line.update($0, of: $1)
+      return !Interrupt.isRequested
+    }
+    line.finish()
+    if json { printJSON(report.json) } else { show(report) }
+    if profile != nil { try show(profiled) }
+  }
+
+  private func show(_ report: TrainingBenchmarkReport) {
+    print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
+    print(
+      "rank \(report.options.rank): \(report.parameters) parameters; a step: \(report.options.batch) sequences of \(report.options.tokens) tokens"
+    )
+    printTable([
+      ["", "median", "least to most of \(report.options.steps)"], row("training", report.rate, " tokens/s", places: 1),
+      row("forward", report.forward, " s", places: 3), row("loss", report.loss, " s", places: 3),
+      row("backward", report.backward, " s", places: 3), row("optimizer", report.optimizer, " s", places: 3),
+    ])
+    print("activations of \(report.keptLayers) layers are kept; planned memory \(size(report.plannedMemory))")
+    if let peak = report.peakMemory { print("peak memory \(size(peak))") }
+  }
+
+  private func row(_ name: String, _ measurement: Measurement, _ unit: String, places: Int) -> [String] {
+    [
+      name, decimal(measurement.median, places) + unit,
+      "\(decimal(measurement.spread.lowerBound, places)) to \(decimal(measurement.spread.upperBound, places))",
+    ]
+  }
+
+  private func show(_ profiled: Profile) throws {
+    guard let profile else { return }
     for phase in profiled.phases { show(phase) }
     try writeFileAtomically(path: profile, bytes: Array(profiled.trace.serialized().utf8), overwrite: overwrite)
   }
 
   private func show(_ report: BenchmarkReport) {
-    func row(_ name: String, _ measurement: Measurement, _ unit: String, places: Int) -> [String] {
-      [
-        name, decimal(measurement.median, places) + unit,
-        "\(decimal(measurement.spread.lowerBound, places)) to \(decimal(measurement.spread.upperBound, places))",
-      ]
-    }
     print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
     printTable([
       ["", "median", "least to most of \(report.options.runs)"], row("decode", report.decode, " tokens/s", places: 2),

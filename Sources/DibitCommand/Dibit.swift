@@ -13,7 +13,7 @@ public struct Dibit: ParsableCommand {
         dibit evaluate MODEL --adapter ADAPTER --data PATH
         dibit predict MODEL --adapter ADAPTER note.txt
 
-      DIBIT_ISA=scalar|avx2|avxvnni|avx512|amx|neon forces an instruction set.
+      DIBIT_ISA=scalar|avx2|avxvnni|avx512|avx512bf16|amx|neon forces an instruction set.
       """,
     version: "0.1.0",
     subcommands: [

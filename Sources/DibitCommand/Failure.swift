@@ -60,8 +60,8 @@ struct Failure: Error {
     switch error {
     case .store(let cause): self.init(Code(cause.errorClass), "\(error)")
     case .checkpoint(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .inference: self.init(.badData, "\(error)")
-    case .context: self.init(.usage, "\(error)")
+    case .inference, .training: self.init(.badData, "\(error)")
+    case .context, .trainingContext: self.init(.usage, "\(error)")
     case .interrupted: self.init(.interrupted, "\(error)")
     }
   }

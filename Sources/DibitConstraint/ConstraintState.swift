@@ -18,7 +18,8 @@ public struct ConstraintState: Sendable {
   public private(set) var isFinished = false
   private var masks: [MaskKey: KnownMask] = [:]
   var scratch: TokenMask
-  var spare = Front()
+  /// Where ``advance(_:)`` writes what comes next; kept for its memory.
+  private var spare = (Front(), Front())
 
   private struct MaskKey: Hashable {
     var ways: [Configuration]
@@ -66,10 +67,14 @@ public struct ConstraintState: Sendable {
       return true
     }
     let bytes = program.vocabulary.bytes(of: token)
-    guard !bytes.isEmpty, let next = reach(bytes, from: front) else { return false }
-    let cost = walker.cost(next)
-    guard cost < Costs.impossible else { return false }
-    front = next
+    guard let first = bytes.first else { return false }
+    walker.step(front, first, into: &spare.0)
+    for byte in bytes.dropFirst() where !spare.0.isDead {
+      walker.step(spare.0, byte, into: &spare.1)
+      swap(&spare.0, &spare.1)
+    }
+    guard !spare.0.isDead, walker.cost(spare.0) < Costs.impossible else { return false }
+    swap(&front, &spare.0)
     if front.ways.count > Self.wayLimit {
       let costs = front.ways.map { walker.cost($0) }
       let cheapest = costs.indices.min { costs[$0] < costs[$1] } ?? 0

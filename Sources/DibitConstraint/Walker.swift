@@ -4,6 +4,7 @@ struct Walker: Sendable {
   var stack = Stack()
   /// Set when a step depended on a key that is not known.
   var metUnknownKey = false
+  /// Cells that ``expand(_:into:)`` has not looked at; kept for its memory, empty between its calls.
   private var work: [Int32] = []
 
   private var grammar: Grammar { program.grammar }
@@ -83,7 +84,10 @@ struct Walker: Sendable {
 
   /// Adds the leaves that a cell may start with.
   private mutating func expand(_ cell: Int32, into front: inout Front) {
-    var work = [cell]
+    var work: [Int32] = []
+    swap(&work, &self.work)
+    defer { swap(&work, &self.work) }
+    work.append(cell)
     while let next = work.popLast() {
       guard next >= 0 else {
         front.isComplete = true

@@ -35,15 +35,17 @@ extension Session {
     }
     /// Tokens of the result from here on are not in the session yet.
     var read = 0
+    var next: [Int32] = []
     writing: while result.tokens.count < limit {
       if guide?.isOver == true { break }
       let remaining = limit - result.tokens.count
       // Each token's own logits are needed for its probability.
-      var next = options.logProbabilities == nil ? guide?.forced(remaining: remaining) ?? [] : []
+      next.removeAll(keepingCapacity: true)
+      if options.logProbabilities == nil, let forced = guide?.forced(remaining: remaining) { next += forced }
       if next.isEmpty {
-        if read < result.tokens.count { try append(Array(result.tokens[read...])) }
+        if read < result.tokens.count { try append(result.tokens.span.extracting(read...)) }
         read = result.tokens.count
-        next = [try nextToken(&sampler, &guide, remaining: remaining)]
+        next.append(try nextToken(&sampler, &guide, remaining: remaining))
       }
       for id in next {
         guide?.advance(id)

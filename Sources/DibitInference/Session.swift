@@ -42,7 +42,7 @@ public struct Session: ~Copyable {
     self.compute = compute
     decoder = Decoder(configuration, weights: weights)
     rank = adapter.configuration.rank
-    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, isRecording: false)
+    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, recording: .none)
     self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
     cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
@@ -57,14 +57,20 @@ public struct Session: ~Copyable {
   public mutating func rewind(to count: Int = 0) { self.count = min(self.count, max(0, count)) }
 
   /// Adds tokens; afterwards ``lastLogits`` holds the logits behind the last one.
-  public mutating func append(_ tokens: [Int32]) throws(InferenceError) {
+  public mutating func append(_ tokens: [Int32]) throws(InferenceError) { try append(tokens.span) }
+
+  /// Adds one token, as ``append(_:)-([Int32])`` does. Nothing is allocated.
+  public mutating func append(_ token: Int32) throws(InferenceError) { try append(CollectionOfOne(token).span) }
+
+  /// Adds tokens, as ``append(_:)-([Int32])`` does. Nothing is allocated.
+  public mutating func append(_ tokens: Span<Int32>) throws(InferenceError) {
     try check(tokens)
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
       let end = min(first + Self.chunk, tokens.count)
       segments.removeAll()
       segments.append(rows: end - first, start: 0, past: count)
       decoder.forward(
-        tokens.span.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
+        tokens.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
         wanted: end == tokens.count ? .last : .rows([]), on: compute)
       count += end - first
     }
@@ -151,7 +157,7 @@ extension Session {
     let next = adapter ?? LoadedAdapter(.none(for: decoder.weights))
     rewind()
     if next.rank > 0, next.rank != rank {
-      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, isRecording: false)
+      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, recording: .none)
       rank = next.rank
     }
     self.adapter = next
@@ -162,7 +168,7 @@ extension Session {
   /// Costs a row of logits for each token; 32 of them exist at a time. `alternatives` is how many of the most likely tokens to list beside
   /// each.
   public mutating func logProbabilities(of tokens: [Int32], alternatives: Int = 0) throws(InferenceError) -> [ScoredToken?] {
-    try check(tokens)
+    try check(tokens.span)
     var softmax = LogSoftmax()
     var scores: [ScoredToken?] = []
     if count > 0 { scores.append(softmax.score(last.span, token: tokens[0], alternatives: alternatives)) } else { scores.append(nil) }
@@ -190,11 +196,11 @@ extension Session {
   }
 
   /// Whether these tokens can be added.
-  private func check(_ tokens: [Int32]) throws(InferenceError) {
+  private func check(_ tokens: Span<Int32>) throws(InferenceError) {
     guard !tokens.isEmpty else { throw .emptyPrompt }
     guard count + tokens.count <= context else { throw .contextFull(tokens: count + tokens.count, context: context) }
-    for id in tokens where id < 0 || Int(id) >= configuration.vocabularySize {
-      throw .unknownToken(id, vocabulary: configuration.vocabularySize)
+    for index in tokens.indices where tokens[index] < 0 || Int(tokens[index]) >= configuration.vocabularySize {
+      throw .unknownToken(tokens[index], vocabulary: configuration.vocabularySize)
     }
   }
 }

@@ -44,7 +44,7 @@ struct WindowRunner: ~Copyable {
     self.compute = compute
     adapter = model.adapter ?? LoadedAdapter(.none(for: model.weights))
     decoder = Decoder(configuration, weights: model.weights)
-    state = DecoderState(configuration, capacity: window, rank: adapter.rank, isRecording: false)
+    state = DecoderState(configuration, capacity: window, rank: adapter.rank, recording: .none)
     // A converted model is measured as it runs; a float model is what others are measured against.
     let precision: KeyValuePrecision = model.weights.isPacked ? .int8 : .float32
     cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false, precision: precision)

@@ -43,7 +43,8 @@ public struct Attention: Equatable, Sendable {
     require(y.count == q.count && logSumExp.count == q.rows * heads, "Attention: y \(y.shape), log-sum-exp \(logSumExp.shape)")
     check(keys, values, segments)
     let tiles = Tiles(self, segments, threads: compute.threads)
-    let scratchCount = tiles.scratchCount(headSize: headSize)
+    // At once for the most keys that the cache can hold: a text that grows token by token needs no more later.
+    let scratchCount = max(tiles.scratchCount(headSize: headSize), tiles.scratchCount(headSize: headSize, tokens: 1, keys: keys.rows))
     let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
     let (shape, k, v) = unsafe (self.shape, keys.view, values.view)
     compute.pool.forEach(tiles.count) { task, worker in

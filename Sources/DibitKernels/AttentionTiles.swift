@@ -29,7 +29,7 @@ extension Attention {
       keyValueHeads = attention.keyValueHeads
       sharedHeads = attention.heads / attention.keyValueHeads
       keys = (segments.longest + Self.keyBlock - 1) / Self.keyBlock * Self.keyBlock
-      tokens = max(1, min(Self.mostRows, Self.mostScores / max(keys, 1)) / sharedHeads)
+      tokens = max(1, min(min(Self.mostRows, Self.mostScores / max(keys, 1)) / sharedHeads, segments.mostRows))
       let tiles = (segments.mostRows + tokens - 1) / tokens
       let tasks = tiles * segments.count * keyValueHeads
       partHeads = tasks == 0 ? sharedHeads : max(1, sharedHeads * tasks / max(threads, tasks))
@@ -50,7 +50,11 @@ extension Attention {
     }
 
     /// Floats that a task needs; see attention.inc.h.
-    func scratchCount(headSize: Int) -> Int {
+    func scratchCount(headSize: Int) -> Int { scratchCount(headSize: headSize, tokens: tokens, keys: keys) }
+
+    /// Floats that a task of so many tokens needs that see so many keys.
+    func scratchCount(headSize: Int, tokens: Int, keys: Int) -> Int {
+      let keys = (keys + Self.keyBlock - 1) / Self.keyBlock * Self.keyBlock
       let (width, rows) = ((headSize + 15) / 16 * 16, tokens * sharedHeads)
       return Self.keyBlock * width + (rows + 15) / 16 * 16 + rows * (2 * width + keys + 16)
     }

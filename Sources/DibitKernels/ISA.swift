@@ -11,7 +11,9 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
   case avxvnni
   /// AVX-512 with VNNI.
   case avx512
-  /// AVX-512 with VNNI, and tiles of bytes (AMX) for products of packed weights and many rows. Listed only where such a product agrees
+  /// AVX-512 with VNNI, and with products of BF16, for the backward pass.
+  case avx512bf16
+  /// That, and tiles of bytes (AMX) for products of packed weights and many rows. Listed only where such a product agrees
   /// with the one of ``avx512``, bit for bit, when the program asks for the tiers.
   case amx
   /// 64-bit ARM with dot products of bytes.
@@ -28,6 +30,9 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
     guard let name = unsafe getenv("DIBIT_ISA") else { return .detected }
     return try ISA(named: unsafe String(cString: name))
   }
+
+  /// Whether the tier multiplies numbers of BF16 faster than floats.
+  var hasBFloatProducts: Bool { self == .avx512bf16 || self == .amx }
 
   /// Whether `left` is the lesser tier.
   public static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }

@@ -7,7 +7,7 @@ public import DibitTensor
 /// pass, it is expanded tile by tile and never as a whole.
 public enum Linear {
   /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
-  private static let fewRows = 4
+  static let fewRows = 4
 
   /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. A packed weight needs `rounded`, where the activations have been rounded before.
   public static func forward(
@@ -32,19 +32,7 @@ public enum Linear {
     let (n, m, panels) = (x.rows, w.rows, Weight.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
     let (weight, activations) = unsafe (w.kernelView, x.view)
-    if n <= fewRows {
-      // Rows do not depend on each other: a few pieces for each thread, not smaller than what a fork costs.
-      let pieces = min(4 * compute.threads, max(1, panels * w.columns / 16_384))
-      let step = (panels + pieces - 1) / pieces
-      compute.forEachRange(panels, step: step) { p, _ in
-        unsafe withUnsafePointer(to: weight) { weight in
-          unsafe withUnsafePointer(to: activations) { activations in
-            for row in 0..<n { unsafe compute.kernels.grid_matvec(weight, p.lowerBound, p.upperBound, activations, row, ys + row * m) }
-          }
-        }
-      }
-      return
-    }
+    if n <= fewRows { return unsafe few([Product(weight, ys), nil, nil], x, on: compute) }
     let across = min(4, (panels + compute.threads - 1) / compute.threads)
     Gemm.tiles(n, 512, panels, across, compute) { rows, p, worker in
       let scratch = unsafe compute.scratch(worker, count: Int(DIBIT_GRID_SCRATCH) / 4)
@@ -108,6 +96,20 @@ public enum Linear {
           dxs + rows.lowerBound * k + columns.lowerBound, k)
       }
     }
+  }
+
+  /// Whether the backward pass multiplies with `w` in BF16.
+  public static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
+    if case .grid = w.format { compute.gradients == .bfloat16 } else { false }
+  }
+
+  /// `dx = dy W`, or `dx += dy W` when `accumulating`, in BF16; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
+  public static func backward(
+    _ dy: borrowing BFloatRows, weight w: Weight, dx: inout Matrix, accumulating: Bool, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("linear backward", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
+    unsafe BFloatProducts.nn(dy, w.kernelView, into: &dx, accumulating: accumulating, on: compute)
   }
 
   /// `dW += dyᵀ x`; `dy: [n, m]`, `x: [n, k]`, `dW: [m, k]`.

@@ -18,10 +18,46 @@ public enum LoRA {
     _ dy: borrowing Matrix, x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix,
     dh: inout Matrix, da: inout Matrix, db: inout Matrix, dx: inout Matrix, on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
     Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
     dh.fill(0)
     Gemm.nn(dy, b, scale: scale, into: &dh, on: compute)  // dh  = s dy B
     Gemm.tn(dh, x, into: &da, on: compute)  // dA += dhᵀ x
     Gemm.nn(dh, a, into: &dx, on: compute)  // dx += dh A
+  }
+
+  /// The same in BF16, where `work` has rounded `dy`.
+  public static func backward(
+    _ dy: borrowing Matrix, x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix,
+    work: inout BFloatWork, dh: inout Matrix, da: inout Matrix, db: inout Matrix, dx: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
+    work.pairs.round(h, factor: scale, on: compute)
+    BFloatProducts.tn(dy, work.pairs, into: &db, on: compute)  // dB += s dyᵀ h
+    unsafe BFloatProducts.nn(work.rows, b.kernelView, into: &dh, accumulating: false, on: compute)  // dh = dy B
+    work.pairs.round(dh, factor: scale, on: compute)
+    BFloatProducts.tn(work.pairs, x, into: &da, on: compute)  // dA += s dhᵀ x
+    work.low.round(dh, factor: scale, on: compute)
+    unsafe BFloatProducts.nn(work.low, a.kernelView, into: &dx, accumulating: true, on: compute)  // dx += s dh A
+  }
+}
+
+/// Working memory of a backward pass in BF16; allocated once.
+public struct BFloatWork: ~Copyable, Sendable {
+  /// The gradient of a layer's output, rounded.
+  public var rows: BFloatRows
+  var low: BFloatRows
+  var pairs: BFloatPairs
+
+  /// Bytes of the allocation.
+  public var byteCount: Int { rows.byteCount + low.byteCount + pairs.byteCount }
+
+  /// Room for `capacity` rows of up to `columns` and for adapters of up to `rank`.
+  public init(capacity: Int, columns: Int, rank: Int) {
+    rows = BFloatRows(capacity: capacity, columns: columns)
+    low = BFloatRows(capacity: capacity, columns: rank)
+    pairs = BFloatPairs(capacity: capacity, columns: rank)
   }
 }

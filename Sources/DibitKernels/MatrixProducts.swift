@@ -9,7 +9,7 @@ internal import DibitTensor
     // Debian 12's version does not know newer CPUs and would fall back to kernels of 2004: name what the CPU can run.
     let core: String? =
       switch ISA.process {
-      case .avx512, .amx: "SKYLAKEX"
+      case .avx512, .avx512bf16, .amx: "SKYLAKEX"
       case .avx2, .avxvnni: "HASWELL"
       case .scalar, .neon: nil
       }

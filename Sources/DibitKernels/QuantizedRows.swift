@@ -43,6 +43,9 @@ public struct QuantizedRows: ~Copyable, Sendable {
     sums = Buffer(count: capacity * widest / 16)
   }
 
+  /// Bytes of the allocation.
+  public var byteCount: Int { codes.byteCount + scales.byteCount + sums.byteCount }
+
   /// Rounds all rows of `x`.
   public mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
     let padded = Self.padded(x.columns)

@@ -27,6 +27,9 @@ public struct RoPE: Equatable, Sendable {
       sine = Matrix(rows: capacity, columns: pairs)
     }
 
+    /// Bytes of the allocation.
+    public var byteCount: Int { cosine.byteCount + sine.byteCount }
+
     /// Moves the first `count` rows that `rows` names to the front; there are no others from now on.
     public mutating func keepRows(_ rows: borrowing Buffer<Int32>, count: Int) {
       cosine.keepRows(rows, count: count)

@@ -26,7 +26,7 @@ struct AdaptedLinear {
 
   /// Rounds `x`, once for all layers that read it, where the weight of `kind` asks for that.
   func round(_ x: borrowing Matrix, for kind: LinearKind, into rounded: inout QuantizedRows) {
-    if Linear.usesRounded(parameters[places(kind).weight].weight, on: compute) { rounded.quantize(x, on: compute) }
+    if Linear.usesRounded(weight(kind), on: compute) { rounded.quantize(x, on: compute) }
   }
 
   /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
@@ -34,28 +34,78 @@ struct AdaptedLinear {
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
     _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
   ) {
-    let pair = places(kind)
-    Linear.forward(x, rounded: rounded, weight: parameters[pair.weight].weight, into: &y, on: compute)
-    if let bias = pair.bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
+    Linear.forward(x, rounded: rounded, weight: weight(kind), into: &y, on: compute)
+    finish(kind, adapter, x, &low, &y)
+  }
+
+  /// The same for two layers that read the same `x`, side by side.
+  func forward(
+    _ kinds: (LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
+    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix
+  ) {
+    Linear.forward(x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), into: &y0, &y1, on: compute)
+    finish(kinds.0, adapter, x, &low, &y0)
+    finish(kinds.1, adapter, x, &low, &y1)
+  }
+
+  /// The same for three.
+  func forward(
+    _ kinds: (LinearKind, LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
+    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix, _ y2: inout Matrix
+  ) {
+    Linear.forward(
+      x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), weight(kinds.2), into: &y0, &y1, &y2, on: compute)
+    finish(kinds.0, adapter, x, &low, &y0)
+    finish(kinds.1, adapter, x, &low, &y1)
+    finish(kinds.2, adapter, x, &low, &y2)
+  }
+
+  private func weight(_ kind: LinearKind) -> Weight { parameters[places(kind).weight].weight }
+
+  /// Adds to `x Wᵀ` in `y` what else the layer has: its bias, and the adapter's term.
+  private func finish(
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
+  ) {
+    if let bias = places(kind).bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
     guard let entry = adapter.entry(layer, kind) else { return }
     LoRA.forward(
       x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
   }
 
-  /// Accumulates `dx: [n, in]` and the gradients of whatever is trained; `dLow: [n, R]` is working memory.
+  /// Saves `x Aᵀ` in `low` and nothing else.
+  func saveLow(_ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>) {
+    guard let entry = adapter.entry(layer, kind) else { return }
+    Gemm.nt(x, adapter.a[entry], into: &low[kind.rawValue], on: compute)
+  }
+
+  /// Overwrites `dx: [n, in]`, or adds to it when `accumulating`, and accumulates the gradients of whatever is trained.
   func backward(
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ low: borrowing UniqueArray<Matrix>,
-    _ dLow: inout Matrix, _ dx: inout Matrix, _ gradients: inout Gradients
+    _ work: inout BackwardState.Work, _ dx: inout Matrix, accumulating: Bool = false, _ gradients: inout Gradients
   ) {
     let pair = places(kind)
-    Linear.backward(dy, weight: parameters[pair.weight].weight, dx: &dx, on: compute)
+    let weight = parameters[pair.weight].weight
+    let usesBFloat = Linear.usesBFloat(weight, on: compute)
+    if usesBFloat {
+      work.bfloat.rows.round(dy, on: compute)
+      Linear.backward(work.bfloat.rows, weight: weight, dx: &dx, accumulating: accumulating, on: compute)
+    } else {
+      if !accumulating { dx.fill(0) }
+      Linear.backward(dy, weight: weight, dx: &dx, on: compute)
+    }
     if gradients.includesWeights {
       Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
     }
     guard let entry = adapter.entry(layer, kind) else { return }
+    if usesBFloat {
+      LoRA.backward(
+        dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue],
+        work: &work.bfloat, dh: &work.dLow, da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
+      return
+    }
     LoRA.backward(
-      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &dLow,
+      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &work.dLow,
       da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
   }
 }

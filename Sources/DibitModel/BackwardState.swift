@@ -1,4 +1,5 @@
 internal import BasicContainers
+internal import DibitKernels
 public import DibitTensor
 
 /// Working memory of the backward pass, shared by all layers; allocated once. What a family does not need is empty.
@@ -20,7 +21,22 @@ public struct BackwardState: ~Copyable, Sendable {
   var dUp: Matrix  // [N, F]
   var dGateUp: Matrix  // [N, 2 F] of a fused projection
   var dActivated: Matrix  // [N, F]
-  var dLow: Matrix  // [N, R]
+  var work: Work
+  /// Bytes of the allocations.
+  public private(set) var byteCount = 0
+
+  /// What the backward pass of one linear layer uses.
+  struct Work: ~Copyable, Sendable {
+    var dLow: Matrix  // [N, R]
+    var bfloat: BFloatWork
+
+    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
+      dLow = Matrix(rows: N, columns: R, if: R > 0)
+      let (q, k) = (c.queryColumns, c.keyColumns)
+      let fused = max(c.fusesQueryKeyValue ? q + 2 * k : 0, c.fusesGateUp ? 2 * c.feedForwardSize : 0)
+      bfloat = BFloatWork(capacity: N, columns: max(c.hiddenSize, q, c.feedForwardSize, fused), rank: R)
+    }
+  }
 
   /// Gradients of batches of up to `N` rows with adapters of up to rank `R`.
   public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
@@ -40,26 +56,32 @@ public struct BackwardState: ~Copyable, Sendable {
     dUp = Matrix(rows: N, columns: c.feedForwardSize)
     dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
-    dLow = Matrix(rows: N, columns: R, if: R > 0)
+    work = Work(c, capacity: N, rank: R)
+    var bytes = 0
+    forEachMatrix { bytes += $0.byteCount }
+    byteCount = bytes + work.bfloat.byteCount
   }
 
   /// Uses the first `n` rows of everything.
-  public mutating func setRows(_ n: Int) {
-    dHidden.use(n)
-    dStream.use(n)
-    dNormed.use(n)
-    dProjected.use(n)
-    dAttention.use(n)
-    dQuery.use(n)
-    dRawQuery.use(n)
-    dKey.use(n)
-    dRawKey.use(n)
-    dValue.use(n)
-    dQueryKeyValue.use(n)
-    dGate.use(n)
-    dUp.use(n)
-    dGateUp.use(n)
-    dActivated.use(n)
-    dLow.use(n)
+  public mutating func setRows(_ n: Int) { forEachMatrix { $0.use(n) } }
+
+  /// Calls `body` with each matrix.
+  private mutating func forEachMatrix(_ body: (inout Matrix) -> Void) {
+    body(&dHidden)
+    body(&dStream)
+    body(&dNormed)
+    body(&dProjected)
+    body(&dAttention)
+    body(&dQuery)
+    body(&dRawQuery)
+    body(&dKey)
+    body(&dRawKey)
+    body(&dValue)
+    body(&dQueryKeyValue)
+    body(&dGate)
+    body(&dUp)
+    body(&dGateUp)
+    body(&dActivated)
+    body(&work.dLow)
   }
 }

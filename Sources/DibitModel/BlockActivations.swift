@@ -29,6 +29,9 @@ struct BlockActivations: ~Copyable, Sendable {
   var activated: Matrix  // [N, F] input of down
   var low: UniqueArray<Matrix>  // [N, R] x Aᵀ of each adapted linear, by kind
 
+  /// Bytes of the allocations.
+  private(set) var byteCount = 0
+
   init(_ c: ModelConfiguration, rows N: Int, rank R: Int) {
     let (q, k, moments) = (c.queryColumns, c.keyColumns, c.momentColumns)
     let (before, after) = (c.normPlacement != .after, c.normPlacement != .before)
@@ -58,32 +61,37 @@ struct BlockActivations: ~Copyable, Sendable {
     let kinds = c.linearKinds
     low = UniqueArray()
     for kind in LinearKind.allCases { low.append(Matrix(rows: N, columns: R, if: R > 0 && kinds.contains(kind))) }
+    var bytes = 0
+    forEachMatrix { bytes += $0.byteCount }
+    byteCount = bytes
   }
 
   /// Uses the first `n` rows of everything.
-  mutating func setRows(_ n: Int) {
-    input.use(n)
-    middle.use(n)
-    inputMoments.use(n)
-    middleMoments.use(n)
-    normed.use(n)
-    middleNormed.use(n)
-    attended.use(n)
-    attendedMoments.use(n)
-    fed.use(n)
-    fedMoments.use(n)
-    rawQuery.use(n)
-    rawKey.use(n)
-    queryMoments.use(n)
-    keyMoments.use(n)
-    query.use(n)
-    key.use(n)
-    value.use(n)
-    logSumExp.use(n)
-    attention.use(n)
-    gate.use(n)
-    up.use(n)
-    activated.use(n)
-    for i in 0..<low.count { low[i].use(n) }
+  mutating func setRows(_ n: Int) { forEachMatrix { $0.use(n) } }
+
+  /// Calls `body` with each matrix.
+  private mutating func forEachMatrix(_ body: (inout Matrix) -> Void) {
+    body(&input)
+    body(&middle)
+    body(&inputMoments)
+    body(&middleMoments)
+    body(&normed)
+    body(&middleNormed)
+    body(&attended)
+    body(&attendedMoments)
+    body(&fed)
+    body(&fedMoments)
+    body(&rawQuery)
+    body(&rawKey)
+    body(&queryMoments)
+    body(&keyMoments)
+    body(&query)
+    body(&key)
+    body(&value)
+    body(&logSumExp)
+    body(&attention)
+    body(&gate)
+    body(&up)
+    body(&activated)
   }
 }

@@ -5,9 +5,10 @@ internal import DibitTensor
 extension Decoder {
   /// The forward pass read upwards: from `d.dHidden` to the gradients of everything that is trained, accumulated.
   ///
-  /// `state` must have recorded the forward pass of the same `segments`, which must be whole sequences.
+  /// `state` must have recorded the forward pass of the same `segments`, which must be whole sequences. Layers of which it kept the input
+  /// alone are computed again, with the same bits.
   public func backward(
-    segments: borrowing Segments, cache: borrowing KeyValueCache, adapter: borrowing Adapter, state: borrowing DecoderState,
+    segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
     d: inout BackwardState, gradients: inout Gradients, on compute: Compute
   ) {
     require(state.isRecording, "Decoder.backward: the state did not record the forward pass")
@@ -19,7 +20,8 @@ extension Decoder {
     d.dKey.fill(0)
     d.dValue.fill(0)
     for layer in stride(from: configuration.layers - 1, through: 0, by: -1) {
-      block(layer, segments, cache, adapter, state.blocks[layer], state.angles, &d, &gradients, compute)
+      if layer < state.recomputed { recompute(layer, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute) }
+      block(layer, segments, cache, adapter, state.blocks[state.place(of: layer)], state.angles, &d, &gradients, compute)
     }
     guard gradients.includesWeights else { return }
     if let table = weights.positionsIndex {
@@ -56,7 +58,6 @@ extension Decoder {
     attention[layer].backward(
       d.dAttention, y: a.attention, q: a.query, keys: cache.keys[source], values: cache.values[source], segments: segments,
       saved: a.logSumExp, dq: &d.dQuery, dk: &d.dKey, dv: &d.dValue, on: compute)
-    d.dNormed.fill(0)
     projectBackward(linear, angles, adapter, cache, a, &d, &gradients)
     enter(linear.block.inputNorm, linear, a.input, a.inputMoments, &d, &gradients)
   }
@@ -66,14 +67,13 @@ extension Decoder {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
     _ gradients: inout Gradients
   ) {
-    d.dActivated.fill(0)
     if let norm = linear.block.feedForwardNorm {
       d.dProjected.fill(0)
       self.norm.backward(
         norm, linear.parameters, d.dStream, x: a.fed, saved: a.fedMoments, dx: &d.dProjected, gradients: &gradients, on: linear.compute)
-      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.work, &d.dActivated, &gradients)
     } else {
-      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.dLow, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.work, &d.dActivated, &gradients)
     }
     d.dUp.fill(0)
     if configuration.isGated {
@@ -82,15 +82,16 @@ extension Decoder {
     } else {
       configuration.activation.backward(d.dActivated, x: a.up, dx: &d.dUp, on: linear.compute)
     }
-    d.dNormed.fill(0)
     if configuration.fusesGateUp {
       d.dGateUp.setColumns(from: 0, to: d.dGate)
       d.dGateUp.setColumns(from: configuration.feedForwardSize, to: d.dUp)
-      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
+      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
       return
     }
-    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients)
-    if configuration.isGated { linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.dLow, &d.dNormed, &gradients) }
+    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
+    if configuration.isGated {
+      linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
+    }
   }
 
   /// From `d.dStream`, which stays, to `d.dAttention`.
@@ -98,16 +99,15 @@ extension Decoder {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: borrowing BlockActivations, _ d: inout BackwardState,
     _ gradients: inout Gradients
   ) {
-    d.dAttention.fill(0)
     guard let norm = linear.block.outputNorm else {
-      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.work, &d.dAttention, &gradients)
       return
     }
     d.dProjected.fill(0)
     self.norm.backward(
       norm, linear.parameters, d.dStream, x: a.attended, saved: a.attendedMoments, dx: &d.dProjected, gradients: &gradients,
       on: linear.compute)
-    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.dLow, &d.dAttention, &gradients)
+    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.work, &d.dAttention, &gradients)
   }
 
   /// Adds `d.dNormed`, through the norm where there is one, to `d.dStream`.

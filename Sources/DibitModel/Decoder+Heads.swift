@@ -3,10 +3,11 @@ internal import DibitKernels
 internal import DibitTensor
 
 extension Decoder {
-  /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well.
+  /// Keys and values of a layer that has its own: projected, normalised and turned. One fused projection gives the queries as well, and so
+  /// do separate ones where the caller asks for them, projected only.
   func projectKeysValues(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
-    _ work: inout DecoderState.Work
+    _ work: inout DecoderState.Work, withQueries: Bool
   ) {
     let norms = configuration.normalizesHeads
     if configuration.fusesQueryKeyValue {
@@ -23,22 +24,23 @@ extension Decoder {
       a.value.copyColumns(of: work.queryKeyValue, from: q + k)
     } else {
       linear.round(a.normed, for: .key, into: &work.rounded)
-      if norms {
-        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.rawKey)
-      } else {
-        linear.forward(.key, adapter, a.normed, work.rounded, &a.low, &a.key)
+      switch (withQueries, norms) {
+      case (true, true):
+        linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawQuery, &a.rawKey, &a.value)
+      case (true, false): linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.query, &a.key, &a.value)
+      case (false, true): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawKey, &a.value)
+      case (false, false): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.key, &a.value)
       }
-      linear.forward(.value, adapter, a.normed, work.rounded, &a.low, &a.value)
     }
     turn(linear.block.keyNorm, linear, angles, &a.rawKey, &a.keyMoments, &a.key)
   }
 
-  /// Queries: projected unless a fused projection has done so, normalised and turned.
+  /// Queries: projected unless they are there already or a fused projection has made them, normalised and turned.
   func projectQueries(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ a: inout BlockActivations,
-    _ work: inout DecoderState.Work
+    _ work: inout DecoderState.Work, areThere: Bool
   ) {
-    if !configuration.fusesQueryKeyValue {
+    if !configuration.fusesQueryKeyValue, !areThere {
       // The keys' projection has rounded the same rows, unless there was none or only some rows go on.
       if !linear.has(.key) || work.rounded.rows != a.normed.rows { linear.round(a.normed, for: .query, into: &work.rounded) }
       if configuration.normalizesHeads {
@@ -66,7 +68,7 @@ extension Decoder {
     if configuration.headNorm != .afterRoPE, let rope { ropes[rope].forward(&heads, by: angles[rope], on: linear.compute) }
   }
 
-  /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`, accumulated. `d.dKey` and `d.dValue` are used up in a layer that owns them.
+  /// From `d.dQuery`, `d.dKey` and `d.dValue` to `d.dNormed`. `d.dKey` and `d.dValue` are used up in a layer that owns them.
   func projectBackward(
     _ linear: AdaptedLinear, _ angles: borrowing UniqueArray<RoPE.Angles>, _ adapter: borrowing Adapter, _ cache: borrowing KeyValueCache,
     _ a: borrowing BlockActivations, _ d: inout BackwardState, _ gradients: inout Gradients
@@ -89,20 +91,20 @@ extension Decoder {
         d.dQueryKeyValue.setColumns(from: q, to: d.dKey)
       }
       d.dQueryKeyValue.setColumns(from: q + k, to: d.dValue)
-      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
     } else {
       if owns {
-        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
         if norms {
-          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
         } else {
-          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
         }
       }
       if norms {
-        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
       } else {
-        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.dLow, &d.dNormed, &gradients)
+        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
       }
     }
     if owns {

@@ -48,17 +48,20 @@ public struct Decoder: ~Copyable, Sendable {
     let narrow = selected == nil ? configuration.layers : configuration.keyValueLayers - 1
     for layer in 0..<configuration.layers {
       let linear = AdaptedLinear(weights, layer: layer, compute: compute)
-      let place = state.isRecording ? layer : 0
+      let place = state.place(of: layer)
+      if layer < state.recomputed { state.keepInput(of: layer) }
+      // Queries go along with keys and values where no rows stop between them.
+      let joins = layer < narrow && linear.has(.key)
       writeKeysValues(
-        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work)
+        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work, withQueries: joins)
       if layer == narrow, let selected {
         state.keepSelected(selected)
         guard selected > 0 else { return }
       }
       if layer < narrow {
-        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
       } else {
-        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work)
+        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
       }
     }
     norm.forward(
@@ -99,7 +102,7 @@ public struct Decoder: ~Copyable, Sendable {
   /// The part of a block that every row goes through: the norm, and in a layer that has its own, keys and values, which go to the cache.
   private func writeKeysValues(
     _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: inout KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work, withQueries: Bool
   ) {
     if let norm = linear.block.inputNorm {
       a.input.copy(x)
@@ -108,7 +111,7 @@ public struct Decoder: ~Copyable, Sendable {
       a.normed.copy(x)
     }
     guard configuration.keyValueLayer(of: linear.layer) == linear.layer else { return }
-    projectKeysValues(linear, angles, adapter, &a, &work)
+    projectKeysValues(linear, angles, adapter, &a, &work, withQueries: withQueries)
     cache.keys[linear.layer].write(&a.key, segments: segments, on: linear.compute)
     cache.values[linear.layer].write(&a.value, segments: segments, on: linear.compute)
   }
@@ -116,11 +119,56 @@ public struct Decoder: ~Copyable, Sendable {
   /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
   private func block(
     _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, hasQueries: Bool
+  ) {
+    blockUpToDown(linear, segments, angles, cache, adapter, &a, &x, &work, hasQueries: hasQueries)
+    down(linear, adapter, &a, &work)
+    x.add(work.projected, on: linear.compute)
+  }
+
+  /// The last projection of a block, to `work.projected`.
+  private func down(
+    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
+  ) {
+    linear.round(a.activated, for: .down, into: &work.rounded)
+    linear.forward(.down, adapter, a.activated, work.rounded, &a.low, &work.projected)
+    guard let norm = linear.block.feedForwardNorm else { return }
+    a.fed.copy(work.projected)
+    self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: linear.compute)
+  }
+
+  /// Writes once more the activations of a layer of which only the input was kept. Keys and values in the cache are written again too.
+  func recompute(
+    _ layer: Int, segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
+    on compute: Compute
+  ) {
+    let linear = AdaptedLinear(weights, layer: layer, compute: compute)
+    let joins = linear.has(.key)
+    state.restoreInput(of: layer)
+    writeKeysValues(linear, segments, state.angles, &cache, adapter, &state.blocks[0], state.stream, &state.work, withQueries: joins)
+    blockUpToDown(linear, segments, state.angles, cache, adapter, &state.blocks[0], &state.stream, &state.work, hasQueries: joins)
+    finish(linear, adapter, &state.blocks[0], &state.work)
+  }
+
+  /// The way back reads what the last projection gives only where a norm follows, and otherwise no more than its adapter's `x Aᵀ`.
+  private func finish(
+    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
+  ) {
+    if linear.block.feedForwardNorm == nil {
+      linear.saveLow(.down, adapter, a.activated, &a.low)
+    } else {
+      down(linear, adapter, &a, &work)
+    }
+  }
+
+  /// A block up to what its last projection reads.
+  private func blockUpToDown(
+    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
+    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, hasQueries: Bool
   ) {
     let (layer, compute) = (linear.layer, linear.compute)
     let source = configuration.keyValueLayer(of: layer)
-    projectQueries(linear, angles, adapter, &a, &work)
+    projectQueries(linear, angles, adapter, &a, &work, areThere: hasQueries)
     attention[layer].forward(
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)
@@ -140,13 +188,6 @@ public struct Decoder: ~Copyable, Sendable {
     }
     if configuration.isParallel { x.add(work.projected, on: compute) }
     activate(linear, adapter, &a, &work)
-    linear.round(a.activated, for: .down, into: &work.rounded)
-    linear.forward(.down, adapter, a.activated, work.rounded, &a.low, &work.projected)
-    if let norm = linear.block.feedForwardNorm {
-      a.fed.copy(work.projected)
-      self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: compute)
-    }
-    x.add(work.projected, on: compute)
   }
 
   /// `activation(gate(x)) up(x)`, or `activation(up(x))`.
@@ -160,8 +201,11 @@ public struct Decoder: ~Copyable, Sendable {
       a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
     } else {
       linear.round(a.middleNormed, for: .up, into: &work.rounded)
-      if configuration.isGated { linear.forward(.gate, adapter, a.middleNormed, work.rounded, &a.low, &a.gate) }
-      linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
+      if configuration.isGated {
+        linear.forward((.gate, .up), adapter, a.middleNormed, work.rounded, &a.low, &a.gate, &a.up)
+      } else {
+        linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
+      }
     }
     if configuration.isGated {
       configuration.activation.forward(gate: a.gate, up: a.up, into: &a.activated, on: linear.compute)

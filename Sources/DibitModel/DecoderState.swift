@@ -11,13 +11,33 @@ public enum HiddenRows: Equatable, Sendable {
   case rows([Int])
 }
 
+/// What a forward pass keeps for a backward pass.
+public enum Recording: Equatable, Sendable {
+  /// Nothing.
+  case none
+  /// Every layer's activations.
+  case all
+  /// The activations of so many last layers; of the others what goes in, from which the backward pass computes the rest again.
+  case last(Int)
+
+  /// Layers of `layers` whose activations are computed again.
+  func recomputed(of layers: Int) -> Int {
+    switch self {
+    case .none, .all: 0
+    case .last(let kept): max(0, layers - kept)
+    }
+  }
+}
+
 /// Everything a forward pass writes apart from the cache; allocated once, used for batches of up to `capacity` rows.
 @safe
 public struct DecoderState: ~Copyable, Sendable {
   /// The most rows of a batch.
   public let capacity: Int
-  /// Whether every layer's activations are kept for a backward pass.
-  public let isRecording: Bool
+  /// What is kept for a backward pass.
+  public let recording: Recording
+  /// The first layers, whose activations the backward pass computes again.
+  let recomputed: Int
   var tokens: Buffer<Int32>
   var positions: Buffer<Int32>
   var rows = 0
@@ -29,6 +49,7 @@ public struct DecoderState: ~Copyable, Sendable {
   var finalMoments: Matrix  // [N, 1 or 2]
   /// The final normed hidden states `[N, C]` of the last forward pass, of the rows that it was asked for.
   public internal(set) var hidden: Matrix
+  var inputs: UniqueArray<Matrix>  // [N, C] what goes into each recomputed layer
   var blocks: UniqueArray<BlockActivations>
 
   /// What a layer writes and nobody reads after it.
@@ -45,6 +66,8 @@ public struct DecoderState: ~Copyable, Sendable {
       rounded = QuantizedRows(capacity: N, columns: max(c.hiddenSize, c.queryColumns, c.feedForwardSize))
     }
 
+    var byteCount: Int { projected.byteCount + queryKeyValue.byteCount + gateUp.byteCount + rounded.byteCount }
+
     mutating func setRows(_ n: Int) {
       projected.use(n)
       queryKeyValue.use(n)
@@ -53,9 +76,11 @@ public struct DecoderState: ~Copyable, Sendable {
   }
 
   /// State for batches of `capacity` rows with adapters of up to `rank`.
-  public init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, isRecording: Bool) {
+  public init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, recording: Recording) {
     self.capacity = capacity
-    self.isRecording = isRecording
+    self.recording = recording
+    recomputed = recording.recomputed(of: configuration.layers)
+    let isRecording = recording != .none
     tokens = Buffer(count: capacity)
     positions = Buffer(count: capacity)
     angles = UniqueArray()
@@ -66,9 +91,50 @@ public struct DecoderState: ~Copyable, Sendable {
     work = Work(configuration, rows: capacity)
     finalMoments = Matrix(rows: capacity, columns: configuration.momentColumns)
     hidden = Matrix(rows: capacity, columns: configuration.hiddenSize)
+    inputs = UniqueArray()
+    for _ in 0..<recomputed { inputs.append(Matrix(rows: capacity, columns: configuration.hiddenSize)) }
     blocks = UniqueArray()
-    for _ in 0..<(isRecording ? configuration.layers : 1) { blocks.append(BlockActivations(configuration, rows: capacity, rank: rank)) }
+    let kept = isRecording ? configuration.layers - recomputed : 0
+    for _ in 0..<kept + (isRecording && recomputed == 0 ? 0 : 1) {
+      blocks.append(BlockActivations(configuration, rows: capacity, rank: rank))
+    }
   }
+
+  /// Whether a backward pass can follow.
+  public var isRecording: Bool { recording != .none }
+
+  /// Bytes of the allocations.
+  public var byteCount: Int {
+    var total = stream.byteCount + hidden.byteCount + finalMoments.byteCount + work.byteCount
+    for i in 0..<angles.count { total += angles[i].byteCount }
+    for i in 0..<inputs.count { total += inputs[i].byteCount }
+    for i in 0..<blocks.count { total += blocks[i].byteCount }
+    return total
+  }
+
+  /// Bytes of one layer's activations, and what keeping them costs more than keeping its input.
+  public static func layerByteCount(_ configuration: ModelConfiguration, capacity: Int, rank: Int) -> (block: Int, kept: Int) {
+    let block = BlockActivations(configuration, rows: capacity, rank: rank).byteCount
+    return (block, block - Matrix(rows: capacity, columns: configuration.hiddenSize).byteCount)
+  }
+
+  /// Which of ``blocks`` a layer uses: the first one for all that keep nothing, for the others one each.
+  func place(of layer: Int) -> Int {
+    if !isRecording || layer < recomputed { return 0 }
+    return layer - recomputed + (recomputed > 0 ? 1 : 0)
+  }
+
+  /// Keeps the stream as it goes into a layer that is recomputed.
+  mutating func keepInput(of layer: Int) { Self.copy(stream, to: &inputs, at: layer) }
+
+  /// Brings that stream back.
+  mutating func restoreInput(of layer: Int) { Self.copy(inputs, at: layer, to: &stream) }
+
+  // The owners come apart here: an element of one field would lock the whole struct.
+
+  private static func copy(_ x: borrowing Matrix, to all: inout UniqueArray<Matrix>, at index: Int) { all[index].copy(x) }
+
+  private static func copy(_ all: borrowing UniqueArray<Matrix>, at index: Int, to x: inout Matrix) { x.copy(all[index]) }
 
   /// Fills ``selected``; returns how many rows it holds, or nil when all go on.
   mutating func select(_ wanted: HiddenRows, of segments: borrowing Segments) -> Int? {
@@ -110,6 +176,7 @@ public struct DecoderState: ~Copyable, Sendable {
     work.setRows(n)
     finalMoments.setRows(n)
     hidden.setRows(n)
+    for i in 0..<inputs.count { inputs[i].setRows(n) }
     for i in 0..<blocks.count { blocks[i].setRows(n) }
   }
 }

@@ -10,11 +10,17 @@ public struct LossHead: ~Copyable, Sendable {
   private var dRows: Matrix  // [chunk, C]
   private var rounded: QuantizedRows  // what a packed head is multiplied with
   private var logits: Matrix  // [chunk, V]
+  private var dLogits: BFloatRows  // [chunk, V]
   private var capped: Matrix  // [chunk, V] a copy of soft-capped logits; empty without a cap
   private var weights: Matrix  // [chunk, 1]
   private var losses: Matrix  // [chunk, 1]
   private var targets: Buffer<Int32>
   private var positions: Buffer<Int>
+
+  /// Bytes of the allocations.
+  public var byteCount: Int {
+    rows.byteCount + dRows.byteCount + rounded.byteCount + logits.byteCount + dLogits.byteCount + capped.byteCount
+  }
 
   /// `chunk` rows of logits at a time.
   public init(_ configuration: ModelConfiguration, chunk: Int = 128) {
@@ -23,6 +29,7 @@ public struct LossHead: ~Copyable, Sendable {
     dRows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: chunk, columns: configuration.hiddenSize)
     logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
+    dLogits = BFloatRows(capacity: chunk, columns: configuration.vocabularySize)
     capped = Matrix(rows: chunk, columns: configuration.vocabularySize, if: configuration.logitSoftCap != nil)
     weights = Matrix(rows: chunk, columns: 1)
     losses = Matrix(rows: chunk, columns: 1)
@@ -66,8 +73,13 @@ public struct LossHead: ~Copyable, Sendable {
       if let cap { SoftCap.backward(&head.logits, y: head.capped, cap: cap, on: compute) }
       for i in 0..<count { total += Double(head.losses[i, 0] * head.weights[i, 0]) }
       let output = decoder.weights.output
-      head.dRows.fill(0)
-      Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
+      if Linear.usesBFloat(output.weight, on: compute) {
+        head.dLogits.round(head.logits, on: compute)
+        Linear.backward(head.dLogits, weight: output.weight, dx: &head.dRows, accumulating: false, on: compute)
+      } else {
+        head.dRows.fill(0)
+        Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
+      }
       for i in 0..<count { dHidden.addRow(i, of: head.dRows, to: head.positions[i], on: compute) }
       if gradients.includesWeights { Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.weights[output.index], on: compute) }
     }

@@ -48,6 +48,9 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     if bytes >= Self.pagedBytes { unsafe munmap(base, bytes) } else { unsafe UnsafeMutableRawPointer(base).deallocate() }
   }
 
+  /// Bytes of all elements, whether they have been written or not.
+  public var byteCount: Int { count * MemoryLayout<Element>.stride }
+
   /// The elements, for reading.
   public var span: Span<Element> {
     // SAFETY: `base` is initialised in init, freed in deinit, and the span cannot outlive the borrow of self.

@@ -30,6 +30,9 @@ public struct Matrix: ~Copyable, Sendable {
   /// The number of elements in use.
   public var count: Int { rows * columns }
 
+  /// Bytes of the allocation.
+  public var byteCount: Int { storage.byteCount }
+
   /// `[rows, columns]`, for messages.
   public var shape: String { "[\(rows), \(columns)]" }
 

@@ -44,23 +44,29 @@ public final class ThreadPool: Sendable {
         for task in 0..<max(tasks, 0) { body(task, 0) }
         return
       }
-      withoutActuallyEscaping(body) { body in
-        let loop = Loop(body)
-        // SAFETY: `run` returns only after the last task has returned, so no thread reads the closure after this scope.
-        unsafe withUnsafePointer(to: loop) { unsafe shared.run(tasks, $0) }
+      let loop = Loop(shared: shared, tasks: tasks)
+      unsafe withUnsafePointer(to: loop) { loop in
+        // SAFETY: `loop` outlives the call; `run` returns only after the last task has, so no thread reads the closure after this scope.
+        unsafe lend(body, UnsafeMutableRawPointer(mutating: loop)) { body, loop in
+          let loop = unsafe loop.assumingMemoryBound(to: Loop.self)
+          unsafe loop.pointee.shared.run(loop.pointee.tasks, body)
+        }
       }
     }
   }
 }
 
-/// What a loop does. It is not copyable, so that calling it counts no references: threads would fight for the counter.
-private struct Loop: ~Copyable {
-  private let body: (_ task: Int, _ worker: Int) -> Void
-
-  init(_ body: @escaping (_ task: Int, _ worker: Int) -> Void) { self.body = body }
-
-  borrowing func run(_ task: Int, _ worker: Int) { body(task, worker) }
+/// What the caller's part of a loop needs.
+private struct Loop {
+  let shared: Shared
+  let tasks: Int
 }
+
+/// Calls `borrow` with `body`, whose two words C can write where other threads find them: nothing is allocated, no reference counted.
+@_silgen_name("dibit_body_lend")
+private func lend(
+  _ body: (_ task: Int, _ worker: Int) -> Void, _ argument: UnsafeMutableRawPointer,
+  _ borrow: @convention(c) (UnsafePointer<dibit_body>, UnsafeMutableRawPointer) -> Void)
 
 /// A number that threads share, with nothing else in its cache line, nor in the next, which some CPUs fetch along with it.
 private struct Line: ~Copyable, Sendable {
@@ -106,7 +112,7 @@ private struct Line: ~Copyable, Sendable {
 
   // MARK: The caller
 
-  func run(_ count: Int, _ loop: UnsafePointer<Loop>) {
+  func run(_ count: Int, _ body: UnsafePointer<dibit_body>) {
     require(count < Int(Self.stopped), "ThreadPool: \(count) tasks are too many")
     let (name, threads) = (nextName(UInt64(count)), threads.load(ordering: .relaxed))
     let ranges = Ranges(count, threads)
@@ -114,7 +120,7 @@ private struct Line: ~Copyable, Sendable {
       unsafe slots[slot].number.store(ranges.start(slot) << 40 | name & Self.loopNumber, ordering: .relaxed)
     }
     unsafe remaining.pointee.number.store(UInt64(count), ordering: .relaxed)
-    unsafe header.pointee.body.store(UInt(bitPattern: loop), ordering: .relaxed)
+    unsafe header.pointee.body.store(UInt(bitPattern: body), ordering: .relaxed)
     // Sequentially consistent, as in `sleep`: a worker that does not see the new name is one that is seen asleep here.
     unsafe header.pointee.number.store(name, ordering: .sequentiallyConsistent)
     let awake = unsafe threads - 1 - Int(asleep.pointee.number.load(ordering: .sequentiallyConsistent))
@@ -177,7 +183,7 @@ private struct Line: ~Copyable, Sendable {
     let threads = threads.load(ordering: .relaxed)
     let ranges = Ranges(Int(name >> 40), threads)
     // Before any exchange: one that succeeds proves that the loop still runs, so this was the address of its body.
-    guard let loop = unsafe UnsafePointer<Loop>(bitPattern: header.pointee.body.load(ordering: .relaxed)) else { return false }
+    guard let body = unsafe UnsafePointer<dibit_body>(bitPattern: header.pointee.body.load(ordering: .relaxed)) else { return false }
     var tookAny = false
     var slot = worker
     repeat {
@@ -187,8 +193,8 @@ private struct Line: ~Copyable, Sendable {
       while (seen ^ name) & Self.loopNumber == 0, seen >> 40 < end {
         let (won, now) = unsafe slots[slot].number.compareExchange(expected: seen, desired: seen + Self.oneTask, ordering: .relaxed)
         if won {
-          // SAFETY: the caller waits until `remaining` is zero, so the loop lives.
-          unsafe loop.pointee.run(Int(seen >> 40), worker)
+          // SAFETY: the caller waits until `remaining` is zero, so the closure lives.
+          unsafe dibit_body_run(body, Int(seen >> 40), worker)
           done += 1
           seen += Self.oneTask
         } else {

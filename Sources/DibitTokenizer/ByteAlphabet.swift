@@ -17,9 +17,10 @@ enum ByteAlphabet {
   /// The UTF-8 of each stand-in.
   static let spellings: [[UInt8]] = scalars.map { Array(String($0).utf8) }
 
-  private static let bytes: [UInt32: UInt8] = {
-    var table: [UInt32: UInt8] = [:]
-    for (byte, scalar) in scalars.enumerated() { table[scalar.value] = UInt8(byte) }
+  /// The byte that each scalar below U+0144 stands for, or -1.
+  private static let bytes: [Int16] = {
+    var table = [Int16](repeating: -1, count: 0x144)
+    for (byte, scalar) in scalars.enumerated() { table[Int(scalar.value)] = Int16(byte) }
     return table
   }()
 
@@ -30,14 +31,24 @@ enum ByteAlphabet {
     return spelling
   }
 
-  /// The bytes that a token stands for; the token's own UTF-8 when it holds a scalar outside the alphabet.
-  static func decoded(_ spelling: some Collection<UInt8>) -> [UInt8] {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(spelling.count)
-    for scalar in String(decoding: spelling, as: UTF8.self).unicodeScalars {
-      guard let byte = bytes[scalar.value] else { return Array(spelling) }
-      decoded.append(byte)
+  /// Appends the bytes that a token stands for; the token's own UTF-8 when it holds a scalar outside the alphabet.
+  static func append(decoding text: [UInt8], _ range: Range<Int>, to decoded: inout [UInt8]) {
+    let (bytes, start) = (Self.bytes, decoded.count)
+    var index = range.lowerBound
+    while index < range.upperBound {
+      var scalar = Int(text[index])
+      index += 1
+      if scalar >= 0x80 {
+        let isInRange = (0xC2...0xC5).contains(scalar) && index < range.upperBound && text[index] & 0xC0 == 0x80
+        scalar = isInRange ? (scalar & 0x1F) << 6 | Int(text[index] & 0x3F) : bytes.count
+        index += 1
+      }
+      guard scalar < bytes.count, bytes[scalar] >= 0 else {
+        decoded.removeSubrange(start...)
+        decoded.append(contentsOf: text[range])
+        return
+      }
+      decoded.append(UInt8(bytes[scalar]))
     }
-    return decoded
   }
 }

@@ -9,12 +9,10 @@ struct MergeTable: Sendable {
 
   /// The merges as a file lists them.
   let merges: [Merge]
-  private var keys: [UInt64]
-  private var values: [Value]
-  /// The result of each rank where ranks are distinct, else empty.
-  private let results: [Int32]
-  private let shift: UInt64
-  private static let vacant = UInt64.max
+  /// Open addressing.
+  private var slots: [Slot]
+  private let hash = ByteHash()
+  private let hasDistinctRanks: Bool
 
   /// What two neighbours become, and how soon: lowest rank first.
   struct Value: Sendable, Equatable {
@@ -22,59 +20,58 @@ struct MergeTable: Sendable {
     var result: Int32
   }
 
+  private struct Slot {
+    var key: UInt64
+    var value: Value
+    static let vacant = Slot(key: .max, value: Value(rank: 0, result: -1))
+  }
+
   /// A table whose ranks are the places in the list. A pair that is listed twice has the rank of its last listing.
   init(_ merges: [Merge]) {
-    self.init(merges: merges, count: merges.count, results: merges.map(\.result))
+    self.init(merges: merges, count: merges.count, hasDistinctRanks: true)
     for (rank, merge) in merges.enumerated() { insert(merge, rank: UInt32(rank)) }
   }
 
   /// A table of pairs with ranks that several may share; `listed` is what a file shows of them.
   init(ranked: [(merge: Merge, rank: UInt32)], listed: [Merge]) {
-    self.init(merges: listed, count: ranked.count, results: [])
+    self.init(merges: listed, count: ranked.count, hasDistinctRanks: false)
     for entry in ranked { insert(entry.merge, rank: entry.rank) }
   }
 
-  private init(merges: [Merge], count: Int, results: [Int32]) {
+  private init(merges: [Merge], count: Int, hasDistinctRanks: Bool) {
     self.merges = merges
-    self.results = results
-    var bits: UInt64 = 4
-    while 1 << bits < count * 2 { bits += 1 }
-    shift = 64 - bits
-    keys = Array(repeating: Self.vacant, count: 1 << bits)
-    values = Array(repeating: Value(rank: 0, result: 0), count: 1 << bits)
+    self.hasDistinctRanks = hasDistinctRanks
+    var capacity = 16
+    while capacity < count * 2 { capacity *= 2 }
+    slots = Array(repeating: .vacant, count: capacity)
   }
 
   private mutating func insert(_ merge: Merge, rank: UInt32) {
     let key = Self.key(merge.left, merge.right)
-    var slot = slot(of: key)
-    while keys[slot] != Self.vacant && keys[slot] != key { slot = (slot + 1) & (keys.count - 1) }
-    keys[slot] = key
-    values[slot] = Value(rank: rank, result: merge.result)
+    slots[slot(of: key)] = Slot(key: key, value: Value(rank: rank, result: merge.result))
   }
 
   /// The merge of two neighbours, or nil when they do not merge.
   func value(_ left: Int32, _ right: Int32) -> Value? {
     let key = Self.key(left, right)
-    var slot = slot(of: key)
-    while keys[slot] != Self.vacant {
-      if keys[slot] == key { return values[slot] }
-      slot = (slot + 1) & (keys.count - 1)
-    }
-    return nil
+    let slot = slots[slot(of: key)]
+    return slot.key == key && slot.value.result >= 0 ? slot.value : nil
   }
 
   /// Whether an entry of this rank, made for an older pair, still counts for the present pair.
   func holds(_ rank: UInt32, for value: Value) -> Bool {
-    value.rank == rank || (!results.isEmpty && results[Int(rank)] == value.result)
+    value.rank == rank || (hasDistinctRanks && merges[Int(rank)].result == value.result)
   }
 
   private static func key(_ left: Int32, _ right: Int32) -> UInt64 {
     UInt64(UInt32(bitPattern: left)) << 32 | UInt64(UInt32(bitPattern: right))
   }
 
-  /// Multiplicative hashing: the top bits of the product.
+  /// The slot of a pair, or the vacant one where it would be.
   private func slot(of key: UInt64) -> Int {
-    let mixed = (key ^ (key >> 29)) &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: mixed >> shift)
+    let mask = slots.count - 1
+    var slot = Int(truncatingIfNeeded: hash(key)) & mask
+    while slots[slot].key != key, slots[slot].key != Slot.vacant.key { slot = (slot + 1) & mask }
+    return slot
   }
 }

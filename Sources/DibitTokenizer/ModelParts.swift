@@ -5,6 +5,8 @@ struct ModelParts {
   let field: TokenizerField
   let tokens: TokenTable
   let isModelToken: [Bool]
+  /// The merges where they are not in the field.
+  let merges: PairList?
 
   private func modelID(_ token: String) -> Int32? {
     tokens.id(of: Array(token.utf8)).flatMap { isModelToken[Int($0)] ? $0 : nil }
@@ -20,7 +22,7 @@ struct ModelParts {
     return BytePairModel(
       tokens: tokens,
       isModelToken: isModelToken,
-      merges: try MergeTable(field.required("merges"), id: modelID),
+      merges: try mergeTable(field.required("merges")),
       isByteLevel: isByteLevel,
       unknownID: unknownID,
       fusesUnknown: try field.bool("fuse_unk", default: false),
@@ -45,22 +47,63 @@ struct ModelParts {
   }
 }
 
-extension MergeTable {
+extension ModelParts {
   /// Reads `"a b"` strings or `["a", "b"]` pairs; all of their tokens and results must be in the vocabulary.
-  fileprivate init(_ field: TokenizerField, id: (String) -> Int32?) throws(TokenizerError) {
+  private func mergeTable(_ field: TokenizerField) throws(TokenizerError) -> MergeTable {
+    if let merges { return MergeTable(try resolved(merges)) }
     guard let array = field.value.array else { throw .wrongType(path: field.path, expected: "an array", found: field.value.kind) }
-    var merges: [Merge] = []
-    merges.reserveCapacity(array.count)
+    var result: [MergeTable.Merge] = []
+    result.reserveCapacity(array.count)
     for value in array {
       if let line = value.string, line.utf8.starts(with: "#version".utf8) { continue }
-      let rank = merges.count
-      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: rank) }
-      guard let leftID = id(left) else { throw .unknownMergeToken(rank: rank, token: left) }
-      guard let rightID = id(right) else { throw .unknownMergeToken(rank: rank, token: right) }
-      guard let result = id(left + right) else { throw .unknownMergeToken(rank: rank, token: left + right) }
-      merges.append(Merge(left: leftID, right: rightID, result: result))
+      guard let (left, right) = Self.pair(value) else { throw .malformedMerge(rank: result.count) }
+      let bytes = Array(left.utf8) + Array(right.utf8)
+      try append(bytes, 0..<left.utf8.count, left.utf8.count..<bytes.count, (-1, -1), to: &result)
     }
-    self.init(merges)
+    return MergeTable(result)
+  }
+
+  /// The merges of pairs.
+  private func resolved(_ pairs: PairList) throws(TokenizerError) -> [MergeTable.Merge] {
+    var result: [MergeTable.Merge] = []
+    result.reserveCapacity(pairs.count)
+    // A few at a time, so that the table's slots come from memory side by side.
+    let chunk = 128
+    var suggestions = [(left: Int32, right: Int32)](repeating: (-1, -1), count: chunk)
+    for start in stride(from: 0, to: pairs.count, by: chunk) {
+      let places = start..<min(start + chunk, pairs.count)
+      for place in places {
+        let (left, right) = pairs.ranges(place)
+        suggestions[place - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
+      }
+      for place in places {
+        let (left, right) = pairs.ranges(place)
+        try append(pairs.bytes, left, right, suggestions[place - start], to: &result)
+      }
+    }
+    return result
+  }
+
+  /// Appends the merge of two tokens whose spellings lie side by side.
+  private func append(
+    _ bytes: [UInt8], _ left: Range<Int>, _ right: Range<Int>, _ suggestions: (left: Int32, right: Int32),
+    to merges: inout [MergeTable.Merge]
+  ) throws(TokenizerError) {
+    func id(_ range: Range<Int>, _ suggestion: Int32) throws(TokenizerError) -> Int32 {
+      guard let id = tokens.id(of: bytes, in: range, suggestion: suggestion), isModelToken[Int(id)] else {
+        throw .unknownMergeToken(rank: merges.count, token: String(decoding: bytes[range], as: UTF8.self))
+      }
+      return id
+    }
+    let leftID = try id(left, suggestions.left)
+    let rightID = try id(right, suggestions.right)
+    let result = left.lowerBound..<right.upperBound
+    // Files list merges in the order of their results.
+    let last = merges.last?.result ?? -1
+    for guess in last...last + 1 where tokens.isSpelled(guess, bytes, result) && isModelToken[Int(guess)] {
+      return merges.append(MergeTable.Merge(left: leftID, right: rightID, result: guess))
+    }
+    merges.append(MergeTable.Merge(left: leftID, right: rightID, result: try id(result, -1)))
   }
 
   private static func pair(_ value: JSONValue) -> (String, String)? {

@@ -71,18 +71,17 @@ struct SentencePieceVocabulary: Sendable, Equatable {
     return (unknown, bytes)
   }
 
-  func table() -> TokenTable { TokenTable(pieces.enumerated().map { ($1.text, Int32($0)) }) }
+  func list() -> TokenList { TokenList(pieces.enumerated().map { ($1.text, Int32($0)) }) }
 
   // MARK: Byte pairs
 
   /// The merges that the scores imply: any two parts of a piece that are pieces or scalars themselves. Pieces of one score share a
   /// rank, and of those the leftmost pair of a text merges first.
   func merges() throws(TokenizerError) -> (table: MergeTable, symbols: ScoredSymbols) {
-    var entries: [(spelling: [UInt8], id: Int32)] = []
-    for (id, piece) in pieces.enumerated() where isFound(id) { entries.append((piece.text, Int32(id))) }
-    let found = TokenTable(entries)
-    if mergesStrangers { entries += strangers(found) }
-    let symbols = TokenTable(entries)
+    var list = TokenList()
+    for (id, piece) in pieces.enumerated() where isFound(id) { list.append(piece.text, id: Int32(id)) }
+    if mergesStrangers { appendStrangers(to: &list) }
+    let symbols = TokenTable(list)
 
     try checkUnused(symbols)
 
@@ -103,8 +102,8 @@ struct SentencePieceVocabulary: Sendable, Equatable {
         if left < pieces.count, right < pieces.count { listed.append(merge) }
       }
     }
-    var whole: [(spelling: [UInt8], id: Int32)] = []
-    for (id, piece) in pieces.enumerated() where piece.type == .userDefined { whole.append((piece.text, Int32(id))) }
+    var whole = TokenList()
+    for (id, piece) in pieces.enumerated() where piece.type == .userDefined { whole.append(piece.text, id: Int32(id)) }
     return (
       MergeTable(ranked: ranked, listed: listed),
       ScoredSymbols(table: symbols, tokenCount: Int32(pieces.count), whole: TokenTable(whole))
@@ -123,21 +122,22 @@ struct SentencePieceVocabulary: Sendable, Equatable {
     }
   }
 
-  /// The scalars of pieces that are no pieces, with ids after those of the pieces.
-  private func strangers(_ found: TokenTable) -> [(spelling: [UInt8], id: Int32)] {
-    var result: [(spelling: [UInt8], id: Int32)] = []
+  /// Appends the scalars of pieces that are no pieces, with ids after those of the pieces, to the list of those that text can spell.
+  private func appendStrangers(to list: inout TokenList) {
+    let found = TokenTable(list)
+    var next = Int32(pieces.count)
     var seen = Set<[UInt8]>()
     for (id, piece) in pieces.enumerated() where isFound(id) {
       var index = 0
       while index < piece.text.count {
-        let next = ScalarScanner.scalar(in: piece.text, at: index).next
-        if found.id(of: piece.text, in: index..<next) == nil, seen.insert(Array(piece.text[index..<next])).inserted {
-          result.append((Array(piece.text[index..<next]), Int32(pieces.count + result.count)))
+        let end = ScalarScanner.scalar(in: piece.text, at: index).next
+        if found.id(of: piece.text, in: index..<end) == nil, seen.insert(Array(piece.text[index..<end])).inserted {
+          list.append(piece.text[index..<end], id: next)
+          next += 1
         }
-        index = next
+        index = end
       }
     }
-    return result
   }
 
   // MARK: Unigram

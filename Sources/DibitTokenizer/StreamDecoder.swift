@@ -34,7 +34,9 @@ public struct StreamDecoder: Sendable {
     guard let spelling = tokenizer.respelled[id]?[...] ?? tokenizer.model.tokens.spelling(of: id) else { return }
     if skipsSpecialTokens, tokenizer.isSpecial(id) { return }
     if isFirst, tokenizer.decoder.dependsOnPosition {
-      write(tokenizer.decoder.piece(of: spelling, isFirst: true).bytes[...], into: &text)
+      var bytes: [UInt8] = []
+      _ = tokenizer.decoder.append(Array(spelling), 0..<spelling.count, isFirst: true, to: &bytes)
+      write(bytes[...], into: &text)
     } else {
       let (bytes, isRawByte) = tokenizer.pieces[id]
       if isRawByte || tokenizer.decoder.isByteLevel {

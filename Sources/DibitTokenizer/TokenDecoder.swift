@@ -19,25 +19,25 @@ enum TokenDecoder: Sendable, Equatable {
     var count = 0
   }
 
-  /// What a token contributes: its bytes, and whether they are one raw byte of a scalar spelled in bytes.
-  struct Piece {
-    var bytes: [UInt8]
-    var isRawByte = false
-  }
-
-  /// The contribution of a token at the start or in the middle of a text.
-  func piece(of spelling: ArraySlice<UInt8>, isFirst: Bool) -> Piece {
+  /// Appends what the token spelled as `bytes[range]` contributes at the start or in the middle of a text; whether that is one raw byte of a scalar spelled in bytes.
+  func append(_ bytes: [UInt8], _ range: Range<Int>, isFirst: Bool, to text: inout [UInt8]) -> Bool {
     switch self {
-    case .spaced: return Piece(bytes: (isFirst ? [] : [0x20]) + spelling)
-    case .byteLevel: return Piece(bytes: ByteAlphabet.decoded(spelling))
+    case .spaced:
+      if !isFirst { text.append(0x20) }
+      text.append(contentsOf: bytes[range])
+    case .byteLevel: ByteAlphabet.append(decoding: bytes, range, to: &text)
     case .metaspace(let mark, let dropsFirst):
-      return Piece(bytes: Array(spelling).replacing(mark, by: isFirst && dropsFirst ? [] : [0x20]))
+      text.append(contentsOf: Array(bytes[range]).replacing(mark, by: isFirst && dropsFirst ? [] : [0x20]))
     case .sentencePiece(let replacements, let hasByteFallback, _):
-      var bytes = Array(spelling)
+      var bytes = Array(bytes[range])
       for replacement in replacements { bytes = bytes.replacing(replacement.pattern, by: replacement.content) }
-      if hasByteFallback, let byte = Self.fallbackByte(bytes) { return Piece(bytes: [byte], isRawByte: true) }
-      return Piece(bytes: bytes)
+      if hasByteFallback, let byte = Self.fallbackByte(bytes) {
+        text.append(byte)
+        return true
+      }
+      text.append(contentsOf: bytes)
     }
+    return false
   }
 
   /// Whether a token at the start of a text contributes something else than in the middle.
@@ -77,11 +77,14 @@ struct PieceTable: Sendable {
   private var rawBytes: [Bool] = []
 
   init(tokens: TokenTable, respelled: [Int32: [UInt8]], decoder: TokenDecoder) {
+    arena.reserveCapacity(tokens.bytes.count)
+    starts.reserveCapacity(tokens.count + 1)
+    rawBytes.reserveCapacity(tokens.count)
     for id in 0..<tokens.count {
-      if let spelling = respelled[Int32(id)]?[...] ?? tokens.spelling(of: Int32(id)) {
-        let piece = decoder.piece(of: spelling, isFirst: false)
-        arena.append(contentsOf: piece.bytes)
-        rawBytes.append(piece.isRawByte)
+      if let spelling = respelled[Int32(id)] {
+        rawBytes.append(decoder.append(spelling, 0..<spelling.count, isFirst: false, to: &arena))
+      } else if let range = tokens.range(of: Int32(id)) {
+        rawBytes.append(decoder.append(tokens.bytes, range, isFirst: false, to: &arena))
       } else {
         rawBytes.append(false)
       }

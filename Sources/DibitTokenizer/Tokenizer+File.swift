@@ -9,14 +9,20 @@ extension Tokenizer {
   /// - Throws: ``TokenizerError`` for a file that is malformed, contradicts itself, or asks for something that would change ids
   ///   and that this library does not have.
   public init(parsing bytes: [UInt8]) throws(TokenizerError) {
+    if let file = TokenizerFile(reading: bytes), let tokenizer = try? Tokenizer(file) {
+      self = tokenizer
+      return
+    }
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue(parsing: bytes) } catch { throw .json(error) }
     try self.init(parsing: value)
   }
 
   /// Reads a parsed `tokenizer.json`.
-  public init(parsing value: JSONValue) throws(TokenizerError) {
-    let file = TokenizerField(value: value, path: "")
+  public init(parsing value: JSONValue) throws(TokenizerError) { try self.init(TokenizerFile(value)) }
+
+  private init(_ source: TokenizerFile) throws(TokenizerError) {
+    let file = TokenizerField(value: source.value, path: "")
     // Truncation and padding say how batches were made where the file was saved, not what a text's tokens are: left to the caller.
     let modelField = try file.required("model")
     if try modelField.optional("sentencepiece") != nil {
@@ -35,12 +41,13 @@ extension Tokenizer {
 
     let vocabularyField = try modelField.required("vocab")
     let pieces = isUnigram ? try vocabularyField.pieces() : []
-    let vocabulary = isUnigram ? pieces.map(\.entry) : try vocabularyField.vocabulary()
+    let vocabulary: TokenList
+    if isUnigram { vocabulary = TokenList(pieces.map(\.entry)) } else { vocabulary = try vocabularyField.vocabulary(source.vocabulary) }
     let added = try file.optional("added_tokens").map { field throws(TokenizerError) in try field.addedTokens() } ?? []
-    let tokens = try Self.table(vocabulary: vocabulary, added: added)
+    let tokens = try Self.table(vocabulary: vocabulary, source.table, added: added)
     var isModelToken = [Bool](repeating: false, count: tokens.count)
-    for entry in vocabulary { isModelToken[Int(entry.id)] = true }
-    let parts = ModelParts(field: modelField, tokens: tokens, isModelToken: isModelToken)
+    for id in vocabulary.ids { isModelToken[Int(id)] = true }
+    let parts = ModelParts(field: modelField, tokens: tokens, isModelToken: isModelToken, merges: source.merges)
     self.init(
       model: isUnigram
         ? .unigram(try parts.unigram(scores: pieces.map(\.score), isByteLevel: preTokenizer.isByteLevel))
@@ -50,55 +57,53 @@ extension Tokenizer {
       postProcessor: try PostProcessor(file.optional("post_processor"), tokens: tokens),
       decoder: try TokenDecoder(file.optional("decoder")),
       addedTokens: added,
-      header: Self.header(of: value))
+      header: source.header)
   }
 
-  /// One table of the model's tokens and the added ones, whose ids must agree and be distinct.
-  static func table(
-    vocabulary: [(spelling: [UInt8], id: Int32)], added: [AddedToken]
-  ) throws(TokenizerError) -> TokenTable {
-    var own: [[UInt8]: Int32] = [:]
-    for token in added {
-      guard own.updateValue(token.id, forKey: token.content) == nil else {
-        throw .duplicateAddedToken(String(decoding: token.content, as: UTF8.self))
-      }
+  /// One table of the model's tokens and the added ones, whose ids must agree and be distinct; `table` is that of the vocabulary
+  /// where it was made already.
+  static func table(vocabulary: TokenList, _ table: TokenTable? = nil, added: [AddedToken]) throws(TokenizerError) -> TokenTable {
+    // Added tokens are few: entries that begin like one of them are looked up, and not the other way round.
+    let own = TokenTable(TokenList(added.enumerated().map { ($1.content, Int32($0)) }))
+    if let place = own.repeated { throw .duplicateAddedToken(String(decoding: added[Int(place)].content, as: UTF8.self)) }
+    var startsOwn = [Bool](repeating: false, count: 256)
+    for token in added { if let first = token.content.first { startsOwn[Int(first)] = true } }
+    var isNew = [Bool](repeating: true, count: added.count)
+    for place in 0..<vocabulary.count {
+      let range = vocabulary.range(place)
+      guard !range.isEmpty, startsOwn[Int(vocabulary.bytes[range.lowerBound])] else { continue }
+      guard let index = own.id(of: vocabulary.bytes, in: range) else { continue }
+      let (id, other) = (vocabulary.ids[place], added[Int(index)].id)
+      guard id == other else { throw .conflictingID(token: vocabulary.text(place), vocabulary: Int(id), added: Int(other)) }
+      isNew[Int(index)] = false
     }
-    // Added tokens are few: they are looked up for each entry, and not the other way round.
-    for entry in vocabulary {
-      guard let id = own[entry.spelling] else { continue }
-      guard id == entry.id else {
-        throw .conflictingID(token: String(decoding: entry.spelling, as: UTF8.self), vocabulary: Int(entry.id), added: Int(id))
-      }
-      own[entry.spelling] = nil
+    let new = zip(added, isNew).filter(\.1).map(\.0)
+    let limit = idLimit(for: vocabulary.count + new.count)
+    if let place = vocabulary.ids.firstIndex(where: { $0 >= limit }) {
+      throw .idOutOfRange(token: vocabulary.text(place), id: Int(vocabulary.ids[place]), limit: limit)
     }
-    let entries = vocabulary + added.compactMap { own[$0.content] == nil ? nil : ($0.content, $0.id) }
-    // Tables have a row for every id, so ids may not run far ahead of the tokens that the file has.
-    let limit = min(idLimit, entries.count * 8 + 65536)
-    if let entry = entries.first(where: { $0.id >= limit }) {
-      throw .idOutOfRange(token: String(decoding: entry.spelling, as: UTF8.self), id: Int(entry.id), limit: limit)
+    if let token = new.first(where: { $0.id >= limit }) {
+      throw .idOutOfRange(token: String(decoding: token.content, as: UTF8.self), id: Int(token.id), limit: limit)
     }
-    var owners = [Int?](repeating: nil, count: entries.reduce(0) { max($0, Int($1.id) + 1) })
-    for (place, entry) in entries.enumerated() {
-      if let first = owners[Int(entry.id)] {
+    if table == nil, let (first, second) = vocabulary.sharedID {
+      throw .duplicateID(Int(vocabulary.ids[second]), first: vocabulary.text(first), second: vocabulary.text(second))
+    }
+    var table = table ?? TokenTable(vocabulary)
+    for token in new {
+      if let other = table.spelling(of: token.id) {
         throw .duplicateID(
-          Int(entry.id), first: String(decoding: entries[first].spelling, as: UTF8.self),
-          second: String(decoding: entry.spelling, as: UTF8.self))
+          Int(token.id), first: String(decoding: other, as: UTF8.self), second: String(decoding: token.content, as: UTF8.self))
       }
-      owners[Int(entry.id)] = place
+      table.append(token.content, id: token.id)
     }
-    return TokenTable(entries)
+    if let id = table.repeated, let spelling = table.spelling(of: id), let first = table.id(of: Array(spelling)) {
+      throw .duplicatePiece(String(decoding: spelling, as: UTF8.self), first: Int(first), second: Int(id))
+    }
+    return table
   }
 
-  /// The file with an empty vocabulary and no merges, which are written anew from the tables.
-  static func header(of value: JSONValue) -> JSONObject {
-    var header = value.object ?? JSONObject()
-    if var model = header["model"]?.object {
-      model["vocab"] = model["vocab"]?.array == nil ? .object(JSONObject()) : .array([])
-      if model["merges"] != nil { model["merges"] = .array([]) }
-      header["model"] = .object(model)
-    }
-    return header
-  }
+  /// Tables have a row for every id, so ids may not run far ahead of the tokens that the file has.
+  static func idLimit(for tokens: Int) -> Int { min(idLimit, tokens * 8 + 65536) }
 }
 
 extension TokenizerField {
@@ -134,13 +139,15 @@ extension TokenizerField {
     return pieces
   }
 
-  func vocabulary() throws(TokenizerError) -> [(spelling: [UInt8], id: Int32)] {
-    var entries: [(spelling: [UInt8], id: Int32)] = []
+  /// The vocabulary of a byte-pair model, unless it was read already.
+  func vocabulary(_ list: TokenList? = nil) throws(TokenizerError) -> TokenList {
+    if let list { return list }
+    var list = TokenList()
     for (token, value) in try members() {
       let field = TokenizerField(value: value, path: path.isEmpty ? token : "\(path).\(token)")
-      entries.append((Array(token.utf8), try field.tokenID(of: token)))
+      list.append(token.utf8, id: try field.tokenID(of: token))
     }
-    return entries
+    return list
   }
 
   func addedTokens() throws(TokenizerError) -> [AddedToken] {

@@ -26,7 +26,7 @@ extension Tokenizer {
     let (unknown, bytes) = try vocabulary.checked()
     let file = vocabulary.file(unknown: unknown, hasByteFallback: bytes != nil)
     let field = TokenizerField(value: .object(file), path: "")
-    let tokens = vocabulary.table()
+    let tokens = TokenTable(vocabulary.list())
     let added = try field.required("added_tokens").addedTokens()
     try self.init(
       vocabulary, unknown: unknown, bytes: bytes, tokens: tokens, added: added,
@@ -77,12 +77,11 @@ extension Tokenizer {
     let vocabulary = try SentencePieceVocabulary(file)
     let (unknown, bytes) = try vocabulary.checked()
     let added = try file.optional("added_tokens").map { field throws(TokenizerError) in try field.addedTokens() } ?? []
-    let entries = vocabulary.pieces.enumerated().map { (spelling: $1.text, id: Int32($0)) }
-    let tokens = try table(vocabulary: entries, added: added)
+    let tokens = try table(vocabulary: vocabulary.list(), added: added)
     let result = try Tokenizer(
       vocabulary, unknown: unknown, bytes: bytes, tokens: tokens, added: added,
       postProcessor: try PostProcessor(file.optional("post_processor"), tokens: tokens),
-      decoder: try TokenDecoder(file.optional("decoder")), header: header(of: file.value))
+      decoder: try TokenDecoder(file.optional("decoder")), header: TokenizerFile(file.value).header)
     let expected = vocabulary.file(unknown: unknown, hasByteFallback: bytes != nil)
     for key in ["normalizer", "pre_tokenizer"] where (file.value[key] ?? .null) != (expected[key] ?? .null) {
       throw .contradiction(path: key)

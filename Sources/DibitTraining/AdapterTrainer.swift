@@ -14,6 +14,8 @@ public struct AdapterTrainer: ~Copyable {
   private var gradients: Gradients
   private var moment1: Adapter
   private var moment2: Adapter
+  /// Where memory goes.
+  public let plan: MemoryPlan
   /// What is trained.
   public private(set) var adapter: Adapter
 
@@ -32,14 +34,17 @@ public struct AdapterTrainer: ~Copyable {
     schedule = Schedule(
       learningRate: options.learningRate, warmUpSteps: max(1, Int((options.warmUp * Float(steps)).rounded())), totalSteps: steps)
     let lengths = (examples + validation).map(\.tokens.count).sorted(by: >)
-    engine = StepEngine(
-      decoder, rows: lengths.prefix(options.batchSize).reduce(0, +), sequences: options.batchSize, rank: options.adapter.rank, on: compute)
+    let rows = lengths.prefix(options.batchSize).reduce(0, +)
     gradients = Gradients(decoder.weights, adapter: options.adapter, includesWeights: false)
     moment1 = Adapter(options.adapter, for: decoder.weights)
     moment2 = Adapter(options.adapter, for: decoder.weights)
     adapter = Adapter(options.adapter, for: decoder.weights)
     var rng = SplitMix64(seed: options.seed, purpose: "adapter.initialize")
     adapter.initialize(using: &rng)
+    plan = MemoryPlan(
+      decoder, rows: rows, rank: options.adapter.rank, parameters: adapter.elementCount, limit: options.memoryLimit)
+    engine = StepEngine(
+      decoder, rows: rows, sequences: options.batchSize, rank: options.adapter.rank, recording: plan.recording, on: compute)
   }
 
   /// All steps of the run.

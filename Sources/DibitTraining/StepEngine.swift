@@ -12,9 +12,9 @@ struct StepEngine: ~Copyable {
   private let compute: Compute
 
   /// An engine for batches of up to `rows` tokens in `sequences` sequences.
-  init(_ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, on compute: Compute) {
+  init(_ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, recording: Recording = .all, on compute: Compute) {
     let configuration = decoder.configuration
-    state = DecoderState(configuration, capacity: rows, rank: rank, isRecording: true)
+    state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording)
     backward = BackwardState(configuration, capacity: rows, rank: rank)
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true)
     head = LossHead(configuration)
@@ -26,14 +26,20 @@ struct StepEngine: ~Copyable {
   mutating func accumulate(_ batch: Batch, _ decoder: borrowing Decoder, adapter: borrowing Adapter, into gradients: inout Gradients)
     -> Float
   {
+    let begin = ContinuousClock.now
     run(batch, decoder, adapter)
+    compute.profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
     let total = batch.totalWeight
     let weights = batch.weights.map { total > 0 ? $0 / total : 0 }
     backward.setRows(batch.tokens.count)
+    let middle = ContinuousClock.now
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: batch.targets.span, weights: weights.span, dHidden: &backward.dHidden, gradients: &gradients,
       on: compute)
-    decoder.backward(segments: segments, cache: cache, adapter: adapter, state: state, d: &backward, gradients: &gradients, on: compute)
+    compute.profiler?.record("loss", since: middle, rows: batch.labelled)
+    let last = ContinuousClock.now
+    decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &backward, gradients: &gradients, on: compute)
+    compute.profiler?.record("backward pass", since: last, rows: batch.tokens.count)
     return Float(loss)
   }
 

@@ -19,6 +19,14 @@ public struct TrainingExample: Equatable, Sendable {
     self.scaffoldingWeight = scaffoldingWeight
   }
 
+  /// Plain text, of which every token is learnt.
+  public init(text tokens: [Int32]) {
+    self.tokens = tokens
+    isAnswer = tokens.map { _ in true }
+    isContent = isAnswer
+    truncatedTokens = 0
+  }
+
   /// A prompt and the answer with `example`'s labels.
   ///
   /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a

@@ -51,6 +51,8 @@ public struct TrainingOptions: Equatable, Sendable {
   public var optimizer = AdamW()
   /// The largest gradient norm; a longer gradient is scaled down to it.
   public var clipNorm: Float = 1
+  /// The most bytes that the run may hold, weights included; nil for no limit. See ``MemoryPlan``.
+  public var memoryLimit: Int?
   /// The seed of everything random.
   public var seed: UInt64 = 0
 

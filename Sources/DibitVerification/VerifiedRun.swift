@@ -19,7 +19,7 @@ struct VerifiedRun: ~Copyable {
     let rank = adapter.configuration.rank
     decoder = Decoder(configuration, weights: weights)
     self.compute = compute
-    state = DecoderState(configuration, capacity: rows, rank: rank, isRecording: true)
+    state = DecoderState(configuration, capacity: rows, rank: rank, recording: .all)
     cache = KeyValueCache(configuration, weights: weights, capacity: rows, forTraining: true)
     segments = Segments(capacity: reference.sequences)
     for sequence in 0..<reference.sequences { segments.append(rows: reference.columns, start: sequence * reference.columns) }
@@ -45,7 +45,7 @@ struct VerifiedRun: ~Copyable {
   }
 
   /// The gradients of the mean loss of the batch that ran forward last.
-  func backward(_ targets: [Int32], includesWeights: Bool) -> Gradients {
+  mutating func backward(_ targets: [Int32], includesWeights: Bool) -> Gradients {
     let configuration = decoder.configuration
     var d = BackwardState(configuration, capacity: targets.count, rank: adapter.configuration.rank)
     var gradients = Gradients(
@@ -54,7 +54,7 @@ struct VerifiedRun: ~Copyable {
     _ = head.forwardBackward(
       decoder, hidden: state.hidden, targets: targets.span, weights: Self.shares(targets).span, dHidden: &d.dHidden, gradients: &gradients,
       on: compute)
-    decoder.backward(segments: segments, cache: cache, adapter: adapter, state: state, d: &d, gradients: &gradients, on: compute)
+    decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
     return gradients
   }
 

@@ -91,7 +91,7 @@ import Testing
   ])
   func unknownInstructionSet(arguments: [String]) throws {
     try expectFailure(
-      arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, amx, neon, found 'bogus'",
+      arguments, status: 64, message: "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, avx512bf16, amx, neon, found 'bogus'",
       environment: ["DIBIT_ISA": "bogus"])
   }
 

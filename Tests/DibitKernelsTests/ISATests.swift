@@ -10,7 +10,9 @@ import Testing
 
   @Test func anUnknownNameListsTheKnownOnes() {
     #expect(throws: KernelError.unknownISA("sse9")) { try ISA(named: "sse9") }
-    #expect("\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, amx, neon, found 'sse9'")
+    #expect(
+      "\(KernelError.unknownISA("sse9"))" == "DIBIT_ISA: expected one of scalar, avx2, avxvnni, avx512, avx512bf16, amx, neon, found 'sse9'"
+    )
     #expect(
       "\(KernelError.unavailableISA(.avx512, available: [.scalar, .avx2]))" == "DIBIT_ISA: this CPU has no avx512; it offers scalar, avx2")
   }

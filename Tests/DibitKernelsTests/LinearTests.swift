@@ -105,6 +105,39 @@ import Testing
     }
   }
 
+  /// One loop over several weights gives the bits of a loop for each, also where a piece of it ends in one weight and begins in another.
+  @Test(arguments: [1, 100, 300], [1, 3, 4, 5])
+  func severalWeightsAtOnceAreTheSame(columns k: Int, rows n: Int) {
+    let x = Matrix(uniforms(n * k, seed: 21), columns: k)
+    let (packed, wide, float) = (WeightFormat.grid(bits: 2, group: 64), WeightFormat.grid(bits: 4, group: 32), WeightFormat.f32)
+    for formats in [
+      [packed, packed, packed], [packed, wide, packed], [packed, packed, float], [packed, float, wide], [float, float, float],
+    ] {
+      let weights = zip([67, 16, 1400], formats).enumerated().map { seed, one in
+        randomWeight(rows: one.0, columns: k, format: one.1, seed: UInt64(22 + seed)).0
+      }
+      for compute in Machine.own {
+        var rounded = QuantizedRows(capacity: n, columns: k)
+        rounded.quantize(x, on: compute)
+        let alone = weights.map { weight in
+          var y = Matrix(rows: n, columns: weight.rows)
+          Linear.forward(x, rounded: rounded, weight: weight, into: &y, on: compute)
+          return y.values
+        }
+        var first = Matrix(rows: n, columns: 67)
+        var second = Matrix(rows: n, columns: 16)
+        var third = Matrix(rows: n, columns: 1400)
+        Linear.forward(x, rounded: rounded, weights: weights[0], weights[1], into: &first, &second, on: compute)
+        #expect([first.values, second.values] == Array(alone[..<2]), compute.label)
+        first.fill(0)
+        second.fill(0)
+        Linear.forward(
+          x, rounded: rounded, weights: weights[0], weights[1], weights[2], into: &first, &second, &third, on: compute)
+        #expect([first.values, second.values, third.values] == alone, compute.label)
+      }
+    }
+  }
+
   /// Few rows go through the matrix-vector kernel, more through tiles.
   @Test(arguments: columns, [1, 4, 5, 33])
   func forwardAgreesWithTheOracle(columns k: Int, rows n: Int) {

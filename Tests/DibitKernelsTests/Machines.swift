@@ -43,6 +43,22 @@ func agree(
   agree(expected, columns: columns, tolerance: { _ in tolerance }, sourceLocation: sourceLocation, op)
 }
 
+/// As ``agree(_:columns:tolerance:sourceLocation:_:)`` for an op that tiers may round differently: the same bits on every number of threads.
+func agreeOnEachTier(
+  _ expected: [Double], columns: Int = 1, tolerance: (_ index: Int) -> Double, sourceLocation: SourceLocation = #_sourceLocation,
+  _ op: (Compute) -> [Float]
+) {
+  for isa in ISA.available {
+    let machines = Machine.own.filter { $0.isa == isa }
+    let first = op(machines[0])
+    #expect(
+      mismatch(first, expected, columns: columns, tolerance: tolerance) == nil, machines[0].label, sourceLocation: sourceLocation)
+    for machine in machines.dropFirst() {
+      #expect(bitMismatch(op(machine), first, columns: columns) == nil, machine.label, sourceLocation: sourceLocation)
+    }
+  }
+}
+
 extension Matrix {
   /// A matrix of these elements whose width is known.
   init(_ values: [Float], columns: Int) { self.init(rows: values.count / columns, columns: columns, values: values) }

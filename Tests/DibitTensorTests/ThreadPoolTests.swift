@@ -1,3 +1,4 @@
+import CAllocationCount
 import DibitTensor
 import Dispatch
 import FoundationEssentials
@@ -78,6 +79,32 @@ import Testing
     }
     #expect(collisions.now == 0)
     #expect(done.now == (0..<4).reduce(0) { sum, caller in sum + (0..<150).reduce(0) { $0 + ($1 + caller) % 4 } })
+  }
+
+  /// A closure that captures something would be copied to the heap if the pool kept it.
+  @Test("a loop allocates nothing, in any thread", .enabled(if: allocation_count_of_thread() >= 0), arguments: [1, 2, 3])
+  func aLoopAllocatesNothing(threads: Int) {
+    let pool = ThreadPool(threads: threads)
+    var sums = Buffer<Int>(count: 8)
+    var counts = Buffer<Int>(count: threads)
+    // SAFETY: each task writes its own element, and each worker one of its own.
+    let (sum, count) = unsafe (sums.mutablePointer, counts.mutablePointer)
+    /// What each worker's thread has allocated so far; each has one task, because it waits for the others.
+    func countAllocations() -> [Int] {
+      let met = Counter()
+      pool.forEach(threads) { _, worker in
+        unsafe count[worker] = allocation_count_of_thread()
+        met.add()
+        while met.now < threads { sched_yield() }
+      }
+      return (0..<threads).map { counts[$0] }
+    }
+    let before = countAllocations()
+    let caller = allocation_count_of_thread()
+    for repeated in 0..<1000 { pool.forEach(8) { task, worker in unsafe sum[task] += repeated + min(worker, 0) } }
+    #expect(allocation_count_of_thread() - caller == 0)
+    #expect(countAllocations().dropFirst() == before.dropFirst())
+    for task in 0..<8 { #expect(sums[task] == 499_500) }
   }
 
   @Test func severalThreadsTakePart() {

@@ -74,6 +74,21 @@ import Testing
     #expect(run.reference.tensorNames.count { $0.hasPrefix("lora_grad.") } == 2 * run.adapter.count)
   }
 
+  @Test("layers that are computed again give the same gradients bit for bit", arguments: families)
+  func recomputation(family: String) throws {
+    var configuration = AdapterConfiguration()
+    configuration.rank = 4
+    func gradients(_ recording: Recording) throws -> [[Float]] {
+      var run = try ReferenceRun(family, compute: Compute(threads: 2), configuration: configuration, recording: recording)
+      _ = run.backward(includesWeights: true)
+      return (0..<run.gradients.weights.count).map { run.gradients.weights[$0].values }
+        + (0..<run.adapter.count).flatMap { [run.gradients.adapter.a[$0].values, run.gradients.adapter.b[$0].values] }
+    }
+    let expected = try gradients(.all)
+    #expect(expected.contains { $0.contains { $0 != 0 } })
+    for kept in [0, 1] { #expect(try gradients(.last(kept)) == expected, "\(kept) layers kept") }
+  }
+
   @Test("an adapter whose B is zero gives the base's logits bit for bit", arguments: families)
   func zeroAdapter(family: String) throws {
     var base = try ReferenceRun(family, compute: Compute(threads: 2))

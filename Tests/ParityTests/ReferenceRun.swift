@@ -22,7 +22,10 @@ struct ReferenceRun: ~Copyable {
   private var cache: KeyValueCache
   private var segments: Segments
 
-  init(_ family: String, compute: Compute, adapter usesAdapter: Bool = false, configuration given: AdapterConfiguration? = nil) throws {
+  init(
+    _ family: String, compute: Compute, adapter usesAdapter: Bool = false, configuration given: AdapterConfiguration? = nil,
+    recording: Recording = .all
+  ) throws {
     let path = ParityTests.folder + "/" + family
     let source = try ModelSource.open(path)
     let (configuration, weights) = (source.configuration, try source.weights())
@@ -41,7 +44,7 @@ struct ReferenceRun: ~Copyable {
     self.adapter = adapter
     gradients = Gradients(weights, adapter: rank > 0 ? adapterConfiguration : nil, includesWeights: true)
     logits = Matrix(rows: rows, columns: configuration.vocabularySize)
-    state = DecoderState(configuration, capacity: rows, rank: rank, isRecording: true)
+    state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording)
     cache = KeyValueCache(configuration, weights: weights, capacity: rows, forTraining: true)
     segments = Segments(capacity: sequences)
     for sequence in 0..<sequences { segments.append(rows: columns, start: sequence * columns) }
@@ -77,14 +80,14 @@ struct ReferenceRun: ~Copyable {
     var head = LossHead(decoder.configuration, chunk: 16)
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: targets.span, weights: weights.span, dHidden: &d.dHidden, gradients: &gradients, on: compute)
-    decoder.backward(segments: segments, cache: cache, adapter: adapter, state: state, d: &d, gradients: &gradients, on: compute)
+    decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
     return loss
   }
 
   /// The logits of one sequence, decoded a token at a time with a cache for decoding; the first `prefix` tokens lie in rows apart.
   func decodeStepwise(row: Int, prefix: Int = 0, precision: KeyValuePrecision = .float32) -> [Float] {
     let configuration = decoder.configuration
-    var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, isRecording: false)
+    var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, recording: .none)
     var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false, precision: precision)
     var logits = Matrix(rows: max(1, prefix), columns: configuration.vocabularySize)
     var segments = Segments(capacity: 1)
@@ -113,7 +116,7 @@ struct ReferenceRun: ~Copyable {
   /// sequence to another cache and goes on there.
   func selectedLogits(_ wanted: HiddenRows, rows: [Int], precision: KeyValuePrecision = .float32, fork: Bool = false) -> [Float] {
     let configuration = decoder.configuration
-    var state = DecoderState(configuration, capacity: tokens.count, rank: adapter.configuration.rank, isRecording: false)
+    var state = DecoderState(configuration, capacity: tokens.count, rank: adapter.configuration.rank, recording: .none)
     var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)
     if fork {
       var first = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)

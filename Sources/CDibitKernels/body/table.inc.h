@@ -2,6 +2,7 @@
 #include "weights.inc.h"
 #include "quantize.inc.h"
 #include "grid.inc.h"
+#include "bfloat.inc.h"
 #include "gemm.inc.h"
 #include "elementwise.inc.h"
 #include "norm.inc.h"
@@ -18,6 +19,9 @@ const dibit_kernels DIBIT_TABLE = {
   .quantize_activations = quantize_activations,
   .grid_matvec = grid_matvec,
   .grid_matmul = grid_matmul,
+  .round_bfloat = round_bfloat,
+  .pair_rows = pair_rows,
+  .pair_matmul = pair_matmul,
   .gemm_nt = gemm_nt,
   .gemm_nn = gemm_nn,
   .add = add,

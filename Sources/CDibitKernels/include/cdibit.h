@@ -9,8 +9,11 @@
 
 #pragma clang assume_nonnull begin
 
-/// AVX2 alone, with VNNI on its registers, AVX-512 with VNNI, that with tiles of bytes (AMX), and NEON with dot products of bytes.
-typedef enum { DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512 = 3, DIBIT_AMX = 4, DIBIT_NEON = 5 } dibit_isa;
+/// AVX2 alone, with VNNI on its registers, AVX-512 with VNNI, that with products of BF16, that with tiles of bytes (AMX), and NEON with dot
+/// products of bytes.
+typedef enum {
+  DIBIT_SCALAR = 0, DIBIT_AVX2 = 1, DIBIT_AVXVNNI = 2, DIBIT_AVX512 = 3, DIBIT_AVX512BF16 = 4, DIBIT_AMX = 5, DIBIT_NEON = 6
+} dibit_isa;
 
 /// Whether the CPU and the operating system both support an instruction set. Asks Linux to let this process use tiles.
 int dibit_has_isa(dibit_isa isa);
@@ -70,6 +73,9 @@ typedef struct {
   float rate, beta1, beta2, epsilon, decay, correction1, correction2, gradient_scale;
 } dibit_adamw;
 
+/// Columns of a right matrix of pairs that lie together.
+enum { DIBIT_PAIR_COLUMNS = 64 };
+
 /// Bytes of working memory of a product of packed weights.
 enum { DIBIT_GRID_SCRATCH = 4 * 1024 * 20 };
 
@@ -87,6 +93,11 @@ typedef struct {
   void (*grid_matvec)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y);
   void (*grid_matmul)(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1,
                       float *y, ptrdiff_t ldy, uint8_t *scratch);
+  // Products in BF16 of pairs of inputs, summed in floats; see bfloat.inc.h
+  void (*round_bfloat)(const float *x, ptrdiff_t rows, ptrdiff_t columns, float factor, uint16_t *out, ptrdiff_t padded, ptrdiff_t ldo);
+  void (*pair_rows)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out);
+  void (*pair_matmul)(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t pairs, const uint32_t *a, ptrdiff_t row_stride, ptrdiff_t pair_stride,
+                      const uint32_t *b, float *c, ptrdiff_t ldc, int accumulate);
   // C = beta C + alpha A B^T; C += alpha A B with A addressed by row and column strides (so that A^T needs no copy)
   void (*gemm_nt)(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t ldb, float beta,
                   float *c, ptrdiff_t ldc);

@@ -1,4 +1,5 @@
-// What Swift cannot say about threads: the CPU's hint for loops that wait, Linux's futex, and the CPUs of a thread.
+// What Swift cannot say about threads: the CPU's hint for loops that wait, Linux's futex, the CPUs of a thread, and closures that other
+// threads call but nobody keeps.
 #ifndef CDIBITTHREADS_H
 #define CDIBITTHREADS_H
 
@@ -24,6 +25,15 @@ void dibit_futex_wake(const void *word, int threads);
 
 /// Sets bit `i` of `mask`, `words` words of zeros, if the calling thread may run on CPU `i`; -1 when the system does not say.
 int dibit_affinity(uint64_t *mask, size_t words);
+
+/// A Swift closure `(Int, Int) -> Void`: its code, and its context where it captures anything.
+typedef struct {
+  const void *code;
+  void *_Nullable context;
+} dibit_body;
+
+/// Calls the closure.
+void dibit_body_run(const dibit_body *body, intptr_t task, intptr_t worker);
 
 #pragma clang assume_nonnull end
 #endif

@@ -10,6 +10,7 @@ extension KernelCheck {
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
     formats.map(matvec) + formats.map(tiles) + formats.map(expand) + [2, 4].map(quantize) + [gemmNT, gemmNN, gemmTN, backward]
+    + [2, 4].map(backwardBFloat) + [adapterBFloat]
 
   /// A few rows, as in decoding: limited by the bytes of the weight. The shape is rows of x, outputs and inputs.
   private static func matvec(_ name: String, _ format: WeightFormat) -> KernelCheck {
@@ -130,6 +131,51 @@ extension KernelCheck {
     var dx = run.matrix(shape[0], shape[2])
     let compute = run.compute
     run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) { Linear.backward(dy, weight: weight, dx: &dx, on: compute) }
+    run.record(dx)
+  }
+
+  /// Gradients and weights of BF16: tiers round the sums of products in their own ways.
+  private static func backwardBFloat(_ bits: Int) -> KernelCheck {
+    KernelCheck(
+      "linear backward \(bits)-bit/64, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-5),
+      awkward: [[1, 3, 64], [5, 70, 100], [9, 300, 257]], large: [128, 1024, 1024]
+    ) { run, shape in
+      let weight = run.weight(shape[1], shape[2], .grid(bits: bits, group: 64))
+      let dy = run.matrix(shape[0], shape[1])
+      var rows = BFloatRows(capacity: shape[0], columns: shape[1])
+      var dx = Matrix(rows: shape[0], columns: shape[2])
+      let compute = run.compute
+      run.measure(operations: 2 * shape[0] * shape[1] * shape[2]) {
+        rows.round(dy, on: compute)
+        Linear.backward(rows, weight: weight, dx: &dx, accumulating: false, on: compute)
+      }
+      run.record(dx)
+    }
+  }
+
+  /// The shape is rows, outputs, inputs and rank.
+  private static let adapterBFloat = KernelCheck(
+    "lora backward, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-2),
+    awkward: [[1, 3, 64, 1], [5, 70, 100, 7], [130, 65, 257, 66]], large: [512, 1024, 1024, 32]
+  ) { run, shape in
+    let dy = run.matrix(shape[0], shape[1])
+    let x = run.matrix(shape[0], shape[2])
+    let a = run.matrix(shape[3], shape[2])
+    let b = run.matrix(shape[1], shape[3])
+    let h = run.matrix(shape[0], shape[3])
+    var da = run.matrix(shape[3], shape[2])
+    var db = run.matrix(shape[1], shape[3])
+    var dx = run.matrix(shape[0], shape[2])
+    var dh = Matrix(rows: shape[0], columns: shape[3])
+    var work = BFloatWork(capacity: shape[0], columns: shape[1], rank: shape[3])
+    let compute = run.compute
+    work.rows.round(dy, on: compute)
+    run.measure(operations: 4 * shape[0] * (shape[1] + shape[2]) * shape[3]) {
+      LoRA.backward(
+        dy, x: x, a: a, b: b, scale: 0.5, saved: h, work: &work, dh: &dh, da: &da, db: &db, dx: &dx, on: compute)
+    }
+    run.record(da)
+    run.record(db)
     run.record(dx)
   }
 }

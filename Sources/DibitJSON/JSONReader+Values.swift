@@ -4,8 +4,9 @@ extension JSONValue {
   /// - Throws: ``JSONError`` with the byte offset of the first fault.
   /// - Complexity: O(bytes) time and memory.
   public init(parsing text: some Collection<UInt8>, depthLimit: Int = 128) throws(JSONError) {
-    var parser = JSONParser(bytes: Array(text), depthLimit: depthLimit)
-    self = try parser.document()
+    var reader = JSONReader(Array(text), depthLimit: depthLimit)
+    self = try reader.value()
+    try reader.expectEnd()
   }
 
   /// Parses the UTF-8 of `text`.
@@ -14,30 +15,13 @@ extension JSONValue {
   }
 }
 
-/// Recursive descent over bytes; recursion is bounded by `depthLimit`.
-struct JSONParser {
-  let bytes: [UInt8]
-  let depthLimit: Int
-  var offset = 0
-  var depth = 0
-
-  init(bytes: [UInt8], depthLimit: Int) {
-    self.bytes = bytes
-    self.depthLimit = depthLimit
-  }
-
-  mutating func document() throws(JSONError) -> JSONValue {
-    let value = try self.value()
-    skipSpace()
-    guard offset == bytes.count else { throw unexpected("the end of the document") }
-    return value
-  }
-
-  private mutating func value() throws(JSONError) -> JSONValue {
+extension JSONReader {
+  /// The value that comes next, with all that it holds. Keys of objects are unique.
+  public mutating func value() throws(JSONError) -> JSONValue {
     skipSpace()
     switch peek {
-    case UInt8(ascii: "{"): return try nested { (p: inout JSONParser) throws(JSONError) in .object(try p.object()) }
-    case UInt8(ascii: "["): return try nested { (p: inout JSONParser) throws(JSONError) in .array(try p.array()) }
+    case UInt8(ascii: "{"): return try nested { (r: inout JSONReader) throws(JSONError) in .object(try r.object()) }
+    case UInt8(ascii: "["): return try nested { (r: inout JSONReader) throws(JSONError) in .array(try r.array()) }
     case UInt8(ascii: "\""): return .string(try string())
     case UInt8(ascii: "t"): return try literal("true", .bool(true))
     case UInt8(ascii: "f"): return try literal("false", .bool(false))
@@ -46,7 +30,7 @@ struct JSONParser {
     }
   }
 
-  private mutating func nested(_ body: (inout JSONParser) throws(JSONError) -> JSONValue) throws(JSONError) -> JSONValue {
+  private mutating func nested(_ body: (inout JSONReader) throws(JSONError) -> JSONValue) throws(JSONError) -> JSONValue {
     guard depth < depthLimit else { throw .nestedTooDeeply(offset: offset, limit: depthLimit) }
     depth += 1
     defer { depth -= 1 }
@@ -57,7 +41,6 @@ struct JSONParser {
   private mutating func object() throws(JSONError) -> JSONObject {
     var members: [(key: String, value: JSONValue)] = []
     var seen = SeenKeys()
-    skipSpace()
     if accept("}") { return JSONObject() }
     repeat {
       skipSpace()
@@ -65,10 +48,8 @@ struct JSONParser {
       guard peek == UInt8(ascii: "\"") else { throw unexpected("a key in quotes") }
       let key = try string()
       guard seen.insert(key, behind: members) else { throw .duplicateKey(key, offset: keyOffset) }
-      skipSpace()
-      guard accept(":") else { throw unexpected("':'") }
+      try expect(":")
       members.append((key: key, value: try value()))
-      skipSpace()
     } while accept(",")
     guard accept("}") else { throw unexpected("',' or '}'") }
     return JSONObject(members)
@@ -76,12 +57,8 @@ struct JSONParser {
 
   private mutating func array() throws(JSONError) -> [JSONValue] {
     var elements: [JSONValue] = []
-    skipSpace()
     if accept("]") { return elements }
-    repeat {
-      elements.append(try value())
-      skipSpace()
-    } while accept(",")
+    repeat { elements.append(try value()) } while accept(",")
     guard accept("]") else { throw unexpected("',' or ']'") }
     return elements
   }
@@ -96,21 +73,21 @@ struct JSONParser {
   private mutating func number() throws(JSONError) -> JSONValue {
     let start = offset
     var isInteger = true
-    _ = accept("-")
+    _ = take("-")
     let firstDigit = offset
-    guard digits() > 0 else { throw unexpected("a value") }
+    guard skipDigits() > 0 else { throw unexpected("a value") }
     if bytes[firstDigit] == UInt8(ascii: "0"), offset - firstDigit > 1 {
       throw .unexpected(offset: firstDigit, expected: "a number without leading zeros", found: "'0'")
     }
-    if accept(".") {
+    if take(".") {
       isInteger = false
-      guard digits() > 0 else { throw unexpected("a digit") }
+      guard skipDigits() > 0 else { throw unexpected("a digit") }
     }
     if peek == UInt8(ascii: "e") || peek == UInt8(ascii: "E") {
       isInteger = false
       offset += 1
-      if !accept("+") { _ = accept("-") }
-      guard digits() > 0 else { throw unexpected("a digit") }
+      if !take("+") { _ = take("-") }
+      guard skipDigits() > 0 else { throw unexpected("a digit") }
     }
     let text = String(decoding: bytes[start..<offset], as: UTF8.self)
     if isInteger, let value = Int(text) { return .integer(value) }
@@ -120,7 +97,7 @@ struct JSONParser {
     return .number(value)
   }
 
-  private mutating func digits() -> Int {
+  private mutating func skipDigits() -> Int {
     let start = offset
     while let byte = peek, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { offset += 1 }
     return offset - start
@@ -130,81 +107,17 @@ struct JSONParser {
     let opening = offset
     offset += 1
     // Most strings are their own bytes.
-    while let byte = peek, byte >= 0x20, byte != UInt8(ascii: "\\"), byte != UInt8(ascii: "\"") { offset += 1 }
-    var text = Array(bytes[opening + 1..<offset])
-    while let byte = peek {
-      switch byte {
-      case UInt8(ascii: "\""):
-        offset += 1
-        guard let string = String(validating: text, as: UTF8.self) else { throw .invalidUTF8(offset: opening) }
-        return string
-      case UInt8(ascii: "\\"):
-        text.append(contentsOf: String(try escape()).utf8)
-      case 0..<0x20:
-        throw unexpected("an escaped control character")
-      default:
-        text.append(byte)
-        offset += 1
-      }
+    let plain = plainCharacters()
+    let string: String?
+    if take("\"") {
+      string = String(validating: bytes[plain], as: UTF8.self)
+    } else {
+      var text = Array(bytes[plain])
+      try characters(into: &text)
+      string = String(validating: text, as: UTF8.self)
     }
-    throw unexpected("'\"'")
-  }
-
-  private mutating func escape() throws(JSONError) -> Unicode.Scalar {
-    offset += 1
-    guard let byte = peek else { throw unexpected("an escape") }
-    let plain: Unicode.Scalar? =
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): Unicode.Scalar(byte)
-      case UInt8(ascii: "b"): "\u{8}"
-      case UInt8(ascii: "f"): "\u{c}"
-      case UInt8(ascii: "n"): "\n"
-      case UInt8(ascii: "r"): "\r"
-      case UInt8(ascii: "t"): "\t"
-      case UInt8(ascii: "u"): nil
-      default: throw unexpected("an escape")
-      }
-    offset += 1
-    if let plain { return plain }
-    let start = offset
-    let high = try hexUnit()
-    if let scalar = Unicode.Scalar(high) { return scalar }
-    guard UTF16.isLeadSurrogate(high), accept("\\"), accept("u") else {
-      throw .unexpected(offset: start, expected: "a surrogate pair", found: "a lone surrogate")
-    }
-    let low = try hexUnit()
-    guard UTF16.isTrailSurrogate(low) else {
-      throw .unexpected(offset: start, expected: "a surrogate pair", found: "a lone surrogate")
-    }
-    return UTF16.decode(UTF16.EncodedScalar([high, low]))
-  }
-
-  private mutating func hexUnit() throws(JSONError) -> UInt16 {
-    var unit: UInt16 = 0
-    for _ in 0..<4 {
-      guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw unexpected("a hexadecimal digit") }
-      unit = unit << 4 | UInt16(digit)
-      offset += 1
-    }
-    return unit
-  }
-
-  private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
-
-  private mutating func accept(_ character: Unicode.Scalar) -> Bool {
-    guard peek == UInt8(ascii: character) else { return false }
-    offset += 1
-    return true
-  }
-
-  private mutating func skipSpace() {
-    while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { offset += 1 }
-  }
-
-  private func unexpected(_ expected: String) -> JSONError {
-    guard let byte = peek else { return .unexpected(offset: offset, expected: expected, found: "the end of the text") }
-    let found = (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16, uppercase: true)
-    return .unexpected(offset: offset, expected: expected, found: found)
+    guard let string else { throw .invalidUTF8(offset: opening) }
+    return string
   }
 }
 

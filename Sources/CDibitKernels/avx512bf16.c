@@ -1,0 +1,12 @@
+// The bodies for AVX-512, with products of BF16.
+#include "tables.h"
+#if defined(__x86_64__)
+#define DIBIT_TABLE dibit_table_avx512bf16
+#define DIBIT_F16C
+#define DIBIT_VNNI512
+#define DIBIT_BFLOAT
+#define DIBIT_WIDE 1
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vnni,avx512bf16,f16c"), min_vector_width(512))), apply_to = function)
+#include "body/table.inc.h"
+#pragma clang attribute pop
+#endif

@@ -1,0 +1,161 @@
+public import DibitJSON
+public import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitTensor
+internal import DibitCheckpoint
+internal import DibitTraining
+
+/// What a training benchmark does.
+public struct TrainingBenchmarkOptions: Equatable, Sendable {
+  /// Sequences of a step.
+  public var batch = 8
+  /// Tokens of a sequence; the loss is taken on all of them.
+  public var tokens = 256
+  /// The adapter's rank; every linear layer has one.
+  public var rank = 32
+  /// Steps that are measured, after one that is not.
+  public var steps = 3
+  /// The most bytes to hold; nil for no limit.
+  public var memoryLimit: Int?
+  /// The seed of the tokens and the adapter.
+  public var seed: UInt64 = 0
+
+  /// Eight sequences of 256 tokens, rank 32, three steps.
+  public init() {}
+}
+
+/// What a training benchmark found: medians over the steps.
+public struct TrainingBenchmarkReport: Equatable, Sendable {
+  /// The shape, or the path of the model.
+  public var shape: String
+  /// The tier of the kernels.
+  public var isa: String
+  /// Threads that share an op.
+  public var threads: Int
+  /// What runs matrix products.
+  public var productLibrary: String
+  /// What was measured.
+  public var options: TrainingBenchmarkOptions
+  /// The number of trained parameters.
+  public var parameters: Int
+  /// Layers whose activations were kept; the others were computed again.
+  public var keptLayers: Int
+  /// Bytes that the plan allows for.
+  public var plannedMemory: Int
+  /// Tokens per second, of whole steps.
+  public var rate: Measurement
+  /// Seconds of a step's pass through the layers.
+  public var forward: Measurement
+  /// Seconds of logits, cross-entropy and their way back.
+  public var loss: Measurement
+  /// Seconds of the pass back through the layers.
+  public var backward: Measurement
+  /// Seconds of gradient norm and optimiser, and whatever else a step does.
+  public var optimizer: Measurement
+  /// The most memory held at once, mapped weights included; nil where the system does not say.
+  public var peakMemory: Int?
+
+  /// For machines.
+  public var json: JSONValue {
+    func spread(_ measurement: Measurement) -> JSONValue {
+      [.number(measurement.spread.lowerBound), .number(measurement.spread.upperBound)]
+    }
+    return [
+      "shape": .string(shape), "isa": .string(isa), "threads": .integer(threads), "train_tokens_per_second": .number(rate.median),
+      "peak_memory_bytes": peakMemory.map { .integer($0) } ?? .null, "forward_seconds": .number(forward.median),
+      "loss_seconds": .number(loss.median), "backward_seconds": .number(backward.median), "optimizer_seconds": .number(optimizer.median),
+      "train_spread": spread(rate), "batch": .integer(options.batch), "tokens": .integer(options.tokens), "rank": .integer(options.rank),
+      "adapter_parameters": .integer(parameters), "kept_layers": .integer(keptLayers),
+      "planned_memory_bytes": .integer(plannedMemory), "steps": .integer(options.steps), "product_library": .string(productLibrary),
+    ]
+  }
+}
+
+/// Measures how fast adapters of a model are trained, on random tokens.
+public struct TrainingBenchmark: Sendable {
+  private let path: String
+  private let name: String
+  private let options: TrainingBenchmarkOptions
+  private let compute: Compute
+
+  /// A benchmark of the model at `path`; `name` is what the report calls it.
+  public init(model path: String, name: String? = nil, options: TrainingBenchmarkOptions, on compute: Compute) {
+    (self.path, self.name, self.options, self.compute) = (path, name ?? path, options, compute)
+  }
+
+  /// Runs it; `progress` is told how many steps are done, and ends it by returning false. The profile shows the last step, op by op.
+  public func run(progress: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }) throws(BenchmarkError) -> (
+    TrainingBenchmarkReport, Profile
+  ) {
+    let profiler = Profiler()
+    let observed = Compute(isa: compute.isa, threads: compute.threads, profiler: profiler)
+    let model: StoredModel
+    do throws(ModelStoreError) { model = try StoredModel.open(path) } catch { throw .store(error) }
+    guard options.tokens <= model.configuration.contextLength else {
+      throw .trainingContext(needed: options.tokens, available: model.configuration.contextLength)
+    }
+    let decoder = model.makeDecoder()
+    var training = TrainingOptions()
+    (training.epochs, training.batchSize, training.seed, training.adapter.rank) = (1, options.batch, options.seed, options.rank)
+    training.memoryLimit = options.memoryLimit
+    ProcessMemory.resetPeak()
+    var (rates, forward, loss, backward, optimizer): ([Double], [Double], [Double], [Double], [Double]) = ([], [], [], [], [])
+    var (parameters, isStopped) = (0, false)
+    var plan: MemoryPlan?
+    var last: [Profiler.Event] = []
+    guard progress(0, options.steps + 1) else { throw .interrupted }
+    do throws(TrainingError) {
+      var trainer = try AdapterTrainer(
+        decoder, examples: examples(vocabulary: model.configuration.vocabularySize), validation: [], options: training, on: observed)
+      (parameters, plan) = (trainer.parameterCount, trainer.plan)
+      var start = ContinuousClock.now
+      _ = try trainer.run(decoder) { _ in
+        let time = seconds(since: start)
+        last = profiler.takeEvents()
+        let phases = ["forward pass", "loss", "backward pass"].map { name in
+          last.reduce(0.0) { $1.name == name ? $0 + Double($1.duration) / 1e9 : $0 }
+        }
+        rates.append(Double(options.batch * options.tokens) / time)
+        forward.append(phases[0])
+        loss.append(phases[1])
+        backward.append(phases[2])
+        optimizer.append(time - phases.reduce(0, +))
+        isStopped = !progress(rates.count, options.steps + 1)
+        start = .now
+        return !isStopped
+      }
+    } catch { throw .training(error) }
+    if isStopped { throw .interrupted }
+    func measured(_ values: [Double]) -> Measurement { Measurement(Array(values.dropFirst())) }
+    let report = TrainingBenchmarkReport(
+      shape: name, isa: "\(compute.isa)", threads: compute.threads, productLibrary: compute.productLibrary, options: options,
+      parameters: parameters, keptLayers: plan?.keptLayers ?? 0, plannedMemory: plan?.total ?? 0, rate: measured(rates),
+      forward: measured(forward), loss: measured(loss), backward: measured(backward),
+      optimizer: measured(optimizer), peakMemory: ProcessMemory.peak)
+    return (report, Profile(phases: phases(of: last)))
+  }
+
+  /// Cuts a step's events at the ends of its passes.
+  private func phases(of events: [Profiler.Event]) -> [Profile.Phase] {
+    var phases: [Profile.Phase] = []
+    var ops: [Profiler.Event] = []
+    for event in events {
+      if ["forward pass", "loss", "backward pass"].contains(event.name) {
+        phases.append(Profile.Phase(name: event.name, passes: [event], ops: ops))
+        ops = []
+      } else {
+        ops.append(event)
+      }
+    }
+    return phases
+  }
+
+  /// As many examples as the measured steps and the one before them need.
+  private func examples(vocabulary: Int) -> [TrainingExample] {
+    var generator = SplitMix64(seed: options.seed, purpose: "benchmark tokens")
+    return (0..<options.batch * (options.steps + 1)).map { _ in
+      TrainingExample(text: (0..<options.tokens).map { _ in Int32(generator.below(vocabulary)) })
+    }
+  }
+}

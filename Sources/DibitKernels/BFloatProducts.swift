@@ -1,0 +1,78 @@
+internal import CDibitKernels
+internal import DibitTensor
+
+/// Products in BF16, summed in floats. Tiles depend on the shapes alone, so the sums do not depend on the number of threads.
+enum BFloatProducts {
+  private static let stripe = Int(DIBIT_PAIR_COLUMNS)
+  /// Rows of the right matrix that are rounded at a time: with 64 columns they fit the first-level cache.
+  private static let depth = 256
+
+  /// `y = x w`, or `y += x w` when `accumulating`; `x: [n, m]`, `w: [m, k]`, `y: [n, k]`.
+  @unsafe static func nn(
+    _ x: borrowing BFloatRows, _ w: dibit_weight, into y: inout Matrix, accumulating: Bool, on compute: Compute
+  ) {
+    let (n, m, k) = unsafe (x.rows, w.rows, w.columns)
+    require(x.columns == m && y.rows == n && y.columns == k, "BFloatProducts.nn: x [\(n), \(x.columns)], w [\(m), \(k)], y \(y.shape)")
+    let (left, ys) = unsafe (x.view, y.mutablePointer)
+    compute.forEachRange(k, step: stripe) { columns, worker in
+      let right = unsafe compute.pairScratch(worker, depth / 2)
+      for first in Swift.stride(from: 0, to: m, by: depth) {
+        let last = min(first + depth, m)
+        unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, right) }
+        unsafe compute.kernels.pair_matmul(
+          n, columns.count, (last - first + 1) / 2, left.pointer + first / 2, left.stride, 1, right, ys + columns.lowerBound, k,
+          accumulating || first > 0 ? 1 : 0)
+      }
+    }
+  }
+
+  /// `y += narrowᵀ wide`; `narrow: [n, r]`, `wide: [n, k]`, `y: [r, k]`.
+  static func tn(_ narrow: borrowing BFloatPairs, _ wide: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+    let (n, r, k) = (wide.rows, narrow.columns, wide.columns)
+    require(narrow.rows == n && y.rows == r && y.columns == k, "BFloatProducts.tn: [\(narrow.rows), \(r)], \(wide.shape), y \(y.shape)")
+    let (view, ys) = unsafe (wide.kernelView, y.mutablePointer)
+    unsafe eachStripe(of: view, compute) { first, rows, columns, right in
+      for (index, row) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
+        unsafe compute.kernels.pair_matmul(
+          min(stripe, r - row), columns.count, (rows + 1) / 2, narrow.stripe(index, row: first), 1, stripe, right,
+          ys + row * k + columns.lowerBound, k, 1)
+      }
+    }
+  }
+
+  /// `y += wideᵀ narrow`; `wide: [n, k]`, `narrow: [n, r]`, `y: [k, r]`.
+  static func tn(_ wide: borrowing Matrix, _ narrow: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute) {
+    let (n, r, k) = (wide.rows, narrow.columns, wide.columns)
+    require(narrow.rows == n && y.rows == k && y.columns == r, "BFloatProducts.tn: \(wide.shape), [\(narrow.rows), \(r)], y \(y.shape)")
+    let (view, ys) = unsafe (wide.kernelView, y.mutablePointer)
+    unsafe eachStripe(of: view, compute) { first, rows, columns, left in
+      for (index, column) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
+        unsafe compute.kernels.pair_matmul(
+          columns.count, min(stripe, r - column), (rows + 1) / 2, left, 1, stripe, narrow.stripe(index, row: first),
+          ys + columns.lowerBound * r + column, r, 1)
+      }
+    }
+  }
+
+  /// Pairs the rows of each stripe of a matrix, so many at a time.
+  @unsafe private static func eachStripe(
+    of view: dibit_weight, _ compute: Compute,
+    _ body: (_ first: Int, _ rows: Int, _ columns: Range<Int>, _ pairs: UnsafeMutablePointer<UInt32>) -> Void
+  ) {
+    unsafe compute.forEachRange(view.columns, step: stripe) { columns, worker in
+      let pairs = unsafe compute.pairScratch(worker, depth / 2)
+      for first in unsafe Swift.stride(from: 0, to: view.rows, by: depth) {
+        let last = unsafe min(first + depth, view.rows)
+        unsafe withUnsafePointer(to: view) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, pairs) }
+        unsafe body(first, last - first, columns, pairs)
+      }
+    }
+  }
+}
+
+extension Compute {
+  /// A worker's room for `count` rows of a stripe's pairs.
+  @unsafe fileprivate func pairScratch(_ worker: Int, _ count: Int) -> UnsafeMutablePointer<UInt32> {
+    unsafe UnsafeMutableRawPointer(scratch(worker, count: count * Int(DIBIT_PAIR_COLUMNS))).assumingMemoryBound(to: UInt32.self)
+  }
+}

@@ -1,0 +1,62 @@
+public import DibitModel
+internal import DibitTensor
+
+/// Where the memory of a training run goes, known before the first step.
+///
+/// All of it is allocated once. How many layers keep their activations is what a limit decides: the others keep their input alone, and
+/// the backward pass computes them again, with the same bits.
+public struct MemoryPlan: Equatable, Sendable {
+  /// Bytes of the frozen weights, mapped from the file.
+  public let weights: Int
+  /// Bytes of the trained parameters, their gradients and moments.
+  public let trained: Int
+  /// Bytes of the forward pass: activations of the kept layers and of one more, inputs of the others, and working memory.
+  public let activations: Int
+  /// Bytes of the backward pass, which all layers share.
+  public let backward: Int
+  /// Bytes of keys and values.
+  public let cache: Int
+  /// Bytes of logits and their gradients.
+  public let loss: Int
+  /// Layers that keep their activations.
+  public let keptLayers: Int
+  /// All layers.
+  public let layers: Int
+  /// The most tokens of a pass.
+  public let rows: Int
+
+  /// All of it: the most that a run holds at once.
+  public var total: Int { weights + trained + activations + backward + cache + loss }
+
+  /// What the forward pass keeps.
+  public var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
+
+  /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
+  /// held for each of `parameters` trained ones. When not even a plan without any kept layer fits, that one is returned.
+  public init(_ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, limit: Int? = nil) {
+    let configuration = decoder.configuration
+    self.rows = rows
+    layers = configuration.layers
+    weights = decoder.weights.byteCount
+    trained = 4 * copies * parameters
+    backward = BackwardState(configuration, capacity: rows, rank: rank).byteCount
+    cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true).byteCount
+    loss = LossHead(configuration).byteCount
+    // Memory is taken only where it is written, so that these cost nothing.
+    let least = DecoderState(configuration, capacity: rows, rank: rank, recording: .last(0)).byteCount
+    let layer = DecoderState.layerByteCount(configuration, capacity: rows, rank: rank)
+    let fixed = weights + trained + backward + cache + loss
+    // The block that recomputed layers share goes when there are none.
+    let kept = Self.most(configuration.layers, fitting: limit) { kept in
+      fixed + least + kept * layer.kept - (kept == configuration.layers ? layer.block : 0)
+    }
+    keptLayers = kept
+    activations = least + kept * layer.kept - (kept == configuration.layers ? layer.block : 0)
+  }
+
+  /// The largest number up to `all` whose bytes fit; zero when none does.
+  private static func most(_ all: Int, fitting limit: Int?, _ bytes: (Int) -> Int) -> Int {
+    guard let limit else { return all }
+    return stride(from: all, to: 0, by: -1).first { bytes($0) <= limit } ?? 0
+  }
+}
