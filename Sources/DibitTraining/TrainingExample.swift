@@ -21,10 +21,7 @@ public struct TrainingExample: Equatable, Sendable {
 
   /// Plain text, of which every token is learnt.
   public init(text tokens: [Int32]) {
-    self.tokens = tokens
-    isAnswer = tokens.map { _ in true }
-    isContent = isAnswer
-    truncatedTokens = 0
+    self.init(TokenizedExample(tokens: tokens, roles: tokens.map { _ in .content }))
   }
 
   /// A prompt and the answer with `example`'s labels.
