@@ -6,8 +6,7 @@ internal import DibitCheckpoint
 struct TextStream: ~Copyable {
   /// How the file is stored.
   let encoding: TextEncoding
-  /// How many bytes of the file have been read.
-  private(set) var bytesRead = 0
+  private var bytesRead = 0
   private let path: String
   private var source: ByteSource
   private let pieceBytes: Int
