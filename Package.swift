@@ -34,6 +34,7 @@ let fuzzing: [Target] =
       name: "Fuzz",
       dependencies: [
         "DibitModelStore", "DibitCheckpoint", "DibitModel", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        "DibitDataset",
       ], path: "Tests/Fuzz",
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
@@ -71,7 +72,7 @@ let package = Package(
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
-    layer("DibitDataset", ["DibitTensor", "DibitDigest", "DibitTokenizer"]),
+    layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(
@@ -106,7 +107,8 @@ let package = Package(
     layer(
       "DibitBenchmark",
       [
-        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor", "DibitKernels",
+        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor",
+        "DibitKernels",
         "DibitJSON",
       ]),
     layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
@@ -141,7 +143,7 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
-    tests("DibitDatasetTests", ["DibitDataset"]),
+    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja"]),
     tests(
       "ParityTests",
       [

@@ -97,8 +97,9 @@ public struct TrainingBenchmark: Sendable {
     }
     let decoder = model.makeDecoder()
     var training = TrainingOptions()
-    (training.epochs, training.batchSize, training.seed, training.adapter.rank) = (1, options.batch, options.seed, options.rank)
-    training.memoryLimit = options.memoryLimit
+    (training.epochs, training.batchSize, training.adapter.rank) = (1, options.batch, options.rank)
+    (training.optimization.seed, training.optimization.memoryLimit) = (options.seed, options.memoryLimit)
+    training.optimization.microBatchTokens = options.batch * options.tokens
     ProcessMemory.resetPeak()
     var (rates, forward, loss, backward, optimizer): ([Double], [Double], [Double], [Double], [Double]) = ([], [], [], [], [])
     var (parameters, isStopped) = (0, false)
@@ -110,7 +111,8 @@ public struct TrainingBenchmark: Sendable {
         decoder, examples: examples(vocabulary: model.configuration.vocabularySize), validation: [], options: training, on: observed)
       (parameters, plan) = (trainer.parameterCount, trainer.plan)
       var start = ContinuousClock.now
-      _ = try trainer.run(decoder) { _ in
+      _ = try trainer.run { event in
+        guard case .step = event.kind else { return true }
         let time = seconds(since: start)
         last = profiler.takeEvents()
         let phases = ["forward pass", "loss", "backward pass"].map { name in

@@ -49,7 +49,7 @@ extension CheckpointError: CustomStringConvertible {
 }
 
 /// The text in quotes, at most 160 characters of it, with nothing a terminal could take for a command.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
   var result = "'"
   for (index, scalar) in text.unicodeScalars.enumerated() {
     guard index < 160 else {

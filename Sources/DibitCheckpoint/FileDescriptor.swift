@@ -100,7 +100,7 @@ struct FileDescriptor: ~Copyable {
 }
 
 /// The system's own words for an error number.
-func systemMessage(_ code: Int32) -> String {
+package func systemMessage(_ code: Int32) -> String {
   // SAFETY: strerror returns a terminated string that lives until this thread's next call.
   guard let text = unsafe strerror(code) else { return "error \(code)" }
   return unsafe String(cString: text)

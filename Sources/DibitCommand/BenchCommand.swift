@@ -10,8 +10,8 @@ struct BenchCommand: ParsableCommand {
     commandName: "bench",
     abstract: "Measure how fast a model opens, reads prompts and decodes, or how fast its adapters are trained.",
     discussion: """
-      Examples: dibit bench --shape 1b --json
-                dibit bench --shape 1b --train --batch 4
+      Example: dibit bench --shape 1b --json
+               dibit bench --shape 1b --train --batch 4
 
       MODEL is measured as it is; --shape measures random weights of that size, written to the folder for temporary files and removed
       again: 110m and 1b have the sizes of known llamas, 3b is the on-device architecture afm7. Rates are medians over the runs.

@@ -9,8 +9,8 @@ public struct Dibit: ParsableCommand {
     discussion: """
       A first run:
         dibit convert CHECKPOINT --output MODEL
-        dibit train MODEL --data FOLDER --output ADAPTER
-        dibit evaluate MODEL --adapter ADAPTER --data FOLDER
+        dibit train MODEL --data PATH --output ADAPTER
+        dibit evaluate MODEL --adapter ADAPTER --data PATH
         dibit predict MODEL --adapter ADAPTER note.txt
 
       DIBIT_ISA=scalar|avx2|avxvnni|avx512|avx512bf16|amx|neon forces an instruction set.
@@ -19,7 +19,8 @@ public struct Dibit: ParsableCommand {
     subcommands: [
       ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, PredictCommand.self,
       GenerateCommand.self,
-      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, BenchCommand.self,
+      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, DatasetCommand.self,
+      BenchCommand.self,
       SelftestCommand.self,
     ])
 

@@ -19,19 +19,22 @@ struct EvaluateCommand: ParsableCommand {
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(name: .customLong("adapter"), help: "An adapter of this model; give the option again for more.") var adapters: [String] = []
-  @Option(help: ArgumentHelp("The folder of labelled texts.", valueName: "folder")) var data: String
+  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
   @Flag(help: "Print the report as JSON.") var json = false
+  @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
 
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
     let model = try StoredModel.openConverted(model)
-    var dataset = try LabelledDataset.scan(folder: data)
+    var dataset = try Dataset.read(data, rows: rows.options)
+    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
     let description = try commonDescription(dataset, model)
     // Faults of an adapter are told before any text is run.
     for adapter in adapters { _ = try StoredAdapter.open(adapter, for: model) }
-    let (split, examples) = dataset.splitForEvaluation(seed: description.seed)
+    let split = dataset.splitForEvaluation(seed: description.seed).name
+    let examples = dataset.labelled(split)
     if split == .train, !adapters.isEmpty {
       Terminal.write("note: no text was held out, so these are the texts the adapter was trained on: the scores say little about others\n")
     }
@@ -60,7 +63,7 @@ struct EvaluateCommand: ParsableCommand {
   }
 
   /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
-  private func commonDescription(_ dataset: LabelledDataset, _ model: StoredModel) throws -> AdapterDescription {
+  private func commonDescription(_ dataset: Dataset, _ model: StoredModel) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)

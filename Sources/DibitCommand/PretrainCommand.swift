@@ -39,7 +39,8 @@ struct PretrainCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
-    let options = options(recipe)
+    var options = options(recipe)
+    options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
     if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
     let (configuration, tokenizer, weights) = try start(recipe, options, compute)

@@ -21,7 +21,17 @@ struct RunOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("Write event files for TensorBoard there.", valueName: "folder")) var tensorboard: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The most memory to hold, weights included, such as 800M or 2G; less of it makes a step slower and changes no result.",
+      valueName: "size"))
+  var memoryLimit: String?
+
+  /// Bytes of the limit; nil without one.
+  func memoryLimitBytes() throws -> Int? { try memoryLimit.map { try MemorySize(option: "--memory-limit", $0).bytes } }
+
   func validate() throws {
+    _ = try memoryLimitBytes()
     if let checkpointEvery, checkpointEvery < 1 {
       throw ValidationError("--checkpoint-every: expected at least 1, found \(checkpointEvery)")
     }

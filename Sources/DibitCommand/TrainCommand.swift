@@ -12,12 +12,14 @@ internal import DibitTraining
 struct TrainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "train",
-    abstract: "Train an adapter on a folder of labelled texts.",
+    abstract: "Train an adapter on labelled texts or conversations.",
     discussion: """
       Example: dibit train ./model --data ./notes --output ./notes-adapter --epochs 4
 
-      FOLDER holds one folder for each label, or train, validation and test with such folders in them. Without a validation split
-      a stratified part of the texts is held out: none below 50, a tenth below 200, a twentieth above.
+      PATH is a folder with one folder for each label, or with train, validation and test and such folders in them; or a file of rows in
+      CSV, TSV or JSONL, or a folder with such files called train, validation and test. A row is a text with its label or labels,
+      a list of messages, or a prompt and its completion. 'dibit dataset PATH' says what is in it. Without a validation split
+      a stratified part is held out: none below 50, a tenth below 200, a twentieth above.
       The model's weights stay as they are; the adapter directory opens in PEFT.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
@@ -25,7 +27,7 @@ struct TrainCommand: ParsableCommand {
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
-  @Option(help: ArgumentHelp("The folder of labelled texts.", valueName: "folder")) var data: String
+  @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
   @Option(name: .shortAndLong, help: "The adapter directory to create.") var output: String
   @Option(help: ArgumentHelp("A recipe; options on the command line win over it.", valueName: "file")) var recipe: String?
   @Option(help: "Passes over the texts.") var epochs: Int?
@@ -37,7 +39,9 @@ struct TrainCommand: ParsableCommand {
   @Option(help: "The seed of everything random.") var seed: UInt64?
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
+  @Flag(help: "Only say how much memory the run would take, and for what.") var plan = false
   @OptionGroup var training: RunOptions
+  @OptionGroup var rows: RowArguments
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
@@ -58,28 +62,35 @@ struct TrainCommand: ParsableCommand {
     let recipe = try loadRecipe()
     let compute = try compute.makeCompute()
     let model = try StoredModel.openConverted(model)
-    var dataset = try LabelledDataset.scan(folder: data)
-    let options = options(recipe)
+    var dataset = try Dataset.read(data, rows: rows.options)
+    var options = options(recipe)
+    options.optimization.memoryLimit = try training.memoryLimitBytes()
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let task = TokenizedTask(task(recipe, model), tokenizer: model.tokenizer)
+    let task = try task(recipe, model)
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(members(options, task.task)))
+      options: JSONObject(members(options, task)))
     if training.resume, try isDone(identity) { return }
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+    // An output that may not be created is found before the work, not behind it.
+    if !plan { _ = try StagedDirectory(destination: output, overwrite: overwrite) }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
-
-    let reserve = (dataset.train + dataset.validation).map { task.answerCount($0.labels) }.max() ?? 0
-    let examples = try tokenize(dataset.train, task, reserve)
-    let validation = try tokenize(dataset.validation, task, reserve)
+    let format = ConversationFormat(
+      tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
+    let encoder = ExampleEncoder(
+      task: TokenizedTask(task, tokenizer: model.tokenizer), format: format, for: dataset.train + dataset.validation)
+    let examples = try encoder.encode(dataset.train)
+    let validation = try encoder.encode(dataset.validation)
     if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
       Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
     }
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
     Terminal.write(
-      "\(split.train) training and \(split.validation) validation texts, \(dataset.labels.count) labels; "
+      "\(split.train) training and \(split.validation) validation "
+        + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
         + "\(trainer.parameterCount) adapter parameters over \(model.weights.elementCount) frozen ones\n")
+    if plan { return show(trainer.plan) }
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     let checkpoints = try CheckpointStore(
       output: output, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume, discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
@@ -92,13 +103,24 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    let manifest = manifest(model, dataset, split, task.task, options, result, identity)
+    let manifest = manifest(model, dataset, split, task, options, result, identity)
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()
     if json { printJSON(.object(manifest)) } else { show(result, view) }
+  }
+
+  private func show(_ plan: MemoryPlan) {
+    if json { return printJSON(plan.json) }
+    printTable([
+      ["weights", size(plan.weights)], ["adapter and optimiser", size(plan.trained)],
+      ["activations, \(plan.keptLayers) of \(plan.layers) layers kept", size(plan.activations)],
+      ["keys and values", size(plan.cache)], ["backward pass", size(plan.backward)], ["loss", size(plan.loss)],
+      ["together", size(plan.total)],
+    ])
+    print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
   }
 
   /// Whether the output is that of this very run, which was stopped after its last step.
@@ -149,29 +171,22 @@ struct TrainCommand: ParsableCommand {
     return options
   }
 
-  private func task(_ recipe: TrainingRecipe?, _ model: StoredModel) -> TaggingTask {
+  private func task(_ recipe: TrainingRecipe?, _ model: StoredModel) throws -> TaggingTask {
     var task = TaggingTask()
     task.instruction = recipe?.instruction ?? task.instruction
     task.key = recipe?.key ?? task.key
+    task.template = try recipe?.template.map { try PromptTemplate($0) }
+    task.scaffoldingWeight = recipe?.scaffoldingWeight.map { Float($0) } ?? task.scaffoldingWeight
     task.maximumTokens = min(maxTokens ?? recipe?.maximumTokens ?? task.maximumTokens, model.configuration.contextLength)
     return task
   }
 
-  private func tokenize(_ examples: [LabelledExample], _ task: TokenizedTask, _ reserve: Int) throws -> [TrainingExample] {
-    try examples.map { example in
-      let tokenized = TrainingExample(example, task: task, reserving: reserve)
-      guard tokenized.tokens.count <= task.task.maximumTokens else {
-        throw TrainingError.noRoom(path: example.path, tokens: tokenized.tokens.count, maximum: task.task.maximumTokens)
-      }
-      return tokenized
-    }
-  }
-
   private func manifest(
-    _ model: StoredModel, _ dataset: LabelledDataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
+    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
     _ result: TrainingResult, _ identity: RunIdentity
   ) -> JSONObject {
-    let description = AdapterDescription(labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
+    let description = AdapterDescription(
+      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
     var manifest = description.json
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
@@ -207,6 +222,8 @@ struct TrainCommand: ParsableCommand {
     guard let task else { return members }
     return members + [
       ("instruction", .string(task.instruction)), ("key", .string(task.key)), ("max_seq_length", .integer(task.maximumTokens)),
+      ("template", task.template.map { .string($0.text) } ?? .null),
+      ("scaffolding_weight", .number(Double("\(task.scaffoldingWeight)") ?? 1)),
     ]
   }
 }

@@ -1,3 +1,5 @@
+internal import DibitCheckpoint
+
 /// What can be wrong with a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
 public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Nothing lies at the path.
@@ -23,6 +25,21 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// All texts have the same label.
   case singleLabel(folder: String, label: String)
 
+  /// A file that is no folder and holds no rows of any known kind.
+  case unknownFormat(path: String)
+  /// A row of a file, or its first line, is not what it should be; lines and columns count from 1, columns in bytes of UTF-8.
+  case row(file: String, line: Int, column: Int?, fault: RowFault)
+  /// The files of rows hold no example; `skipped` says in words what was found and left out, if anything.
+  case noRows(path: String, skipped: String)
+  /// All rows have the same label.
+  case oneLabelInRows(path: String, label: String)
+  /// Labelled texts and conversations in one dataset.
+  case mixedKinds(path: String, first: String, firstKind: DatasetExample.Kind, other: String, otherKind: DatasetExample.Kind)
+  /// A folder holds files of rows that are named as splits, and folders beside them.
+  case rowsBesideFolders(folder: String, file: String, subfolder: String)
+  /// Conversations where labelled texts are needed.
+  case notLabelled(path: String)
+
   /// The kind of failure, from which a command chooses its exit code.
   public enum ExitClass: Equatable, Sendable {
     /// The input does not exist (exit code 66).
@@ -38,7 +55,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .missing, .notAFolder: .missingInput
     case .unreadableFolder, .unreadableFile: .inputOutput
-    case .notText, .noTextFiles, .mixedLayout, .splitTwice, .badLabel, .noLabelledText, .singleLabel: .badData
+    default: .badData
     }
   }
 
@@ -61,7 +78,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "folder '\(folder)' mixes the split folder '\(splitFolder)' with the label folder '\(labelFolder)', expected either "
         + "<label>/<file> or train|validation|test/<label>/<file>; move or rename one of them"
     case .splitTwice(let folder, let split, let first, let second):
-      return "folder '\(folder)' has two folders for the \(split.rawValue) split, '\(first)' and '\(second)', expected one; "
+      return "folder '\(folder)' has two sources of the \(split.rawValue) split, '\(first)' and '\(second)', expected one; "
         + "merge or rename them"
     case .badLabel(let folder, let label):
       return "label folder '\(Self.escaped(label))' in '\(folder)' has a name with control characters or invalid UTF-8, expected "
@@ -72,6 +89,22 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     case .singleLabel(let folder, let label):
       return "all texts in '\(folder)' have the label '\(label)', expected at least two labels; add a folder for each other label, "
         + "or pass the folder that holds the label folders"
+    case .unknownFormat(let path):
+      return "\(quoted(path)): a folder, or a file of rows in CSV, TSV or JSONL expected, something else found"
+    case .row(let file, let line, let column, let fault):
+      return "\(quoted(file)), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
+    case .noRows(let path, let skipped):
+      return "\(quoted(path)): rows with examples expected, none found\(skipped.isEmpty ? "" : " (left out: \(skipped))")"
+    case .oneLabelInRows(let path, let label):
+      return "\(quoted(path)): at least two labels expected, all rows have \(quoted(label))"
+    case .mixedKinds(let path, let first, let firstKind, let other, let otherKind):
+      return "\(quoted(path)): rows of one kind expected, \(firstKind.plural) (\(quoted(first))) and \(otherKind.plural) "
+        + "(\(quoted(other))) found; train on them one after the other"
+    case .rowsBesideFolders(let folder, let file, let subfolder):
+      return "\(quoted(folder)): files of rows or folders expected, the file \(quoted(file)) and the folder \(quoted(subfolder)) found; "
+        + "move one of them"
+    case .notLabelled(let path):
+      return "\(quoted(path)): labelled texts expected, conversations found"
     }
   }
 

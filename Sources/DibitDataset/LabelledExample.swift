@@ -1,32 +1,35 @@
-internal import DibitDigest
-
 /// One text and the labels it carries.
 public struct LabelledExample: Sendable, Equatable {
-  /// Where the text lies, relative to the dataset's folder, with '/' between names. Of a text that lies in several places, the first in
-  /// the order of UTF-8 bytes.
+  /// The file that the text is or lies in, relative to the dataset's folder, with '/' between names. Of a text that lies in several files,
+  /// the first in the order of UTF-8 bytes.
   public let path: String
+  /// The line on which the text's row begins, from 1; 0 when the text is the whole file. Of several rows of a file, the first.
+  public let line: Int
   /// The text as it was decoded: LF line ends, otherwise untouched. Leading and trailing white space is kept.
   public let text: String
   /// The labels, without repetition, in the order of their UTF-8 bytes.
   public let labels: [String]
-  /// SHA-256 of the text's UTF-8 bytes, as 64 hexadecimal digits.
-  public let digest: String
+  /// SHA-256 of the text's UTF-8 bytes.
+  public let digest: TextDigest
 
   /// An example; sorts the labels, drops repeated ones and computes the digest.
-  public init(path: String, text: String, labels: [String]) {
-    self.init(path: path, text: text, labels: labels.distinctByBytes(), digest: SHA256.digest(Array(text.utf8)))
+  public init(path: String, line: Int = 0, text: String, labels: [String]) {
+    self.init(
+      path: path, line: line, text: text, labels: labels.count > 1 ? labels.distinctByBytes() : labels, digest: TextDigest(text: text))
   }
 
   /// For labels that are sorted and a digest that is known.
-  init(path: String, text: String, labels: [String], digest: String) {
+  init(path: String, line: Int, text: String, labels: [String], digest: TextDigest) {
     self.path = path
+    self.line = line
     self.text = text
     self.labels = labels
     self.digest = digest
   }
 
-  /// Whether path, labels and text are the same bytes.
+  /// Whether place, labels and text are the same bytes.
   public static func == (left: LabelledExample, right: LabelledExample) -> Bool {
-    left.digest == right.digest && left.path.hasSameBytes(as: right.path) && left.labels.hasSameBytes(as: right.labels)
+    left.digest == right.digest && left.line == right.line && left.path.hasSameBytes(as: right.path)
+      && left.labels.hasSameBytes(as: right.labels)
   }
 }

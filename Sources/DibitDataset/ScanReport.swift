@@ -22,6 +22,10 @@ public struct ScanReport: Equatable, Sendable {
     case emptyLabel
     /// The file is UTF-16 or Windows-1252; its text was kept.
     case reencoded
+    /// A row without a text, or whose answers are; left out.
+    case blankRow
+    /// A row that is no example; left out. Only where `RowOptions.toleratesFaults` asks for it: otherwise such a row is an error.
+    case badRow
     /// The same text lies twice under one label of a split; kept once.
     case repeated
     /// The same text lies under several labels of a split; kept once, with all of them.
@@ -44,7 +48,9 @@ public struct ScanReport: Equatable, Sendable {
       case .loose: "files outside of label folders, ignored"
       case .emptyLabel: "label folders without text"
       case .reencoded: "files converted to UTF-8"
-      case .repeated: "files repeating a text of their label, merged"
+      case .blankRow: "rows without text, left out"
+      case .badRow: "rows that are no example, left out"
+      case .repeated: "repetitions of a text under its label, merged"
       case .multipleLabels: "texts under several labels, merged"
       case .leakage: "texts found in more than one split, kept"
       case .untrainedLabel: "labels without training text"
@@ -54,7 +60,7 @@ public struct ScanReport: Equatable, Sendable {
 
   /// One path and what is to be said about it; `detail` may be empty.
   public struct Entry: Equatable, Sendable {
-    /// The path relative to the scanned folder (for `untrainedLabel` the label).
+    /// The path relative to the scanned folder, with the line of a row (for `untrainedLabel` the label).
     public let path: String
     /// More about it: a size, an encoding, the path of the other copy.
     public let detail: String
@@ -73,6 +79,9 @@ public struct ScanReport: Equatable, Sendable {
 
   /// How many files were decoded as non-empty text, before equal texts were merged.
   public internal(set) var textFiles = 0
+
+  /// How many rows were read, before equal texts were merged.
+  public internal(set) var rows = 0
 
   private var findings: [Kind: Finding] = [:]
   private let limit: Int

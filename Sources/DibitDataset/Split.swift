@@ -16,6 +16,13 @@ public enum SplitName: String, Equatable, Sendable, CaseIterable {
     default: return nil
     }
   }
+
+  /// The split that a file of rows belongs to by its name without ending; numbered parts such as "train-00000-of-00002" count too.
+  init?(fileStem stem: String) {
+    let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
+    let isPart = parts.count == 4 && parts[2] == "of" && [parts[1], parts[3]].allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isNumber) }
+    self.init(folder: isPart ? String(parts[0]) : stem)
+  }
 }
 
 /// The sizes of the splits and where they come from.
@@ -26,7 +33,7 @@ public struct SplitSummary: Equatable, Sendable {
   public let validation: Int
   /// The number of test examples.
   public let test: Int
-  /// The splits that were drawn by `splitAutomatically(seed:)` instead of given by folders.
+  /// The splits that were drawn by `splitAutomatically(seed:)` instead of given.
   public let automatic: [SplitName]
 
   /// A summary of given sizes.
@@ -38,7 +45,7 @@ public struct SplitSummary: Equatable, Sendable {
   }
 }
 
-extension LabelledDataset {
+extension Dataset {
   /// The sizes of the splits as they are now.
   public var splitSummary: SplitSummary {
     SplitSummary(
@@ -75,7 +82,7 @@ extension LabelledDataset {
   }
 
   /// What to evaluate on: the test split, else the validation split, else the training examples, which the model has seen.
-  public var evaluationSplit: (name: SplitName, examples: [LabelledExample]) {
+  public var evaluationSplit: (name: SplitName, examples: [DatasetExample]) {
     if !test.isEmpty { return (.test, test) }
     if !validation.isEmpty { return (.validation, validation) }
     return (.train, train)
@@ -86,7 +93,7 @@ extension LabelledDataset {
   /// For a folder without splits this is the validation part that training held out, provided that the folder did not change since:
   /// compare `digest` with the one that training recorded. With fewer than 50 texts there is no such part and the name is `train`; say so
   /// next to the score.
-  public mutating func splitForEvaluation(seed: UInt64) -> (name: SplitName, examples: [LabelledExample]) {
+  public mutating func splitForEvaluation(seed: UInt64) -> (name: SplitName, examples: [DatasetExample]) {
     splitAutomatically(seed: seed)
     return evaluationSplit
   }

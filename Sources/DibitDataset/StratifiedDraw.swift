@@ -14,7 +14,7 @@ struct StratifiedDraw {
   }
 
   /// The indices of about `size` examples: fewer only where labels with one example cannot give any.
-  func indices(of examples: [LabelledExample], size: Int) -> Set<Int> {
+  func indices(of examples: [DatasetExample], size: Int) -> Set<Int> {
     var strata = strata(of: examples)
     let total = strata.reduce(0) { $0 + $1.members.count }
     guard total > 0 else { return [] }
@@ -23,7 +23,7 @@ struct StratifiedDraw {
       let share = size * strata[index].members.count
       strata[index].quota = min(share / total, strata[index].members.count - 1)
       strata[index].remainder = share % total
-      strata[index].rank = rank(of: strata[index].label)
+      strata[index].rank = rank(of: Array(strata[index].label.utf8))
       left -= strata[index].quota
     }
     strata.sort { $0.remainder != $1.remainder ? $0.remainder > $1.remainder : $0.rank < $1.rank }
@@ -39,7 +39,7 @@ struct StratifiedDraw {
     }
     var drawn: Set<Int> = []
     for stratum in strata {
-      let ranked = stratum.members.map { (index: $0, rank: rank(of: examples[$0].digest)) }
+      let ranked = stratum.members.map { (index: $0, rank: rank(of: examples[$0].digest.hexadecimal)) }
       // Members are in the order of paths and the sort is stable, so that equal ranks keep that order.
       drawn.formUnion(ranked.sorted { $0.rank < $1.rank }.prefix(stratum.quota).map(\.index))
     }
@@ -47,10 +47,10 @@ struct StratifiedDraw {
   }
 
   /// The labels with at least two examples, in the order of their bytes.
-  private func strata(of examples: [LabelledExample]) -> [Stratum] {
+  private func strata(of examples: [DatasetExample]) -> [Stratum] {
     var members: [[UInt8]: [Int]] = [:]
     for (index, example) in examples.enumerated() {
-      guard let label = example.labels.first else { continue }
+      guard let label = example.stratum else { continue }
       members[Array(label.utf8), default: []].append(index)
     }
     return members.filter { $0.value.count > 1 }
@@ -59,9 +59,9 @@ struct StratifiedDraw {
   }
 
   /// A random number that belongs to the seed and the text alone.
-  private func rank(of text: String) -> UInt64 {
+  private func rank(of text: [UInt8]) -> UInt64 {
     var generator = SplitMix64(seed: seed, purpose: "dataset.split")
-    for byte in text.utf8 {
+    for byte in text {
       generator.state ^= UInt64(byte)
       generator.state = generator.next()
     }

@@ -78,10 +78,19 @@ struct UTF8Output {
   static let noCharacter: UInt32 = .max
 
   private(set) var bytes: [UInt8] = []
+  /// How many inputs made no character.
   private(set) var replacements = 0
   private var followsReturn = false
 
   init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+  /// Hands over what was collected; a CR at its end is remembered.
+  mutating func take() -> [UInt8] {
+    let taken = bytes
+    bytes = []
+    bytes.reserveCapacity(taken.count)
+    return taken
+  }
 
   /// Appends a byte of well-formed UTF-8.
   mutating func append(byte: UInt8) {

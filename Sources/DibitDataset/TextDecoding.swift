@@ -12,12 +12,9 @@ public enum TextDecoding {
       if bytes[0] == 0xFF && bytes[1] == 0xFE { return isUTF16(bytes, .utf16LittleEndian) ? .utf16LittleEndian : nil }
       if bytes[0] == 0xFE && bytes[1] == 0xFF { return isUTF16(bytes, .utf16BigEndian) ? .utf16BigEndian : nil }
     }
-    let survey = ByteSurvey(bytes)
-    guard !survey.hasNUL else { return nil }
-    let odd = survey.isUTF8 ? survey.controls : survey.controls + survey.undefined
-    guard odd <= max(2, bytes.count / 20) else { return nil }
-    guard survey.isUTF8 else { return .windows1252 }
-    return bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF ? .utf8WithMark : .utf8
+    var survey = ByteSurvey()
+    survey.add(bytes)
+    return survey.encoding(hasMark: bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF)
   }
 
   /// The text of a whole file, or nil if it is binary. CRLF and CR become LF.
@@ -44,49 +41,65 @@ public enum TextDecoding {
   }
 }
 
-/// What one pass over the bytes of a file finds.
+/// What one pass over the bytes of a file finds; the file may come in pieces.
 struct ByteSurvey {
+  private var count = 0
   /// Whether there is a zero byte.
-  private(set) var hasNUL = false
+  private var hasNUL = false
   /// Bytes below space that no text uses (all but BS, TAB, LF, VT, FF, CR and ESC), and DEL.
-  private(set) var controls = 0
+  private var controls = 0
   /// The five bytes that Windows-1252 leaves undefined.
-  private(set) var undefined = 0
+  private var undefined = 0
   /// Whether all of it is well-formed UTF-8: shortest forms, no surrogates, nothing past U+10FFFF.
-  private(set) var isUTF8 = true
+  private var isUTF8 = true
+  /// Continuation bytes still due.
+  private var pending = 0
+  /// What the next one may be.
+  private var (lowest, highest): (UInt8, UInt8) = (0x80, 0xBF)
 
-  init(_ bytes: Span<UInt8>) {
-    var pending = 0  // continuation bytes still due
-    var (lowest, highest): (UInt8, UInt8) = (0x80, 0xBF)  // what the next one may be
+  /// The encoding of all that was added, which is not UTF-16, or nil if it is binary.
+  func encoding(hasMark: Bool) -> TextEncoding? {
+    let isUTF8 = isUTF8 && pending == 0
+    let odd = isUTF8 ? controls : controls + undefined
+    guard !hasNUL, odd <= max(2, count / 20) else { return nil }
+    return isUTF8 ? (hasMark ? .utf8WithMark : .utf8) : .windows1252
+  }
+
+  mutating func add(_ bytes: Span<UInt8>) {
+    count += bytes.count
     for index in bytes.indices {
       let byte = bytes[index]
+      if byte >= 0x20 && byte < 0x7F && pending == 0 { continue }
       if byte < 0x20 || byte == 0x7F {
         if byte == 0 { hasNUL = true }
         if !(0x08...0x0D ~= byte || byte == 0x1B) { controls += 1 }
       } else if byte >= 0x80, Windows1252.isUndefined(byte) {
         undefined += 1
       }
-      guard isUTF8 else { continue }
-      if pending > 0 {
-        if byte < lowest || byte > highest { isUTF8 = false }
-        pending -= 1
-        (lowest, highest) = (0x80, 0xBF)
-      } else if byte >= 0x80 {
-        switch byte {
-        case 0xC2...0xDF: pending = 1
-        case 0xE0...0xEF: pending = 2
-        case 0xF0...0xF4: pending = 3
-        default: isUTF8 = false
-        }
-        switch byte {
-        case 0xE0: lowest = 0xA0  // shorter forms exist below
-        case 0xED: highest = 0x9F  // surrogates above
-        case 0xF0: lowest = 0x90
-        case 0xF4: highest = 0x8F  // past U+10FFFF above
-        default: break
-        }
+      if isUTF8 { follow(byte) }
+    }
+  }
+
+  /// One step of the check for UTF-8.
+  private mutating func follow(_ byte: UInt8) {
+    if pending > 0 {
+      if byte < lowest || byte > highest { isUTF8 = false }
+      pending -= 1
+      (lowest, highest) = (0x80, 0xBF)
+    } else if byte >= 0x80 {
+      switch byte {
+      case 0xC2...0xDF: pending = 1
+      case 0xE0...0xEF: pending = 2
+      case 0xF0...0xF4: pending = 3
+      default: isUTF8 = false
+      }
+      switch byte {
+      case 0xE0: lowest = 0xA0  // shorter forms exist below
+      case 0xED: highest = 0x9F  // surrogates above
+      case 0xF0: lowest = 0x90
+      case 0xF4: highest = 0x8F  // past U+10FFFF above
+      default: break
       }
     }
-    if pending > 0 { isUTF8 = false }
   }
 }

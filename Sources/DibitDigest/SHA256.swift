@@ -45,15 +45,20 @@ public struct SHA256: Sendable {
 
   /// The digest of everything added, as 64 lowercase hexadecimal digits.
   public consuming func finalize() -> String {
+    finalizeWords().map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 8 - digits.count) + digits
+    }.joined()
+  }
+
+  /// The digest of everything added, as eight words whose high bytes come first: for those who keep millions of digests.
+  public consuming func finalizeWords() -> [UInt32] {
     let bits = byteCount * 8
     var tail: [UInt8] = [0x80]
     while (pending.count + tail.count) % Self.blockSize != 56 { tail.append(0) }
     for shift in stride(from: 56, through: 0, by: -8) { tail.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
     update(tail)
-    return state.map { word in
-      let digits = String(word, radix: 16)
-      return String(repeating: "0", count: 8 - digits.count) + digits
-    }.joined()
+    return state
   }
 
   /// The digest of `bytes`.

@@ -93,5 +93,6 @@ struct BlockActivations: ~Copyable, Sendable {
     body(&gate)
     body(&up)
     body(&activated)
+    for i in 0..<low.count { body(&low[i]) }
   }
 }

@@ -28,6 +28,10 @@ public struct TrainingRecipe: Equatable, Sendable {
   public var instruction: String?
   /// The key of the answer's JSON, `prompt.key`.
   public var key: String?
+  /// How the prompt is written, with `{instruction}` and `{text}`, `prompt.template`.
+  public var template: String?
+  /// How much a token of the answer's JSON counts, where one of a label counts 1, `prompt.scaffolding_weight`.
+  public var scaffoldingWeight: Double?
 
   /// Decodes a recipe; `targets` are the names of linear layers that exist.
   ///
@@ -53,6 +57,8 @@ public struct TrainingRecipe: Equatable, Sendable {
     if var prompt = try root.section("prompt") {
       instruction = try prompt.string("instruction")
       key = try prompt.string("key")
+      template = try prompt.string("template")
+      scaffoldingWeight = try prompt.number("scaffolding_weight", 0...1)
       try prompt.finish()
     }
     try root.finish()

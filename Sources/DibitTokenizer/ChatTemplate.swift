@@ -25,6 +25,12 @@ public struct ChatPrompt: Sendable, Equatable {
   public let tokens: [Int32]
   /// How many tokens of the last message were cut off to fit.
   public let truncatedTokens: Int
+
+  /// A prompt that was written otherwise than by a chat template.
+  package init(tokens: [Int32], truncatedTokens: Int) {
+    self.tokens = tokens
+    self.truncatedTokens = truncatedTokens
+  }
 }
 
 /// How a chat becomes tokens.

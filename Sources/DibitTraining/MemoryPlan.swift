@@ -1,3 +1,4 @@
+public import DibitJSON
 public import DibitModel
 internal import DibitTensor
 
@@ -6,9 +7,9 @@ internal import DibitTensor
 /// All of it is allocated once. How many layers keep their activations is what a limit decides: the others keep their input alone, and
 /// the backward pass computes them again, with the same bits.
 public struct MemoryPlan: Equatable, Sendable {
-  /// Bytes of the frozen weights, mapped from the file.
+  /// Bytes of the model's weights, mapped from the file while they are frozen.
   public let weights: Int
-  /// Bytes of the trained parameters, their gradients and moments.
+  /// Bytes of an adapter and of what the optimiser holds: gradients, moments, and an average or the best parameters so far.
   public let trained: Int
   /// Bytes of the forward pass: activations of the kept layers and of one more, inputs of the others, and working memory.
   public let activations: Int
@@ -27,6 +28,15 @@ public struct MemoryPlan: Equatable, Sendable {
 
   /// All of it: the most that a run holds at once.
   public var total: Int { weights + trained + activations + backward + cache + loss }
+
+  /// For machines.
+  public var json: JSONValue {
+    [
+      "weights": .integer(weights), "trained": .integer(trained), "activations": .integer(activations), "cache": .integer(cache),
+      "backward": .integer(backward), "loss": .integer(loss), "total": .integer(total), "kept_layers": .integer(keptLayers),
+      "layers": .integer(layers), "tokens": .integer(rows),
+    ]
+  }
 
   /// What the forward pass keeps.
   public var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }

@@ -41,6 +41,9 @@ public struct Pretrainer: ~Copyable {
   /// The number of trained parameters.
   public var parameterCount: Int { loop.parameters.elementCount }
 
+  /// Where memory goes.
+  public var plan: MemoryPlan { loop.plan }
+
   /// Trains; `report` is told what happens and stops the run after a step by returning false.
   ///
   /// With `checkpoints`, the run goes on where the newest of them was written, and writes its own. Call it once.

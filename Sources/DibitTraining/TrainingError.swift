@@ -1,10 +1,12 @@
 public import DibitCheckpoint
+public import DibitDataset
 
 /// Why training cannot start or go on.
 public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case noExamples
   case noRoom(path: String, tokens: Int, maximum: Int)
   case tooLittleText(tokens: Int, needed: Int)
+  case conversation(ConversationError)
   // The watchdog.
   case notANumber(step: Int, checkpoint: Int?)
   case diverged(step: Int, loss: Float, median: Float, checkpoint: Int?)
@@ -24,6 +26,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
     case .noRoom(let path, let tokens, let maximum):
       "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
+    case .conversation(let error): "\(error)"
     case .notANumber(let step, let checkpoint):
       "step \(step): the loss is not a number any more: lower the learning rate" + Self.kept(checkpoint)
     case .diverged(let step, let loss, let median, let checkpoint):
@@ -67,7 +70,7 @@ extension TrainingError {
   /// The kind of this failure.
   public var errorClass: Class {
     switch self {
-    case .noExamples, .noRoom, .tooLittleText, .changedModel, .changedData, .changedOption, .badCheckpoint: .badData
+    case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .badCheckpoint: .badData
     case .noCheckpoint: .missingInput
     case .notANumber, .diverged: .failedRun
     case .unfinishedRun: .cannotCreate

@@ -1,23 +1,27 @@
 public import DibitDataset
-internal import DibitTokenizer
 
-/// Tokens with, for each, whether it is learnt.
+/// Tokens with, for each, whether and how much it is learnt.
 public struct TrainingExample: Equatable, Sendable {
   /// The prompt and the answer.
   public var tokens: [Int32]
-  /// Whether the token is part of the answer.
-  public var isAnswer: [Bool]
-  /// Whether the token is part of a label: what a task is judged by, without the JSON around it.
-  public var isContent: [Bool]
+  /// What each token is there for.
+  public var roles: [TokenRole]
   /// Tokens of the text that were cut off.
   public var truncatedTokens: Int
+  /// How much a token of the scaffolding counts, where one of the content counts 1.
+  public var scaffoldingWeight: Float
+
+  /// Tokens with their roles.
+  public init(_ example: TokenizedExample, scaffoldingWeight: Float = 1) {
+    tokens = example.tokens
+    roles = example.roles
+    truncatedTokens = example.truncatedTokens
+    self.scaffoldingWeight = scaffoldingWeight
+  }
 
   /// Plain text, of which every token is learnt.
   public init(text tokens: [Int32]) {
-    self.tokens = tokens
-    isAnswer = tokens.map { _ in true }
-    isContent = isAnswer
-    truncatedTokens = 0
+    self.init(TokenizedExample(tokens: tokens, roles: tokens.map { _ in .content }))
   }
 
   /// A prompt and the answer with `example`'s labels.
@@ -25,17 +29,25 @@ public struct TrainingExample: Equatable, Sendable {
   /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a
   /// cut text ends would give the label away.
   public init(_ example: LabelledExample, task: TokenizedTask, reserving reserve: Int) {
-    var answer: [(token: Int32, isContent: Bool)] = task.opening.map { ($0, false) }
-    for (index, label) in example.labels.enumerated() {
-      if index > 0 { answer += task.separator.map { ($0, false) } }
-      answer += task.tokens(ofLabel: label).map { ($0, true) }
+    self.init(task.encode(example, reserving: reserve), scaffoldingWeight: task.task.scaffoldingWeight)
+  }
+
+  /// Whether each token is part of an answer.
+  public var isAnswer: [Bool] { roles.map { $0 != .given } }
+
+  /// Whether each token is what a task is judged by, such as a label without the JSON around it.
+  public var isContent: [Bool] { roles.map { $0 == .content } }
+
+  /// How much each token counts in the loss; 0 where nothing is learnt.
+  public var weights: [Float] { roles.map { weight(of: $0) } }
+
+  /// How much a token of a role counts.
+  func weight(of role: TokenRole) -> Float {
+    switch role {
+    case .given: 0
+    case .scaffolding: scaffoldingWeight
+    case .content: 1
     }
-    answer += task.closing.map { ($0, false) }
-    let prompt = task.prompt(example.text, reserving: max(reserve, answer.count))
-    tokens = prompt.tokens + answer.map(\.token)
-    isAnswer = prompt.tokens.map { _ in false } + answer.map { _ in true }
-    isContent = prompt.tokens.map { _ in false } + answer.map(\.isContent)
-    truncatedTokens = prompt.truncatedTokens
   }
 }
 
@@ -44,21 +56,21 @@ struct Batch {
   private(set) var tokens: [Int32] = []
   /// The next token, or -1 where there is nothing to learn.
   private(set) var targets: [Int32] = []
-  private(set) var isContent: [Bool] = []
-  /// How much the loss of each row counts; 0 where there is nothing to learn.
+  /// How much the row's loss counts; 0 where there is nothing to learn.
   private(set) var weights: [Float] = []
+  private(set) var isContent: [Bool] = []
   private(set) var lengths: [Int] = []
 
   init(_ examples: some Sequence<TrainingExample>) {
     for example in examples {
       tokens += example.tokens
       lengths.append(example.tokens.count)
-      for i in example.tokens.indices {
-        let next = i + 1
-        let learns = next < example.tokens.count && example.isAnswer[next]
-        targets.append(learns ? example.tokens[next] : -1)
-        isContent.append(learns && example.isContent[next])
-        weights.append(learns ? 1 : 0)
+      for next in example.tokens.indices.map({ $0 + 1 }) {
+        let role = next < example.tokens.count ? example.roles[next] : .given
+        let weight = example.weight(of: role)
+        targets.append(weight > 0 ? example.tokens[next] : -1)
+        weights.append(weight)
+        isContent.append(role == .content)
       }
     }
   }
@@ -70,13 +82,13 @@ struct Batch {
       lengths.append(sequence.count)
       targets += sequence.dropFirst() + [-1]
     }
-    isContent = tokens.map { _ in true }
     weights = targets.map { $0 >= 0 ? 1 : 0 }
+    isContent = tokens.map { _ in true }
   }
-
-  /// What the losses of a step are divided by: the sum of all weights.
-  var totalWeight: Float { weights.reduce(0, +) }
 
   /// The number of rows that have a target.
   var labelled: Int { targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) } }
+
+  /// The sum of all weights, by which a mean loss divides.
+  var totalWeight: Float { weights.reduce(0, +) }
 }

@@ -3,7 +3,7 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "convert", "export", "inspect", "train", "evaluate", "predict", "generate", "perplexity", "pretrain", "verify", "tokenize",
-    "bench", "selftest",
+    "dataset", "bench", "selftest",
   ]
 
   @Test("--help of every command shows how it is used", arguments: commands)

@@ -7,7 +7,7 @@ private let messages = projectRoot + "/../shared/data/newsgroups"
 /// The datasets that lie beside the code.
 @Suite struct CorpusTests {
   @Test func topics() throws {
-    let data = try LabelledDataset.scan(folder: projectRoot + "/datasets/topics")
+    let data = try Dataset.scan(folder: projectRoot + "/datasets/topics")
     #expect(
       data.labels == [
         "animals", "art", "cooking", "finance", "gardening", "health", "law", "music", "space", "sports", "technology", "travel",
@@ -25,7 +25,7 @@ private let messages = projectRoot + "/../shared/data/newsgroups"
   }
 
   @Test func topicsShareNoRunOfEightWordsBetweenSplits() throws {
-    let data = try LabelledDataset.scan(folder: projectRoot + "/datasets/topics")
+    let data = try Dataset.scan(folder: projectRoot + "/datasets/topics")
     var runs: [SplitName: Set<String>] = [:]
     for split in SplitName.allCases {
       for example in data[split] {
@@ -42,7 +42,7 @@ private let messages = projectRoot + "/../shared/data/newsgroups"
   /// Real messages: 20 labels of 100 files, six of which are not UTF-8 and eight of which were posted to two groups.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: messages), "no ../shared/data/newsgroups on this machine"))
   func newsgroups() throws {
-    var data = try LabelledDataset.scan(folder: messages)
+    var data = try Dataset.scan(folder: messages)
     #expect(data.labels.count == 20)
     #expect(data.report.textFiles == 2000)
     #expect(data.report[.reencoded].count == 6)

@@ -7,7 +7,7 @@ import Testing
   /// Scans and gives the error with the temporary folder's path written as DATA.
   private func sentence(_ folder: TemporaryFolder, _ relative: String = "") -> (text: String, exit: DatasetError.ExitClass)? {
     do throws(DatasetError) {
-      _ = try LabelledDataset.scan(folder: relative.isEmpty ? folder.path : folder.absolute(relative))
+      _ = try Dataset.scan(folder: relative.isEmpty ? folder.path : folder.absolute(relative))
       return nil
     } catch {
       return (error.description.replacing(folder.path, with: "DATA"), error.exitClass)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func twoFoldersForOneSplit() throws {
-    let text = "folder 'DATA' has two folders for the validation split, 'dev' and 'valid', expected one; merge or rename them"
+    let text = "folder 'DATA' has two sources of the validation split, 'dev' and 'valid', expected one; merge or rename them"
     check(sentence(try TemporaryFolder(["dev/a/1": "one", "valid/b/2": "two", "train/a/3": "x"])), text, .badData)
   }
 
@@ -68,7 +68,7 @@ import Testing
   @Test(.enabled(if: getuid() != 0, "root can read everything")) func unreadable() throws {
     let folder = try TemporaryFolder(["a/1": "one", "b/2": "two", "b/closed": "x"])
     try folder.setPermissions("b/closed", 0)
-    let data = try LabelledDataset.scan(folder: folder.path)
+    let data = try Dataset.scan(folder: folder.path)
     #expect(data.report[.unreadable].paths == ["b/closed"])
     #expect(data.report[.unreadable].entries.map(\.detail) == ["permission denied"])
     try folder.setPermissions("a", 0)

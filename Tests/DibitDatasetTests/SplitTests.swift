@@ -3,14 +3,14 @@ import Testing
 
 @Suite struct SplitTests {
   /// A dataset in memory with so many examples of each label.
-  private func dataset(_ counts: KeyValuePairs<String, Int>, path: (String, Int) -> String = { "\($0)/\($1)" }) -> LabelledDataset {
-    LabelledDataset(
+  private func dataset(_ counts: KeyValuePairs<String, Int>, path: (String, Int) -> String = { "\($0)/\($1)" }) -> Dataset {
+    Dataset(
       train: counts.flatMap { label, count in
         (0..<count).map { LabelledExample(path: path(label, $0), text: "\(label) \($0)", labels: [label]) }
       })
   }
 
-  private func counts(_ examples: [LabelledExample]) -> [String: Int] {
+  private func counts(_ examples: [DatasetExample]) -> [String: Int] {
     examples.reduce(into: [:]) { $0[$1.labels[0], default: 0] += 1 }
   }
 
@@ -18,7 +18,7 @@ import Testing
     (0, 0), (1, 0), (49, 0), (50, 5), (54, 5), (55, 6), (199, 20), (200, 10), (209, 10), (210, 11), (1992, 100), (2000, 100),
   ])
   func sizes(training: Int, validation: Int) {
-    #expect(LabelledDataset.automaticValidationSize(trainingCount: training) == validation)
+    #expect(Dataset.automaticValidationSize(trainingCount: training) == validation)
     var data = dataset(["a": training / 2, "b": training - training / 2])
     let summary = data.splitAutomatically(seed: 1)
     #expect(
@@ -36,19 +36,19 @@ import Testing
   }
 
   @Test func everyLabelKeepsATrainingExample() {
-    var singles = LabelledDataset(train: (0..<60).map { LabelledExample(path: "\($0)", text: "\($0)", labels: ["l\($0)"]) })
+    var singles = Dataset(train: (0..<60).map { LabelledExample(path: "\($0)", text: "\($0)", labels: ["l\($0)"]) })
     #expect(singles.splitAutomatically(seed: 1).validation == 0)
     #expect(singles.evaluationSplit.name == .train)
     var pairs = dataset(["a": 2, "b": 2])
     #expect(pairs.splitAutomatically(seed: 1).validation == 0)
     // 58 labels of one example, one of two: six are asked for, one can be given.
-    var mixed = LabelledDataset(
+    var mixed = Dataset(
       train: (0..<58).map { LabelledExample(path: "\($0)", text: "\($0)", labels: ["l\($0)"]) }
         + (0..<2).map { LabelledExample(path: "p\($0)", text: "p\($0)", labels: ["pair"]) })
     #expect(mixed.splitAutomatically(seed: 1).validation == 1)
     #expect(counts(mixed.train)["pair"] == 1)
     // 25 labels of two: each has the same share, five of them give one.
-    var many = LabelledDataset(
+    var many = Dataset(
       train: (0..<50).map { LabelledExample(path: "\($0)", text: "\($0)", labels: ["l\($0 / 2)"]) })
     #expect(many.splitAutomatically(seed: 1).validation == 5)
     #expect(counts(many.validation).values.allSatisfy { $0 == 1 })
@@ -107,13 +107,13 @@ import Testing
     let folder = try TemporaryFolder()
     for number in 0..<60 { try folder.write("train/\(number % 3)/\(number)", "text \(number)") }
     try folder.write("dev/1/x", "held out")
-    var data = try LabelledDataset.scan(folder: folder.path)
+    var data = try Dataset.scan(folder: folder.path)
     #expect(data.splitAutomatically(seed: 1) == SplitSummary(train: 60, validation: 1, test: 0, automatic: []))
     #expect(data.evaluationSplit.name == .validation)
   }
 
   @Test func testSplitIsPreferredForEvaluationAndValidationIsStillDrawn() {
-    var data = LabelledDataset(
+    var data = Dataset(
       train: (0..<50).map { LabelledExample(path: "train/\($0)", text: "\($0)", labels: ["\($0 % 2)"]) },
       test: [LabelledExample(path: "test/t", text: "t", labels: ["0"])])
     #expect(data.splitForEvaluation(seed: 1).name == .test)
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func severalLabelsCountForTheFirst() {
-    var data = LabelledDataset(
+    var data = Dataset(
       train: (0..<100).map { LabelledExample(path: "\($0)", text: "\($0)", labels: $0 < 50 ? ["z", "a"] : ["z"]) })
     data.splitAutomatically(seed: 2)
     #expect(counts(data.validation) == ["a": 5, "z": 5])

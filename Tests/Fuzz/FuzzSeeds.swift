@@ -46,6 +46,8 @@ enum FuzzSeeds {
     case .sentencePiece: [sentencePiece(kind: 2, bytes: false), sentencePiece(kind: 1, bytes: false), sentencePiece(kind: 2, bytes: true)]
     case .llama2cTokenizer: [llama2cTokenizer]
     case .jinja: templates.map { Array($0.utf8) }
+    case .csv: tables.map { Array($0.utf8) }
+    case .jsonl: rows.map { Array($0.utf8) }
     }
   }
 
@@ -184,6 +186,20 @@ enum FuzzSeeds {
     "{% if tools is defined and tools | length > 0 %}{{ tools | map(attribute='name') | list | sort }}{% else %}{{ raise_exception('no') }}"
       + "{% endif %}{{ '%s' | replace('s', 'é') }}{{ 7 // 2 ** 3 % 5 }}",
     "{% generation %}{{ messages | selectattr('role', 'equalto', 'user') | list | count }}{% endgeneration %}{# c #}{% raw %}{{{% endraw %}",
+  ]
+
+  // MARK: Data
+
+  private static let tables = [
+    "text,label\r\n\"a, \"\"b\"\"\nc\",x\r\nd,\"y;z\"\r\n", "id\ttext\tlabel_text\tlabel\n1\tone\tx\t0\n2\ttwo\ty\t1\n",
+    "prompt;completion\nhi;ho\n", "{\"text\":\"a\",\"label\":\"b\"}\n{\"text\":\"c\",\"label\":\"d\"}\n",
+  ]
+
+  private static let rows = [
+    #"{"text":"a\u00e9","label":["x","y"]}"# + "\n" + #"{"text":"b","label":"y"}"# + "\n",
+    #"[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b","weight":1}]"# + "\n",
+    #"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":"b"}]}"#,
+    #"{"prompt":"p","completion":"c"}"# + "\n\n" + #"{"prompt":"q","completion":"c"}"#,
   ]
 
   // MARK: Vocabularies

@@ -1,4 +1,5 @@
 import DibitCheckpoint
+import DibitDataset
 import DibitJSON
 import DibitJinja
 import DibitModel
@@ -24,6 +25,8 @@ enum FuzzTarget: String, CaseIterable {
   case sentencePiece = "sentencepiece"
   case llama2cTokenizer = "llama2c-tokenizer"
   case jinja
+  case csv
+  case jsonl
 
   func run(_ bytes: [UInt8]) {
     switch self {
@@ -43,7 +46,23 @@ enum FuzzTarget: String, CaseIterable {
     case .sentencePiece: use(try? Tokenizer(sentencePiece: bytes, addingBeginning: (bytes.last ?? 0) & 1 == 1))
     case .llama2cTokenizer: use(try? Tokenizer(llama2c: bytes, vocabularySize: 259 + Int(bytes.last ?? 0)))
     case .jinja: jinja(bytes)
+    case .csv: rows(bytes, named: "d.csv")
+    case .jsonl: rows(bytes, named: "d.jsonl")
     }
+  }
+
+  /// Reads rows with options from the last byte, looks at them as a survey does, and splits them.
+  private func rows(_ bytes: [UInt8], named name: String) {
+    var options = RowOptions()
+    let last = bytes.last ?? 0
+    options.toleratesFaults = last & 1 == 1
+    options.labelSeparator = last & 2 == 2 ? ";" : nil
+    options.answers = last & 4 == 4 ? .last : .all
+    options.maximumRowBytes = 512
+    guard var dataset = try? Dataset.read(bytes: bytes, named: name, rows: options) else { return }
+    _ = DatasetSurvey(dataset)
+    dataset.splitAutomatically(seed: 1)
+    _ = dataset.digest
   }
 
   /// Opens a file of any format and reads every tensor that is not larger than the largest file would need.

@@ -173,8 +173,48 @@ struct TrainingCase {
       #expect(target == (learns ? example.tokens[row + 1] : -1))
       #expect(batch.isContent[row] == (learns && example.isContent[row + 1]))
     }
+    #expect(batch.weights == batch.targets.map { $0 >= 0 ? 1 : 0 })
+    #expect(batch.totalWeight == Float(batch.labelled))
     // The last row of a sequence must not learn the first token of the next.
     #expect(batch.targets[example.tokens.count - 1] == -1)
+  }
+
+  @Test func scaffoldingCountsAsMuchAsItsWeight() throws {
+    let training = try TrainingCase()
+    var tagging = training.task.task
+    tagging.scaffoldingWeight = 0.25
+    let task = TokenizedTask(tagging, tokenizer: training.model.tokenizer)
+    let labelled = LabelledExample(path: "a", text: "soup", labels: ["food"])
+    let example = TrainingExample(labelled, task: task, reserving: 0)
+    #expect(example.tokens == TrainingExample(labelled, task: training.task, reserving: 0).tokens)
+    #expect(example.weights == example.roles.map { $0 == .content ? 1 : $0 == .scaffolding ? 0.25 : 0 })
+    let batch = Batch([example])
+    #expect(batch.weights.dropLast() == example.weights.dropFirst())
+    tagging.scaffoldingWeight = 0
+    let content = Batch([TrainingExample(labelled, task: TokenizedTask(tagging, tokenizer: training.model.tokenizer), reserving: 0)])
+    #expect(content.labelled == example.isContent.count { $0 })
+    #expect(zip(content.targets, content.isContent).allSatisfy { ($0 >= 0) == $1 })
+
+    // A step's loss is the weighted mean of its rows' losses.
+    let decoder = training.model.makeDecoder()
+    let adapter = Adapter.none(for: training.model.weights)
+    var engine = StepEngine(decoder, rows: 200, sequences: 2, rank: 1, on: Compute(threads: 1))
+    var gradients = Gradients(training.model.weights, adapter: AdapterConfiguration(), includesWeights: false)
+    func loss(_ weight: Float) -> (loss: Float, sums: LossSums) {
+      var tagging = training.task.task
+      tagging.scaffoldingWeight = weight
+      let batch = Batch([TrainingExample(labelled, task: TokenizedTask(tagging, tokenizer: training.model.tokenizer), reserving: 0)])
+      var sums = LossSums()
+      let loss = engine.accumulate(batch, decoder, adapter: adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
+      return (loss, engine.evaluate(batch, decoder, adapter: adapter))
+    }
+    let (whole, contentOnly, quarter) = (loss(1), loss(0), loss(0.25))
+    #expect(abs(contentOnly.loss - whole.sums.contentMean) < 1e-5)
+    let contentCount = Float(content.labelled)
+    let scaffolding = Float(whole.sums.loss - whole.sums.content)
+    let count = Float(Batch([example]).labelled) - contentCount
+    let expected = (Float(whole.sums.content) + 0.25 * scaffolding) / (contentCount + 0.25 * count)
+    #expect(abs(quarter.loss - expected) < 1e-5 * expected)
   }
 
   @Test("where a cut text ends does not tell how long its label is")

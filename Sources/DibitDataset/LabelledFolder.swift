@@ -1,7 +1,6 @@
-internal import DibitDigest
 internal import FoundationEssentials
 
-extension LabelledDataset {
+extension Dataset {
   /// Reads the labelled texts of a folder.
   ///
   /// Two layouts are known: `<folder>/<label>/<file>`, and `<folder>/<split>/<label>/<file>` where a split is `train`, `test` or one of
@@ -9,7 +8,7 @@ extension LabelledDataset {
   /// the order in which the file system lists names.
   ///
   /// - Throws: `DatasetError` if the folder as a whole cannot be used; what is wrong with single files is told by `report`.
-  public static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> LabelledDataset {
+  public static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> Dataset {
     switch FileSystem.isFolder(folder) {
     case .some(true): break
     case .some(false): throw .notAFolder(path: folder)
@@ -35,7 +34,7 @@ private struct LabelledScanner {
     report = ScanReport(limit: walk.options.maximumPathsPerFinding)
   }
 
-  mutating func scan() throws(DatasetError) -> LabelledDataset {
+  mutating func scan() throws(DatasetError) -> Dataset {
     let folders = try folders(in: "")
     var splits: [SplitName: String] = [:]
     var firstLabel: String?
@@ -51,14 +50,13 @@ private struct LabelledScanner {
       throw .mixedLayout(folder: walk.root, splitFolder: splitFolder, labelFolder: firstLabel)
     }
     if splits.isEmpty { splits[.train] = "" }
-    var examples: [SplitName: [LabelledExample]] = [:]
+    var examples: [SplitName: [DatasetExample]] = [:]
     for split in SplitName.allCases {
       guard let folder = splits[split] else { continue }
       examples[split] = try read(split: folder, labels: folder.isEmpty ? folders : self.folders(in: folder))
     }
-    noteLeakage(examples)
-    noteUntrainedLabels(examples)
-    return LabelledDataset(
+    report.compare(examples)
+    return Dataset(
       train: examples[.train] ?? [], validation: examples[.validation] ?? [], test: examples[.test] ?? [], report: report)
   }
 
@@ -78,9 +76,8 @@ private struct LabelledScanner {
   }
 
   /// The examples of a split; equal texts become one.
-  private mutating func read(split: String, labels: [String]) throws(DatasetError) -> [LabelledExample] {
-    var examples: [LabelledExample] = []
-    var places: [String: Int] = [:]  // text digest -> index in `examples`
+  private mutating func read(split: String, labels: [String]) throws(DatasetError) -> [DatasetExample] {
+    var collector = ExampleCollector()
     for label in labels {
       guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(folder: walk.absolute(split), label: label) }
       let folder = FileSystem.join(split, label)
@@ -88,28 +85,11 @@ private struct LabelledScanner {
       for file in try walk.files(below: folder, report: &report) {
         guard let text = read(file) else { continue }
         hasText = true
-        let example = LabelledExample(path: file.path, text: text, labels: [label])
-        if let place = places[example.digest] {
-          examples[place] = merge(examples[place], with: example)
-        } else {
-          places[example.digest] = examples.count
-          examples.append(example)
-        }
+        collector.add(.labelled(LabelledExample(path: file.path, text: text, labels: [label])), report: &report)
       }
       if !hasText { report.note(.emptyLabel, folder) }
     }
-    return examples
-  }
-
-  /// Labels are read in the order of their bytes, but "a b/1" comes before "a/1": the path that comes first is kept.
-  private mutating func merge(_ known: LabelledExample, with other: LabelledExample) -> LabelledExample {
-    let isRepeated = known.labels.contains { $0.hasSameBytes(as: other.labels[0]) }
-    if isRepeated || known.labels.count == 1 {
-      report.note(isRepeated ? .repeated : .multipleLabels, other.path, "same text as '\(known.path)'")
-    }
-    return LabelledExample(
-      path: other.path.precedesInBytes(known.path) ? other.path : known.path, text: known.text,
-      labels: (known.labels + other.labels).distinctByBytes(), digest: known.digest)
+    return collector.examples
   }
 
   /// The text of a file, or nil if the report says why there is none.
@@ -131,28 +111,6 @@ private struct LabelledScanner {
     }
     return report.accept(decoded, of: file.path) ? decoded.text : nil
   }
-
-  private mutating func noteLeakage(_ examples: [SplitName: [LabelledExample]]) {
-    var seen: [String: String] = [:]  // text digest -> path in the first split that has it
-    var noted: Set<String> = []
-    for split in SplitName.allCases {
-      for example in (examples[split] ?? []).sortedByPath() {
-        guard let first = seen[example.digest] else {
-          seen[example.digest] = example.path
-          continue
-        }
-        if noted.insert(example.digest).inserted { report.note(.leakage, example.path, "same text as '\(first)'") }
-      }
-    }
-  }
-
-  private mutating func noteUntrainedLabels(_ examples: [SplitName: [LabelledExample]]) {
-    guard let train = examples[.train], !train.isEmpty else { return }
-    let trained = Set(train.flatMap(\.labels).map { Array($0.utf8) })
-    for label in examples.values.joined().flatMap(\.labels).distinctByBytes() where !trained.contains(Array(label.utf8)) {
-      report.note(.untrainedLabel, label)
-    }
-  }
 }
 
 extension ScanReport {
@@ -173,7 +131,12 @@ extension ScanReport {
 
 extension DecodedText {
   /// Whether there is nothing but white space and byte order marks.
-  var isBlank: Bool { text.unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" } }
+  var isBlank: Bool { text.isBlank }
+}
+
+extension String {
+  /// Whether there is nothing but white space and byte order marks.
+  var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" } }
 }
 
 extension DatasetError {

@@ -1,0 +1,35 @@
+internal import ArgumentParser
+internal import DibitDataset
+
+/// Options of every command that reads a dataset.
+struct RowArguments: ParsableArguments {
+  @Option(help: ArgumentHelp("The column or key of the text, in CSV, TSV and JSONL; by default text or a name like it.", valueName: "name"))
+  var textColumn: String?
+  @Option(
+    help: ArgumentHelp("The column or key of the label, or of a list of labels; by default label or a name like it.", valueName: "name"))
+  var labelColumn: String?
+  @Option(help: ArgumentHelp("What stands between several labels in one field.", valueName: "text")) var labelSeparator: String?
+  @Option(help: ArgumentHelp("Which answers of a conversation are learnt: all or last.", valueName: "which"), transform: Self.answers)
+  var answers = RowOptions.Answers.all
+
+  func validate() throws {
+    for (name, value) in [("text-column", textColumn), ("label-column", labelColumn), ("label-separator", labelSeparator)]
+    where value?.isEmpty == true {
+      throw ValidationError("--\(name): expected some text, found none")
+    }
+  }
+
+  /// The options as the readers take them.
+  var options: RowOptions {
+    var options = RowOptions()
+    (options.textColumn, options.labelColumn, options.labelSeparator, options.answers) = (textColumn, labelColumn, labelSeparator, answers)
+    return options
+  }
+
+  private static func answers(_ name: String) throws -> RowOptions.Answers {
+    guard let answers = RowOptions.Answers(rawValue: name) else {
+      throw ValidationError("--answers: expected all or last, found '\(name)'")
+    }
+    return answers
+  }
+}

@@ -1,0 +1,56 @@
+public import DibitTokenizer
+
+/// Messages between a user and an assistant, of whom the answers are learnt.
+///
+/// The rules are those of Apple's adapter toolkit: at most one system message, which comes first; then user and assistant take turns,
+/// and the assistant has the last word.
+public struct Conversation: Sendable, Equatable {
+  /// The file that the conversation lies in, relative to the dataset's folder.
+  public let path: String
+  /// The line on which its row begins, from 1.
+  public let line: Int
+  /// The messages in order.
+  public let messages: [ChatMessage]
+  /// The indices of the assistant's messages that are learnt, in order; at least one.
+  public let answers: [Int]
+  /// SHA-256 of roles, contents and what is learnt.
+  public let digest: TextDigest
+
+  /// A conversation that has been checked; nil when it breaks a rule.
+  public init?(path: String, line: Int, messages: [ChatMessage], answers: [Int]? = nil) {
+    let answers = answers ?? messages.indices.filter { messages[$0].role == .assistant }
+    guard Self.fault(in: messages) == nil, !answers.isEmpty, answers.allSatisfy(messages.indices.contains),
+      answers.allSatisfy({ messages[$0].role == .assistant }), zip(answers, answers.dropFirst()).allSatisfy({ $0 < $1 })
+    else { return nil }
+    self.path = path
+    self.line = line
+    self.messages = messages
+    self.answers = answers
+    var record: [UInt8] = []
+    var learnt = answers[...]
+    for (index, message) in messages.enumerated() {
+      record.append(contentsOf: message.role.rawValue.utf8)
+      record.append(learnt.first == index ? 1 : 0)
+      if learnt.first == index { learnt.removeFirst() }
+      record.append(contentsOf: message.content.utf8)
+      record.append(0xFF)  // no part of any UTF-8
+    }
+    digest = TextDigest(record)
+  }
+
+  /// The first rule that the messages break; nil if they break none.
+  static func fault(in messages: [ChatMessage]) -> RowFault? {
+    var previous: Role?
+    for (index, message) in messages.enumerated() {
+      switch (previous, message.role) {
+      case (nil, .system), (nil, .user), (.system, .user), (.user, .assistant), (.assistant, .user): break
+      default:
+        return .messageOrder(
+          index: index, expected: previous == .user ? "assistant" : previous == nil ? "system or user" : "user",
+          found: message.role.rawValue)
+      }
+      previous = message.role
+    }
+    return previous == .assistant ? nil : .noAnswer
+  }
+}

@@ -1,0 +1,92 @@
+internal import DibitTokenizer
+
+/// What a dataset holds, wherever it was read from.
+public enum DatasetExample: Sendable, Equatable {
+  /// A text whose labels are to be told.
+  case labelled(LabelledExample)
+  /// Messages whose answers are to be given.
+  case conversation(Conversation)
+
+  /// The two kinds; a dataset holds one of them.
+  public enum Kind: String, Sendable, Equatable {
+    case labelled
+    case conversation
+
+    /// The kind in words, many of it.
+    public var plural: String { self == .labelled ? "labelled texts" : "conversations" }
+  }
+
+  /// Which kind this is.
+  public var kind: Kind {
+    switch self {
+    case .labelled: .labelled
+    case .conversation: .conversation
+    }
+  }
+
+  /// The file, relative to the dataset's folder.
+  public var path: String {
+    switch self {
+    case .labelled(let example): example.path
+    case .conversation(let conversation): conversation.path
+    }
+  }
+
+  /// The line on which the row begins, from 1; 0 when the example is a whole file.
+  public var line: Int {
+    switch self {
+    case .labelled(let example): example.line
+    case .conversation(let conversation): conversation.line
+    }
+  }
+
+  /// The path, and the line if there is one: "train.csv:12".
+  public var place: String { line == 0 ? path : "\(path):\(line)" }
+
+  /// The labels; none for a conversation.
+  public var labels: [String] {
+    switch self {
+    case .labelled(let example): example.labels
+    case .conversation: []
+    }
+  }
+
+  /// The text; of a conversation all contents, each from its own line on.
+  public var text: String {
+    switch self {
+    case .labelled(let example): example.text
+    case .conversation(let conversation): conversation.messages.map(\.content).joined(separator: "\n")
+    }
+  }
+
+  /// SHA-256 of what is to be read and, in a conversation, said: equal digests are equal examples but for labels.
+  public var digest: TextDigest {
+    switch self {
+    case .labelled(let example): example.digest
+    case .conversation(let conversation): conversation.digest
+    }
+  }
+
+  /// What a stratified draw keeps the shares of: the first label, nothing for conversations; nil for a text without a label.
+  var stratum: String? {
+    switch self {
+    case .labelled(let example): example.labels.first
+    case .conversation: ""
+    }
+  }
+
+  /// Whether this comes before another in the order of the bytes of their paths, and of lines within a file.
+  func isBefore(_ other: DatasetExample) -> Bool {
+    let (path, its) = (path, other.path)
+    // Rows of one file share its name, and `==` sees that at once; it may also hold for other bytes with the same meaning.
+    if path == its, path.hasSameBytes(as: its) { return line < other.line }
+    return path.precedesInBytes(its)
+  }
+}
+
+extension [DatasetExample] {
+  /// The examples in the order of the UTF-8 bytes of their paths, and of lines within a file.
+  func sortedByPlace() -> [DatasetExample] {
+    zip(self, dropFirst()).contains { $1.isBefore($0) } ? sorted { $0.isBefore($1) } : self
+  }
+}

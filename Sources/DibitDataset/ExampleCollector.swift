@@ -1,0 +1,60 @@
+/// Gathers the examples of a split from any reader; equal ones become one.
+struct ExampleCollector {
+  /// The examples so far, in the order in which they came first.
+  private(set) var examples: [DatasetExample] = []
+  private var places: [TextDigest: Int] = [:]
+
+  /// Adds an example; a repetition is merged with the one that is known, and reported.
+  mutating func add(_ example: DatasetExample, report: inout ScanReport) {
+    let place = examples.count
+    // One look-up, not two, for the many that are new.
+    let known = places[example.digest, default: place]
+    guard known < place else {
+      places[example.digest] = place
+      examples.append(example)
+      return
+    }
+    examples[known] = Self.merge(examples[known], with: example, report: &report)
+  }
+
+  /// The labels of both, in the place that comes first.
+  private static func merge(_ known: DatasetExample, with other: DatasetExample, report: inout ScanReport) -> DatasetExample {
+    let isRepeated = other.labels.allSatisfy { label in known.labels.contains { $0.hasSameBytes(as: label) } }
+    if isRepeated || known.labels.count == 1 {
+      report.note(isRepeated ? .repeated : .multipleLabels, other.place, "same text as '\(known.place)'")
+    }
+    let first = other.isBefore(known) ? other : known
+    guard case .labelled(let example) = first else { return first }
+    return .labelled(
+      LabelledExample(
+        path: example.path, line: example.line, text: example.text,
+        labels: isRepeated ? known.labels : (known.labels + other.labels).distinctByBytes(), digest: example.digest))
+  }
+}
+
+extension ScanReport {
+  /// Notes texts that lie in two splits, and labels that have no text in the training split although there is one.
+  mutating func compare(_ splits: [SplitName: [DatasetExample]]) {
+    let present = SplitName.allCases.filter { splits[$0]?.isEmpty == false }
+    guard present.count > 1 else { return }
+    noteLeakage(present.map { splits[$0] ?? [] })
+    guard let train = splits[.train], !train.isEmpty else { return }
+    let trained = Set(Dataset.labels(of: [train]).map { Array($0.utf8) })
+    for label in Dataset.labels(of: Array(splits.values)) where !trained.contains(Array(label.utf8)) { note(.untrainedLabel, label) }
+  }
+
+  private mutating func noteLeakage(_ splits: [[DatasetExample]]) {
+    var seen: [TextDigest: (split: Int, place: Int)] = [:]
+    var noted: Set<TextDigest> = []
+    for (number, examples) in splits.enumerated() {
+      for (place, example) in examples.enumerated() {
+        guard let first = seen[example.digest] else {
+          seen[example.digest] = (number, place)
+          continue
+        }
+        guard noted.insert(example.digest).inserted else { continue }
+        note(.leakage, example.place, "same text as '\(splits[first.split][first.place].place)'")
+      }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+internal import DibitJSON
+internal import DibitTokenizer
+
+/// Rows of JSON, one on each line.
+///
+/// A row is one of `{"messages": […]}`, a list of messages, `{"prompt": …, "completion": …}`, and `{"text": …, "label": …}` with the names
+/// of ``RowOptions``.
+struct JSONLinesReader: ~Copyable, RowReader {
+  private let path: String
+  private let file: String
+  private let options: RowOptions
+  private var cursor: TextCursor
+  private var labels = SharedLabels()
+  private var bytes: [UInt8] = []
+
+  /// Nested deeper, a row is no example: a message lies at the third level, its parts at the fifth.
+  private static let depthLimit = 16
+
+  /// A reader of `stream`; `path` is what its rows give as their place, `file` what errors call it.
+  init(_ stream: consuming TextStream, path: String, file: String, options: RowOptions) {
+    (self.path, self.file) = (path, file)
+    self.options = options
+    cursor = TextCursor(stream)
+  }
+
+  var encoding: TextEncoding { cursor.stream.encoding }
+  var replacements: Int { cursor.stream.replacements }
+
+  mutating func next() throws(DatasetError) -> DatasetExample? {
+    while true {
+      let line = cursor.line
+      bytes.removeAll(keepingCapacity: true)
+      guard try cursor.appendLine(to: &bytes, limit: options.maximumRowBytes) else { return nil }
+      guard bytes.count <= options.maximumRowBytes else {
+        throw .row(file: file, line: line, column: nil, fault: .tooLong(limit: options.maximumRowBytes))
+      }
+      if bytes.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { continue }
+      let value: JSONValue
+      do throws(JSONError) { value = try JSONValue(parsing: bytes, depthLimit: Self.depthLimit) } catch {
+        let (fault, column) = RowFault.json(error)
+        throw .row(file: file, line: line, column: column, fault: fault)
+      }
+      do throws(RowFault) { return try example(value, line: line) } catch {
+        throw .row(file: file, line: line, column: nil, fault: error)
+      }
+    }
+  }
+
+  private mutating func example(_ value: JSONValue, line: Int) throws(RowFault) -> DatasetExample {
+    if let list = value.array { return .conversation(try conversation(list, line)) }
+    guard let row = value.object else { throw .notARow(found: value.kind) }
+    if options.textColumn == nil && options.labelColumn == nil {
+      for key in ["tools", "functions", "images"] where row[key].map({ !$0.isNull && $0.array?.isEmpty != true }) ?? false {
+        throw .unsupportedKey(key, what: key == "images" ? "a picture" : "a tool")
+      }
+      if let messages = row["messages"] {
+        guard let list = messages.array else { throw .wrongType(key: "messages", expected: "a list of messages", found: messages.kind) }
+        return .conversation(try conversation(list, line))
+      }
+      if let prompt = row["prompt"], let completion = row["completion"] {
+        let said = [
+          ChatMessage(role: .user, content: try string(prompt, "prompt")),
+          ChatMessage(role: .assistant, content: try string(completion, "completion")),
+        ]
+        guard let conversation = Conversation(path: path, line: line, messages: said) else { throw .noAnswer }
+        return .conversation(conversation)
+      }
+    }
+    return .labelled(try labelled(row, line))
+  }
+
+  // MARK: Labelled texts
+
+  private mutating func labelled(_ row: JSONObject, _ line: Int) throws(RowFault) -> LabelledExample {
+    let textKey = try key(options.textColumn, RowOptions.textNames, in: row, "messages, prompt and completion, or text and label")
+    let labelKey = try key(options.labelColumn, RowOptions.labelNames, in: row, "a label beside '\(textKey)'")
+    guard let text = row[textKey], let label = row[labelKey] else { throw .missingKey(textKey, found: row.members.map(\.key)) }
+    return LabelledExample(
+      path: path, line: line, text: Self.normalized(try string(text, textKey)),
+      labels: labels.share(try RowOptions.checked(try labels(in: label, labelKey), key: labelKey)))
+  }
+
+  private func key(_ asked: String?, _ names: [String], in row: JSONObject, _ expected: String) throws(RowFault) -> String {
+    if let asked {
+      guard row[asked] != nil else { throw .missingKey(asked, found: row.members.map(\.key)) }
+      return asked
+    }
+    guard let name = names.first(where: { row[$0] != nil }) else {
+      throw .unknownShape(keys: row.members.map(\.key), expected: expected)
+    }
+    return name
+  }
+
+  private func labels(in value: JSONValue, _ key: String) throws(RowFault) -> [String] {
+    if let text = value.string { return options.labels(in: text) }
+    guard let list = value.array else { return [try label(value, key)] }
+    var labels: [String] = []
+    for item in list { labels.append(try label(item, key)) }
+    return labels
+  }
+
+  /// Whole numbers and truth values are labels too.
+  private func label(_ value: JSONValue, _ key: String) throws(RowFault) -> String {
+    switch value {
+    case .string(let text): return text
+    case .integer(let number): return String(number)
+    case .bool(let value): return value ? "true" : "false"
+    default: throw .wrongType(key: key, expected: "a label or a list of labels", found: value.kind)
+    }
+  }
+
+  private func string(_ value: JSONValue, _ key: String) throws(RowFault) -> String {
+    guard let text = value.string else { throw .wrongType(key: key, expected: "a text", found: value.kind) }
+    return Self.normalized(text)
+  }
+
+  /// With LF line ends, which escapes can spell otherwise.
+  private static func normalized(_ text: String) -> String {
+    guard text.utf8.contains(0x0D) else { return text }
+    var output = UTF8Output(capacity: text.utf8.count)
+    for byte in text.utf8 { output.append(byte: byte) }
+    return String(decoding: output.bytes, as: UTF8.self)
+  }
+
+  // MARK: Conversations
+
+  private func conversation(_ list: [JSONValue], _ line: Int) throws(RowFault) -> Conversation {
+    guard !list.isEmpty else { throw .noMessages }
+    var messages: [ChatMessage] = []
+    var answers: [Int] = []
+    for (index, value) in list.enumerated() {
+      guard let object = value.object else { throw .wrongType(key: "messages", expected: "objects", found: value.kind) }
+      let message = try message(object, index)
+      if message.role == .assistant, object["weight"]?.double != 0 { answers.append(index) }
+      messages.append(message)
+    }
+    if let fault = Conversation.fault(in: messages) { throw fault }
+    if options.answers == .last { answers = Array(answers.suffix(1)) }
+    guard let conversation = Conversation(path: path, line: line, messages: messages, answers: answers) else { throw .nothingLearnt }
+    return conversation
+  }
+
+  /// Keys of a message that change what is said.
+  private static let unsupported = [
+    ("tools", "a tool"), ("tool_calls", "a call of a tool"), ("function_call", "a call of a tool"),
+    ("response_format", "a response format"),
+  ]
+
+  private func message(_ object: JSONObject, _ index: Int) throws(RowFault) -> ChatMessage {
+    for (key, what) in Self.unsupported where object[key].map({ !$0.isNull && $0.array?.isEmpty != true }) ?? false {
+      throw .unsupportedKey(key, what: what)
+    }
+    guard let name = object["role"] else { throw .missingKey("role", found: object.members.map(\.key)) }
+    guard let name = name.string else { throw .wrongType(key: "role", expected: "a text", found: name.kind) }
+    guard let role = Role(rawValue: name) else { throw .unknownRole(index: index, found: name) }
+    guard let content = object["content"] else { throw .missingKey("content", found: object.members.map(\.key)) }
+    if let weight = object["weight"], !weight.isNull {
+      guard role == .assistant, let number = weight.double, number == 0 || number == 1 else {
+        throw .wrongType(key: "weight", expected: "0 or 1, in an assistant's message", found: weight.double.map { "\($0)" } ?? weight.kind)
+      }
+    }
+    guard let parts = content.array else { return ChatMessage(role: role, content: try string(content, "content")) }
+    // The parts of a content in OpenAI's form.
+    var text = ""
+    for part in parts {
+      guard part["type"]?.string == "text", let piece = part["text"]?.string else {
+        throw .wrongType(
+          key: "content", expected: "a text or parts of type text", found: part["type"]?.string.map { "'\($0)'" } ?? part.kind)
+      }
+      text += Self.normalized(piece)
+    }
+    return ChatMessage(role: role, content: text)
+  }
+}

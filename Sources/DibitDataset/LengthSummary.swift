@@ -1,0 +1,45 @@
+/// How long texts are.
+public struct LengthSummary: Equatable, Sendable {
+  /// The number of texts.
+  public let count: Int
+  /// All lengths together.
+  public let total: Int
+  /// The shortest length.
+  public let minimum: Int
+  /// The length that half of the texts do not exceed.
+  public let median: Int
+  /// The length that nine in ten texts do not exceed.
+  public let ninetieth: Int
+  /// The length that 99 in 100 texts do not exceed.
+  public let ninetyNinth: Int
+  /// The greatest length.
+  public let maximum: Int
+  /// How many texts are as long as `bounds`, for each class that is not empty on both sides: 0...7, 8...15, 16...31, and so on.
+  public let classes: [(bounds: ClosedRange<Int>, count: Int)]
+
+  /// A summary of lengths; nil when there are none.
+  public init?(_ lengths: [Int]) {
+    let sorted = lengths.sorted()
+    guard let first = sorted.first, let last = sorted.last else { return nil }
+    // The smallest length that at least this share of all does not exceed.
+    func quantile(_ percent: Int) -> Int { sorted[(sorted.count * percent + 99) / 100 - 1] }
+    count = sorted.count
+    total = sorted.reduce(0, +)
+    (minimum, maximum) = (first, last)
+    (median, ninetieth, ninetyNinth) = (quantile(50), quantile(90), quantile(99))
+    var counts = [Int](repeating: 0, count: 62)
+    for length in sorted { counts[Self.place(of: length)] += 1 }
+    classes = (Self.place(of: first)...Self.place(of: last)).map { (Self.bounds(of: $0), counts[$0]) }
+  }
+
+  private static func place(of length: Int) -> Int { max(0, Int.bitWidth - length.leadingZeroBitCount - 3) }
+
+  private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((4 << place) - 1 + (4 << place)) }
+
+  /// Whether all numbers are the same.
+  public static func == (left: LengthSummary, right: LengthSummary) -> Bool {
+    (left.count, left.total, left.minimum, left.median) == (right.count, right.total, right.minimum, right.median)
+      && (left.ninetieth, left.ninetyNinth, left.maximum) == (right.ninetieth, right.ninetyNinth, right.maximum)
+      && left.classes.elementsEqual(right.classes) { $0 == $1 }
+  }
+}

@@ -1,0 +1,51 @@
+internal import DibitCheckpoint
+
+/// How an instruction and a text make a prompt, where the chat template of the tokenizer is not wanted: "{instruction}\n{text}\nTopic: ".
+///
+/// `{text}` must be there once and `{instruction}` at most once; other braces are themselves, unless a word of small letters stands
+/// between them, which looks like a misspelling. Control tokens may be spelled out in the template; the text cannot spell any.
+public struct PromptTemplate: Equatable, Sendable {
+  /// The template as it was written.
+  public let text: String
+
+  /// Checks a template.
+  public init(_ text: String) throws(PromptTemplateError) {
+    for name in Self.placeholders(in: text) where name != "text" && name != "instruction" { throw .unknownPlaceholder(name) }
+    let counts = ["text", "instruction"].map { name in Self.placeholders(in: text).count { $0 == name } }
+    guard counts[0] == 1 else { throw .textCount(counts[0]) }
+    guard counts[1] <= 1 else { throw .instructionCount(counts[1]) }
+    self.text = text
+  }
+
+  /// What stands before and behind the text once the instruction is in its place.
+  func parts(instruction: String) -> (head: String, tail: String) {
+    guard let place = text.firstRange(of: "{text}") else { return (text, "") }
+    func filled(_ part: Substring) -> String { String(part.replacing("{instruction}", with: instruction)) }
+    return (filled(text[..<place.lowerBound]), filled(text[place.upperBound...]))
+  }
+
+  /// The words of small letters that stand in braces.
+  private static func placeholders(in text: String) -> [String] {
+    text.split(separator: "{", omittingEmptySubsequences: false).dropFirst().compactMap { part in
+      guard let end = part.firstIndex(of: "}"), end > part.startIndex else { return nil }
+      let name = part[..<end]
+      return name.allSatisfy { ("a"..."z").contains($0) || $0 == "_" } ? String(name) : nil
+    }
+  }
+}
+
+/// Why a text is no prompt template.
+public enum PromptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
+  case textCount(Int)
+  case instructionCount(Int)
+  case unknownPlaceholder(String)
+
+  /// One sentence: what was expected and found.
+  public var description: String {
+    switch self {
+    case .textCount(let count): "the prompt template: '{text}' once expected, \(count) times found"
+    case .instructionCount(let count): "the prompt template: '{instruction}' at most once expected, \(count) times found"
+    case .unknownPlaceholder(let name): "the prompt template: '{text}' and '{instruction}' expected, \(quoted("{" + name + "}")) found"
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// How the rows of CSV, TSV and JSONL files become examples.
+public struct RowOptions: Equatable, Sendable {
+  /// Which of an assistant's messages are learnt.
+  public enum Answers: String, Equatable, Sendable, CaseIterable {
+    /// All of them, as Apple's adapter toolkit does.
+    case all
+    /// The last one; the others are given.
+    case last
+  }
+
+  /// The column or key of the text; nil takes the first known name that is there.
+  public var textColumn: String?
+  /// The column or key of the label or labels; nil takes the first known name that is there.
+  public var labelColumn: String?
+  /// What stands between several labels in one field; nil for one label in each.
+  public var labelSeparator: String?
+  /// Which answers of a conversation are learnt.
+  public var answers = Answers.all
+  /// Longer rows are refused, in bytes of UTF-8.
+  public var maximumRowBytes = 4 << 20
+  /// Reports rows that are no example and goes on, instead of refusing the data: for checks.
+  public var toleratesFaults = false
+
+  /// The defaults.
+  public init() {}
+
+  /// Names of a text, the first of which wins.
+  static let textNames = ["text", "sentence", "content", "utterance", "query", "question", "body", "review", "message"]
+  /// Names of labels, the first of which wins. `label_text` stands beside numbers in `label`.
+  static let labelNames = [
+    "label_text", "label_name", "labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "intent", "class",
+  ]
+
+  /// The labels in a field.
+  func labels(in field: String) -> [String] {
+    guard let labelSeparator, !labelSeparator.isEmpty else { return [field] }
+    return field.split(separator: labelSeparator, omittingEmptySubsequences: false).map { part in
+      let scalars = part.unicodeScalars
+      let start = scalars.firstIndex { $0 != " " && $0 != "\t" } ?? scalars.endIndex
+      let end = scalars.lastIndex { $0 != " " && $0 != "\t" }.map { scalars.index(after: $0) } ?? start
+      return String(scalars[start..<end])
+    }
+  }
+
+  /// The labels without repetition in the order of their bytes.
+  ///
+  /// - Throws: for an empty label, and for one that is not a line of text.
+  static func checked(_ labels: [String], key: String) throws(RowFault) -> [String] {
+    guard !labels.isEmpty else { throw .noLabel(key: key) }
+    for label in labels {
+      guard !label.isEmpty else { throw .noLabel(key: key) }
+      guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(label) }
+    }
+    return labels.count > 1 ? labels.distinctByBytes() : labels
+  }
+}
+
+/// One array for each set of labels, which millions of rows share.
+struct SharedLabels {
+  private var known: [[UInt8]: [String]] = [:]
+
+  mutating func share(_ labels: [String]) -> [String] {
+    var key: [UInt8] = []
+    for label in labels {
+      key.append(contentsOf: label.utf8)
+      key.append(0)
+    }
+    if let shared = known[key] { return shared }
+    known[key] = labels
+    return labels
+  }
+}

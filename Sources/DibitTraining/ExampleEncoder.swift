@@ -1,0 +1,52 @@
+public import DibitDataset
+
+/// Turns the examples of a dataset, of either kind, into tokens.
+public struct ExampleEncoder: Sendable {
+  /// How labelled texts are written.
+  public let task: TokenizedTask
+  /// How conversations are written.
+  public let format: ConversationFormat
+  /// Tokens that are kept free for the answer of a labelled text: the longest answer's.
+  public let reserve: Int
+
+  /// An encoder for all of `examples`, whose longest answer decides how much of a long text is kept.
+  public init(task: TokenizedTask, format: ConversationFormat, for examples: [DatasetExample]) {
+    self.task = task
+    self.format = format
+    var lengths: [[String]: Int] = [:]
+    var longest = 0
+    for case .labelled(let example) in examples where lengths[example.labels] == nil {
+      let length = task.answerCount(example.labels)
+      lengths[example.labels] = length
+      longest = max(longest, length)
+    }
+    reserve = longest
+  }
+
+  /// The tokens of an example.
+  ///
+  /// - Throws: ``TrainingError/noRoom(path:tokens:maximum:)`` when prompt and answer do not fit even without the text, or
+  ///   ``TrainingError/conversation(_:)``.
+  public func encode(_ example: DatasetExample) throws(TrainingError) -> TrainingExample {
+    switch example {
+    case .labelled(let labelled):
+      let encoded = TrainingExample(labelled, task: task, reserving: reserve)
+      guard encoded.tokens.count <= task.task.maximumTokens else {
+        throw .noRoom(path: example.place, tokens: encoded.tokens.count, maximum: task.task.maximumTokens)
+      }
+      return encoded
+    case .conversation(let conversation):
+      do throws(ConversationError) {
+        return TrainingExample(try format.encode(conversation), scaffoldingWeight: task.task.scaffoldingWeight)
+      } catch { throw .conversation(error) }
+    }
+  }
+
+  /// The tokens of many examples, in order.
+  public func encode(_ examples: [DatasetExample]) throws(TrainingError) -> [TrainingExample] {
+    var encoded: [TrainingExample] = []
+    encoded.reserveCapacity(examples.count)
+    for example in examples { encoded.append(try encode(example)) }
+    return encoded
+  }
+}

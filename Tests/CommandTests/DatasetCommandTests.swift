@@ -1,0 +1,131 @@
+import DibitJSON
+import DibitTestSupport
+import Testing
+
+/// Data of every kind, from the command line.
+@Suite struct DatasetCommandTests {
+  /// The topics as rows of JSON; every fifth has two labels.
+  private func rows(_ perLabel: Int) -> String {
+    topics(perLabel: perLabel).enumerated().map { index, topic in
+      let labels = index % 5 == 0 ? "[\"\(topic.label)\",\"zoo\"]" : "\"\(topic.label)\""
+      return "{\"text\":\"\(topic.text)\",\"label\":\(labels)}\n"
+    }.joined()
+  }
+
+  private func table(_ perLabel: Int, offset: Int = 0) -> String {
+    "text,category\n" + topics(perLabel: perLabel).map { "\"\($0.text) \(offset)\",\($0.label)\n" }.joined()
+  }
+
+  @Test("a folder of tables trains and is evaluated on its test split")
+  func tables() throws {
+    let workplace = try Workplace()
+    let (scratch, data) = (workplace.scratch, workplace.scratch("rows"))
+    try scratch.write(table(8), to: "rows/train.csv")
+    try scratch.write(table(2, offset: 1), to: "rows/test.csv")
+    let trained = try dibit(
+      "train", workplace.model, "--data", data, "--output", workplace.adapter, "--epochs", "1", "--rank", "4", "--json")
+    #expect(trained.status == 0, "\(trained.errors)")
+    #expect(trained.errors.contains("32 training and 0 validation texts, 4 labels"))
+    #expect(try trained.json()["split"]?["test"] == 8)
+    let evaluated = try dibit("evaluate", workplace.model, "--adapter", workplace.adapter, "--data", data, "--json")
+    #expect(evaluated.status == 0, "\(evaluated.errors)")
+    #expect(!evaluated.errors.contains("note:"), "the same data has the same digest: \(evaluated.errors)")
+    #expect(try evaluated.json()["split"] == "test")
+    #expect(try evaluated.json()["examples"] == 8)
+  }
+
+  @Test func severalLabelsGoTheWholeWay() throws {
+    let workplace = try Workplace()
+    try workplace.scratch.write(rows(15), to: "rows.jsonl")
+    let data = workplace.scratch("rows.jsonl")
+    let trained = try dibit(
+      "train", workplace.model, "--data", data, "--output", workplace.adapter, "--epochs", "1", "--rank", "4", "--json")
+    #expect(trained.status == 0, "\(trained.errors)")
+    #expect(try trained.json()["labels"] == ["food", "money", "space", "sport", "zoo"])
+    #expect(try trained.json()["split"]?["validation"] == 6)
+    let evaluated = try dibit("evaluate", workplace.model, "--adapter", workplace.adapter, "--data", data, "--json")
+    #expect(evaluated.status == 0, "\(evaluated.errors)")
+    #expect(try evaluated.json()["examples"] == 6)
+  }
+
+  @Test func conversationsTrainAndKnowNoLabels() throws {
+    let workplace = try Workplace()
+    let talk = (0..<60).map { "[{\"role\":\"user\",\"content\":\"say \($0)\"},{\"role\":\"assistant\",\"content\":\"it is \($0)\"}]\n" }
+      .joined()
+    try workplace.scratch.write(talk, to: "talk.jsonl")
+    let data = workplace.scratch("talk.jsonl")
+    let trained = try dibit(
+      "train", workplace.model, "--data", data, "--output", workplace.adapter, "--epochs", "1", "--rank", "4", "--json")
+    #expect(trained.status == 0, "\(trained.errors)")
+    #expect(trained.errors.contains("54 training and 6 validation conversations;"))
+    #expect(try trained.json()["task"]?["kind"] == "conversation")
+    let generated = try dibit("generate", workplace.model, "--adapter", workplace.adapter, "--prompt", "say 1", "--max-tokens", "3")
+    #expect(generated.status == 0, "\(generated.errors)")
+    try expectFailure(
+      ["evaluate", workplace.model, "--data", data], status: 65, message: "'\(data)': labelled texts expected, conversations found")
+    try expectFailure(
+      ["predict", workplace.model, "--adapter", workplace.adapter, data], status: 65,
+      message: "the adapter '\(workplace.adapter)' was trained on conversations and knows no labels: use it with 'dibit generate'")
+    let broken = workplace.scratch("broken.jsonl")
+    try workplace.scratch.write(talk + "[{\"role\":\"user\"}]\n", to: "broken.jsonl")
+    try expectFailure(
+      ["train", workplace.model, "--data", broken, "--output", workplace.scratch("other")], status: 65,
+      message: "'\(broken)', line 61: the key 'content' expected, 'role' found")
+  }
+
+  @Test func datasetSaysWhatIsThere() throws {
+    let workplace = try Workplace()
+    let data = workplace.scratch("rows.jsonl")
+    let first = "{\"text\":\"The goal, of the match!\",\"label\":\"Sport\"}\n{\"text\":\"the goal of the match\",\"label\":\"food\"}\n{\n"
+    try workplace.scratch.write(first + rows(15), to: "rows.jsonl")
+    let outcome = try dibit("dataset", data, "--tokenizer", workplace.model, "--preview", "2", "--max-tokens", "200", "--json")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(
+      report.object?.keys == [
+        "schema", "kind", "digest", "split", "labels", "similar_labels", "multiple_labels", "characters", "tokens", "findings",
+        "near_duplicates",
+        "preview", "seconds",
+      ])
+    #expect(report["split"] == ["train": 56, "validation": 6, "test": 0, "automatic": ["validation"]])
+    #expect(report["labels"]?.array?.count == 6)
+    #expect(report["similar_labels"] == [["Sport", "sport"]])
+    #expect(report["multiple_labels"] == 12)
+    #expect(report["findings"]?["badRow"]?["count"] == 1)
+    #expect(report["findings"]?["badRow"]?["first"]?.array?.first?["place"] == "rows.jsonl:3:2")
+    #expect(report["near_duplicates"]?.array?.count == 1)
+    #expect(report["near_duplicates"]?.array?.first?["different_labels"] == true)
+    #expect(report["tokens"]?["learnt"]?.int ?? 0 > report["tokens"]?["content"]?.int ?? 0)
+    #expect(report["preview"]?.array?.count == 2)
+    let shown = try dibit("dataset", data, "--tokenizer", workplace.model, "--preview", "1")
+    #expect(shown.status == 0)
+    #expect(shown.output.hasPrefix("62 labelled texts, 6 labels\n  56 training, 6 validation (held out of training by itself), 0 test\n"))
+    for mark in ["\n  not learnt  ", "\n+ scaffolding ", "\n* content     ", "note: labels that look like one: 'Sport', 'sport'"] {
+      #expect(shown.output.contains(mark), "\(mark)")
+    }
+    #expect(shown.output.unicodeScalars.allSatisfy { $0.isASCII })
+  }
+
+  @Test func aSmallTable() throws {
+    let scratch = Scratch()
+    try scratch.write("q;l\none;a|b\ntwo;b\n", to: "d.csv")
+    let outcome = try dibit(
+      "dataset", scratch("d.csv"), "--text-column", "q", "--label-column", "l", "--label-separator", "|", "--no-near-duplicates")
+    #expect(
+      outcome.output == """
+        2 labelled texts, 2 labels
+          2 training, 0 validation, 0 test
+          1 with more than one label
+
+        Labels: 'b' has 2 texts, 'a' has 1
+          label  train  validation  test
+          b          2           0     0
+          a          1           0     0
+
+        Length in characters: shortest 3, half up to 3, 90 % up to 3, 99 % up to 3, longest 3
+            0  to 7  2  ########################################
+
+        """)
+    #expect(outcome.errors.isEmpty && outcome.status == 0)
+  }
+}
