@@ -162,7 +162,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
         + "learning_rate, lora_parameters, lr_schedule, max_seq_length, micro_batch_tokens, patience, prompt, save_every, seed, "
         + "steps_per_eval, warmup, watchdog, weight_decay"
     ),
-    ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are instruction, key"),
+    ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are instruction, key, scaffolding_weight, template"),
     ("epochs: two", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'two'"),
     ("epochs: 1.5", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found '1.5'"),
     ("seed: 1\nepochs: 0", "r.yaml:2: 'epochs': expected a whole number from 1 to 10000, found '0'"),
