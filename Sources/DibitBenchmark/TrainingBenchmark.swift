@@ -115,7 +115,7 @@ public struct TrainingBenchmark: Sendable {
         guard case .step = event.kind else { return true }
         let time = seconds(since: start)
         last = profiler.takeEvents()
-        let phases = ["forward pass", "loss", "backward pass"].map { name in
+        let phases = Self.passes.map { name in
           last.reduce(0.0) { $1.name == name ? $0 + Double($1.duration) / 1e9 : $0 }
         }
         rates.append(Double(options.batch * options.tokens) / time)
@@ -138,12 +138,15 @@ public struct TrainingBenchmark: Sendable {
     return (report, Profile(phases: phases(of: last)))
   }
 
+  /// What a step calls its passes, in the order in which they run.
+  private static let passes = ["forward pass", "loss", "backward pass"]
+
   /// Cuts a step's events at the ends of its passes.
   private func phases(of events: [Profiler.Event]) -> [Profile.Phase] {
     var phases: [Profile.Phase] = []
     var ops: [Profiler.Event] = []
     for event in events {
-      if ["forward pass", "loss", "backward pass"].contains(event.name) {
+      if Self.passes.contains(event.name) {
         phases.append(Profile.Phase(name: event.name, passes: [event], ops: ops))
         ops = []
       } else {

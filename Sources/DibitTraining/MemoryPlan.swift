@@ -64,9 +64,9 @@ public struct MemoryPlan: Equatable, Sendable {
     activations = least + kept * layer.kept - (kept == configuration.layers ? layer.block : 0)
   }
 
-  /// The largest number up to `all` whose bytes fit; zero when none does.
+  /// The largest number up to `all` whose bytes fit; when none does, the one that takes least: none, or in a model of one layer that one.
   private static func most(_ all: Int, fitting limit: Int?, _ bytes: (Int) -> Int) -> Int {
     guard let limit else { return all }
-    return stride(from: all, to: 0, by: -1).first { bytes($0) <= limit } ?? 0
+    return stride(from: all, to: 0, by: -1).first { bytes($0) <= limit } ?? (bytes(0) < bytes(all) ? 0 : all)
   }
 }

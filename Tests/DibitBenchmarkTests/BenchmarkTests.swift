@@ -91,6 +91,28 @@ import Testing
     #expect(throws: BenchmarkError.interrupted) { try benchmark.run { now, _, _ in now != step } }
   }
 
+  @Test func trainingReport() throws {
+    let scratch = Scratch()
+    let path = try Tiny.write(Tiny.tied, to: scratch)
+    var options = TrainingBenchmarkOptions()
+    (options.batch, options.tokens, options.rank, options.steps) = (2, 16, 4, 3)
+    func run(_ options: TrainingBenchmarkOptions) throws -> (TrainingBenchmarkReport, Profile) {
+      try TrainingBenchmark(model: path, name: "tiny", options: options, on: Compute(threads: 2)).run()
+    }
+    let (report, profile) = try run(options)
+    // The first of four steps is not measured.
+    #expect(report.rate.values.count == 3 && report.rate.spread.lowerBound > 0)
+    #expect(profile.phases.map(\.name) == ["forward pass", "loss", "backward pass"])
+    #expect(profile.phases.allSatisfy { !$0.ops.isEmpty })
+    #expect(report.json["kept_layers"] == .integer(report.keptLayers) && report.keptLayers > 0)
+    options.memoryLimit = 1
+    let least = try run(options).0
+    // Of one layer keeping the input beside a shared block would take more.
+    #expect(least.keptLayers == report.keptLayers && least.plannedMemory == report.plannedMemory)
+    options.tokens = 129
+    #expect(throws: BenchmarkError.trainingContext(needed: 129, available: 128)) { try run(options) }
+  }
+
   @Test func measurement() {
     #expect(Measurement([3, 1, 2]).median == 2)
     #expect(Measurement([4, 1, 2, 3]).median == 2.5)
