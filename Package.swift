@@ -92,7 +92,8 @@ let package = Package(
     layer(
       "DibitTraining",
       [
-        "DibitModel", "DibitDataset", "DibitTokenizer", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitModel", "DibitQuantization", "DibitDataset", "DibitTokenizer", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
+        "DibitDigest",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer(

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitJSON
 internal import DibitKernels
+internal import DibitRecipe
 internal import Glibc
 
 /// Options of every command that computes.
@@ -17,6 +18,22 @@ struct ComputeOptions: ParsableArguments {
 
   /// The kernels and threads that were asked for.
   func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads) }
+
+  /// The same for training, with products in what a recipe says. BF16 where it says nothing.
+  func makeCompute(for recipe: OptimizationRecipe?) throws -> Compute {
+    let precision = ProductPrecision.allCases.first { $0.recipeName == recipe?.computeType } ?? .bfloat16
+    return Compute(isa: try ISA.requested(), threads: threads, gradients: precision, floats: precision)
+  }
+}
+
+extension ProductPrecision {
+  /// The name in recipes and manifests.
+  var recipeName: String {
+    switch self {
+    case .bfloat16: "bfloat16"
+    case .float: "float32"
+    }
+  }
 }
 
 /// Options of every command that runs a model.

@@ -6,6 +6,7 @@ internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTensor
 internal import DibitTokenizer
@@ -38,7 +39,7 @@ struct PretrainCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let recipe = try loadRecipe()
-    let compute = try compute.makeCompute()
+    let compute = try compute.makeCompute(for: recipe.optimization)
     var options = options(recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
@@ -46,7 +47,7 @@ struct PretrainCommand: ParsableCommand {
     let (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
     let validation = try recipe.validationData.map { try encode($0, tokenizer, recipe) } ?? []
-    let identity = identity(configuration, weights, text, validation, options)
+    let identity = identity(configuration, weights, text, validation, options, compute)
     if training.resume, try isDone(identity) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
@@ -72,8 +73,10 @@ struct PretrainCommand: ParsableCommand {
     ]
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
+    var trained = trainer.finish().weights
+    trained.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let checkpoint = FloatCheckpoint(
-      json: configuration.json, configuration: configuration, weights: trainer.finish().weights, dtype: .bf16, tokenizer: tokenizer)
+      json: configuration.json, configuration: configuration, weights: trained, dtype: .bf16, tokenizer: tokenizer)
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
     checkpoints.removeAll()
@@ -83,7 +86,8 @@ struct PretrainCommand: ParsableCommand {
 
   /// What the result depends on: the first weights, the tokens and the options.
   private func identity(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
+    _ compute: Compute
   ) -> RunIdentity {
     var model = SHA256()
     model.update(Array(configuration.json.serialized().utf8))
@@ -96,6 +100,7 @@ struct PretrainCommand: ParsableCommand {
     let own: [(key: String, value: JSONValue)] = [
       ("steps", .integer(options.steps)), ("batch_size", .integer(options.batchSize)),
       ("max_seq_length", .integer(options.sequenceLength)), ("validation_interval", .integer(options.validationInterval)),
+      ("compute_dtype", .string(compute.gradients.recipeName)),
     ]
     return RunIdentity(model: model.finalize(), data: data.finalize(), options: JSONObject(own + options.optimization.members))
   }
@@ -170,6 +175,11 @@ struct PretrainCommand: ParsableCommand {
     options.sequenceLength = recipe.sequenceLength
     options.validationInterval = recipe.validationInterval
     options.optimization.apply(recipe.optimization)
+    options.optimization.rounding = recipe.quantization.map { grid in
+      var scheme = QuantizationScheme()
+      (scheme.bits, scheme.group, scheme.embeddingBits) = (grid.bits, grid.groupSize, grid.embeddingBits)
+      return scheme
+    }
     return options
   }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitJSON
 internal import DibitKernels
+internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTraining
 
@@ -91,7 +92,7 @@ extension OptimizationOptions {
       ("grad_clip", number(clipNorm)), ("ema_decay", number(averageDecay)), ("micro_batch_tokens", .integer(microBatchTokens)),
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),
-    ]
+    ] + (rounding.map { [("quantization", $0.json)] } ?? [])
   }
 }
 

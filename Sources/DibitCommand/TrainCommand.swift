@@ -60,7 +60,7 @@ struct TrainCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let recipe = try loadRecipe()
-    let compute = try compute.makeCompute()
+    let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try StoredModel.openConverted(model)
     var dataset = try Dataset.read(data, rows: rows.options)
     var options = options(recipe)
@@ -69,7 +69,7 @@ struct TrainCommand: ParsableCommand {
     let task = try task(recipe, model)
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(members(options, task)))
+      options: JSONObject(members(options, compute, task)))
     if training.resume, try isDone(identity) { return }
     // An output that may not be created is found before the work, not behind it.
     if !plan { _ = try StagedDirectory(destination: output, overwrite: overwrite) }
@@ -103,7 +103,7 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    let manifest = manifest(model, dataset, split, task, options, result, identity)
+    let manifest = manifest(model, dataset, split, task, options, result, identity, compute)
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
@@ -183,7 +183,7 @@ struct TrainCommand: ParsableCommand {
 
   private func manifest(
     _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
-    _ result: TrainingResult, _ identity: RunIdentity
+    _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
   ) -> JSONObject {
     let description = AdapterDescription(
       kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
@@ -194,7 +194,7 @@ struct TrainCommand: ParsableCommand {
       "validation_sha256": .string(dataset.digest(of: .validation)),
     ]
     manifest["recipe"] = .object(
-      JSONObject([(key: "file", value: recipe.map { .string($0) } ?? .null)] + members(options).filter { $0.key != "seed" }))
+      JSONObject([(key: "file", value: recipe.map { .string($0) } ?? .null)] + members(options, compute).filter { $0.key != "seed" }))
     // Neither times nor rates: the same seed must give the same bytes.
     manifest["training"] = [
       "run_sha256": .string(identity.digest), "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep),
@@ -207,13 +207,15 @@ struct TrainCommand: ParsableCommand {
   }
 
   /// All values that the result depends on, under the names of recipes; with `task`, those of the prompt too.
-  private func members(_ options: TrainingOptions, _ task: TaggingTask? = nil) -> [(key: String, value: JSONValue)] {
+  private func members(
+    _ options: TrainingOptions, _ compute: Compute, _ task: TaggingTask? = nil
+  ) -> [(key: String, value: JSONValue)] {
     var members: [(key: String, value: JSONValue)] = [
       ("epochs", .integer(options.epochs)), ("batch_size", .integer(options.batchSize)),
       ("grad_accumulation_steps", .integer(options.accumulation)),
       ("steps_per_eval", options.validationInterval.map { .integer($0) } ?? .null),
     ]
-    members += options.optimization.members
+    members += options.optimization.members + [("compute_dtype", .string(compute.gradients.recipeName))]
     members += [
       ("rank", .integer(options.adapter.rank)), ("alpha", .number(Double(options.adapter.alpha))),
       ("dropout", .number(Double("\(options.adapter.dropout)") ?? 0)), ("use_rslora", .bool(options.adapter.stabilizesRank)),

@@ -7,20 +7,41 @@ enum BFloatProducts {
   /// Rows of the right matrix that are rounded at a time: with 64 columns they fit the first-level cache.
   private static let depth = 256
 
+  /// The address of rows of pairs, and how many pairs they lie apart.
+  typealias Rows = (pointer: UnsafePointer<UInt32>, stride: Int)
+
   /// `y = x w`, or `y += x w` when `accumulating`; `x: [n, m]`, `w: [m, k]`, `y: [n, k]`.
   @unsafe static func nn(
     _ x: borrowing BFloatRows, _ w: dibit_weight, into y: inout Matrix, accumulating: Bool, on compute: Compute
   ) {
-    let (n, m, k) = unsafe (x.rows, w.rows, w.columns)
-    require(x.columns == m && y.rows == n && y.columns == k, "BFloatProducts.nn: x [\(n), \(x.columns)], w [\(m), \(k)], y \(y.shape)")
-    let (left, ys) = unsafe (x.view, y.mutablePointer)
-    compute.forEachRange(k, step: stripe) { columns, worker in
+    let (m, k) = unsafe (w.rows, w.columns)
+    require(
+      x.columns == m && y.rows == x.rows && y.columns == k, "BFloatProducts.nn: x [\(x.rows), \(x.columns)], w [\(m), \(k)], y \(y.shape)")
+    unsafe product(x.view, depth: m, into: &y, accumulating: accumulating, on: compute) { first, last, columns, right in
+      unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, right) }
+    }
+  }
+
+  /// `y = x wᵀ` for a weight that is not packed; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`.
+  @unsafe static func nt(_ x: Rows, _ w: dibit_weight, into y: inout Matrix, on compute: Compute) {
+    unsafe product(x, depth: w.columns, into: &y, accumulating: false, on: compute) { first, last, columns, right in
+      unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_columns($0, columns.lowerBound, first, last, right) }
+    }
+  }
+
+  /// A sum over `sum` inputs, of which `pairs` prepares those from `first` to `last` for a stripe of columns of the result.
+  @unsafe private static func product(
+    _ x: Rows, depth sum: Int, into y: inout Matrix, accumulating: Bool, on compute: Compute,
+    _ pairs: (_ first: Int, _ last: Int, _ columns: Range<Int>, _ right: UnsafeMutablePointer<UInt32>) -> Void
+  ) {
+    let (n, m, ys) = unsafe (y.rows, y.columns, y.mutablePointer)
+    compute.forEachRange(m, step: stripe) { columns, worker in
       let right = unsafe compute.pairScratch(worker, depth / 2)
-      for first in Swift.stride(from: 0, to: m, by: depth) {
-        let last = min(first + depth, m)
-        unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, right) }
+      for first in Swift.stride(from: 0, to: sum, by: depth) {
+        let last = min(first + depth, sum)
+        unsafe pairs(first, last, columns, right)
         unsafe compute.kernels.pair_matmul(
-          n, columns.count, (last - first + 1) / 2, left.pointer + first / 2, left.stride, 1, right, ys + columns.lowerBound, k,
+          n, columns.count, (last - first + 1) / 2, x.pointer + first / 2, x.stride, 1, right, ys + columns.lowerBound, m,
           accumulating || first > 0 ? 1 : 0)
       }
     }

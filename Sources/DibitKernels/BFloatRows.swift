@@ -1,11 +1,11 @@
 internal import CDibitKernels
 public import DibitTensor
 
-/// What the backward pass multiplies packed weights and adapters with.
-public enum GradientPrecision: String, CaseIterable, Sendable {
-  /// Gradients and weights of 8 significant bits, summed in floats. Where the CPU has no instructions for it, floats.
+/// What numbers that are not codes are rounded to before they are multiplied.
+public enum ProductPrecision: String, CaseIterable, Sendable {
+  /// Numbers of 8 significant bits, summed in floats. Where the CPU has no instructions for it, floats.
   case bfloat16
-  /// Float gradients, and weights that are expanded to floats.
+  /// Floats as they are; packed weights are expanded to them.
   case float
 }
 
@@ -45,10 +45,10 @@ public struct BFloatRows: ~Copyable, Sendable {
   }
 
   /// The addresses of the rows' pairs, and how far rows lie apart.
-  @unsafe var view: (pointer: UnsafePointer<UInt32>, stride: Int) { unsafe (pairs.pointer, stride) }
+  @unsafe var view: BFloatProducts.Rows { unsafe (pairs.pointer, stride) }
 }
 
-/// A matrix in BF16 whose rows 2 i and 2 i + 1 lie side by side, so that sums run over its rows; meant for few columns.
+/// A matrix in BF16 whose rows 2 i and 2 i + 1 lie side by side, so that sums run over its rows.
 @safe
 public struct BFloatPairs: ~Copyable, Sendable {
   /// Rows in use.

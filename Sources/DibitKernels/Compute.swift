@@ -13,8 +13,10 @@ public final class Compute: Sendable {
   public let isa: ISA
   /// What packed weights are multiplied with.
   public let activations: ActivationPrecision
-  /// What the backward pass multiplies packed weights with.
-  public let gradients: GradientPrecision
+  /// What the backward pass multiplies with packed weights.
+  public let gradients: ProductPrecision
+  /// What float weights are multiplied in, forward and backward.
+  public let floats: ProductPrecision
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
@@ -24,15 +26,17 @@ public final class Compute: Sendable {
 
   /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
-  /// `gradients` of BF16 are used where the tier has instructions for them. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
+  /// BF16 is used where the tier has instructions for it: `gradients` beside packed weights, `floats` for weights that are not packed, which
+  /// is meant for training them. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
   public init(
     isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8,
-    gradients: GradientPrecision = .bfloat16, profiler: Profiler? = nil
+    gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float, profiler: Profiler? = nil
   ) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
     self.activations = activations
     self.gradients = isa.hasBFloatProducts ? gradients : .float
+    self.floats = isa.hasBFloatProducts ? floats : .float
     self.profiler = profiler
     pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee

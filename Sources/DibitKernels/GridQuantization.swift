@@ -28,6 +28,9 @@ public enum GridQuantization {
     }
   }
 
+  /// More significant bits than F16 has: a scale is rounded once.
+  private static let fullScaleBits = 22
+
   /// Elements that a thread reads, rounds and packs at a time: they stay in its cache, and their groups fill whole vectors.
   private static let taskElements = 32_768
 
@@ -73,7 +76,7 @@ public enum GridQuantization {
       }
       // SAFETY: `packed` has room for all rows, each task writes its own, and `room` is what the kernel asks for.
       unsafe compute.kernels.quantize(
-        Int32(bits), group, values, part.count, columns,
+        Int32(bits), Int32(fullScaleBits), group, values, part.count, columns,
         codes + Weight.elementByteCount(rows: first, columns: columns, format: .grid(bits: bits, group: group)), scales + first * groups,
         totals + 2 * (task - 1), totals + 2 * (task - 1) + 1, values + step * columns)
     }

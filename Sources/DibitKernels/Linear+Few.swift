@@ -25,7 +25,7 @@ extension Linear {
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weights w1: Weight, _ w2: Weight, _ w3: Weight, into y1: inout Matrix,
     _ y2: inout Matrix, _ y3: inout Matrix, on compute: Compute
   ) {
-    guard areFew(x, w1, w2, on: compute), usesRounded(w3, on: compute) else {
+    guard areFew(x, w1, w2, on: compute), areFew(x, w2, w3, on: compute) else {
       forward(x, rounded: rounded, weights: w1, w2, into: &y1, &y2, on: compute)
       forward(x, rounded: rounded, weight: w3, into: &y3, on: compute)
       return
@@ -40,7 +40,7 @@ extension Linear {
   }
 
   private static func areFew(_ x: borrowing Matrix, _ w1: Weight, _ w2: Weight, on compute: Compute) -> Bool {
-    x.rows <= fewRows && usesRounded(w1, on: compute) && usesRounded(w2, on: compute)
+    x.rows <= fewRows && rounding(for: w1, on: compute) == .codes && rounding(for: w2, on: compute) == .codes
   }
 
   /// One weight of a loop, and where its product goes. Both must outlive it.

@@ -4,24 +4,35 @@ public import DibitTensor
 /// `y = x Wᵀ` for a weight in any format.
 ///
 /// A packed weight is multiplied with rounded activations: see ``QuantizedRows``. With ``ActivationPrecision/float``, and in the backward
-/// pass, it is expanded tile by tile and never as a whole.
+/// pass, it is expanded tile by tile and never as a whole. So is a float weight where ``Compute/floats`` are BF16.
 public enum Linear {
   /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
   static let fewRows = 4
 
-  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. A packed weight needs `rounded`, where the activations have been rounded before.
+  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. Where ``usesRounded(_:on:)``, `rounded` holds `x` rounded for that weight.
   public static func forward(
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute
   ) {
     guard usesRounded(w, on: compute) else { return forward(x, weight: w, into: &y, on: compute) }
     require(rounded.rows == x.rows && rounded.columns == x.columns, "Linear: x \(x.shape), rounded [\(rounded.rows), \(rounded.columns)]")
-    packed(rounded, weight: w, into: &y, on: compute)
+    if rounded.areCodes { return packed(rounded, weight: w, into: &y, on: compute) }
+    let begin = compute.begin()
+    defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
+    require(y.rows == rounded.rows && y.columns == w.rows, "Linear: x [\(rounded.rows), \(rounded.columns)], W \(w.shape), y \(y.shape)")
+    unsafe BFloatProducts.nt(rounded.pairs, w.kernelView, into: &y, on: compute)
+  }
+
+  /// What activations are rounded to.
+  enum Rounding { case codes, bfloat }
+
+  /// What the product with `w` needs its activations rounded to; nil for floats.
+  static func rounding(for w: Weight, on compute: Compute) -> Rounding? {
+    if case .grid = w.format { return compute.activations == .float ? nil : .codes }
+    return compute.floats == .bfloat16 ? .bfloat : nil
   }
 
   /// Whether the product with `w` needs its activations rounded.
-  public static func usesRounded(_ w: Weight, on compute: Compute) -> Bool {
-    if case .grid = w.format { compute.activations != .float } else { false }
-  }
+  public static func usesRounded(_ w: Weight, on compute: Compute) -> Bool { rounding(for: w, on: compute) != nil }
 
   /// `y = x Wᵀ` with a packed weight.
   private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
@@ -50,8 +61,8 @@ public enum Linear {
   public static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     if usesRounded(w, on: compute) {
       var rounded = QuantizedRows(capacity: x.rows, columns: x.columns)
-      rounded.quantize(x, on: compute)
-      return packed(rounded, weight: w, into: &y, on: compute)
+      rounded.round(x, for: w, on: compute)
+      return forward(x, rounded: rounded, weight: w, into: &y, on: compute)
     }
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
@@ -100,7 +111,7 @@ public enum Linear {
 
   /// Whether the backward pass multiplies with `w` in BF16.
   public static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
-    if case .grid = w.format { compute.gradients == .bfloat16 } else { false }
+    if case .grid = w.format { compute.gradients == .bfloat16 } else { compute.floats == .bfloat16 }
   }
 
   /// `dx = dy W`, or `dx += dy W` when `accumulating`, in BF16; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
@@ -117,6 +128,13 @@ public enum Linear {
     let begin = compute.begin()
     defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
     Gemm.tn(dy, x, into: &dWeight, on: compute)
+  }
+
+  /// The same in BF16.
+  public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing BFloatPairs, dWeight: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
+    BFloatProducts.tn(dy, x, into: &dWeight, on: compute)
   }
 }
 

@@ -56,14 +56,17 @@ public enum LoRA {
 public struct BFloatWork: ~Copyable, Sendable {
   /// The gradient of a layer's output, rounded.
   public var rows: BFloatRows
+  /// What went into the layer, for the gradient of its weight; empty where weights are frozen.
+  public var inputs: BFloatPairs
   var low: BFloatRows
   var pairs: BFloatPairs
 
   /// Bytes of the allocation.
-  public var byteCount: Int { rows.byteCount + low.byteCount + pairs.byteCount }
+  public var byteCount: Int { rows.byteCount + inputs.byteCount + low.byteCount + pairs.byteCount }
 
-  /// Room for `capacity` rows of up to `columns` and for adapters of up to `rank`.
-  public init(capacity: Int, columns: Int, rank: Int) {
+  /// Room for `capacity` rows of up to `columns`, for adapters of up to `rank` and, with `includesWeights`, for gradients of weights.
+  public init(capacity: Int, columns: Int, rank: Int, includesWeights: Bool = false) {
+    inputs = BFloatPairs(capacity: includesWeights ? capacity : 0, columns: columns)
     rows = BFloatRows(capacity: capacity, columns: columns)
     low = BFloatRows(capacity: capacity, columns: rank)
     pairs = BFloatPairs(capacity: capacity, columns: rank)

@@ -11,7 +11,8 @@ public enum ActivationPrecision: String, CaseIterable, Sendable {
   case float
 }
 
-/// Activations rounded to whole numbers, with a scale for each 64 neighbours: what packed weights are multiplied with.
+/// Activations rounded to whole numbers, with a scale for each 64 neighbours: what packed weights are multiplied with. Or to BF16, for
+/// float weights.
 ///
 /// `x ≈ code · step` with `step = max |x| / 127` over the group, or `/ 16 256` for codes of two bytes; rounded to nearest. Allocated once
 /// and used for many batches.
@@ -27,6 +28,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   /// The most rows of the widest kind that fit.
   public let capacity: Int
   private let widest: Int
+  /// Bytes of a code; 0 for rows in BF16.
   private var planes = 1
   private var codes: Buffer<Int8>
   /// Half a step of each group: codes of weights count in halves.
@@ -46,7 +48,38 @@ public struct QuantizedRows: ~Copyable, Sendable {
   /// Bytes of the allocation.
   public var byteCount: Int { codes.byteCount + scales.byteCount + sums.byteCount }
 
-  /// Rounds all rows of `x`.
+  /// Rounds all rows of `x` to what `weight` is multiplied with; nothing where it takes floats.
+  public mutating func round(_ x: borrowing Matrix, for weight: Weight, on compute: Compute) {
+    switch Linear.rounding(for: weight, on: compute) {
+    case .codes: quantize(x, on: compute)
+    case .bfloat: roundToBFloat(x, on: compute)
+    case nil: break
+    }
+  }
+
+  /// Whether the rows are codes, and not BF16.
+  var areCodes: Bool { planes > 0 }
+
+  private mutating func roundToBFloat(_ x: borrowing Matrix, on compute: Compute) {
+    let padded = Self.padded(x.columns)
+    require(x.rows <= capacity && padded <= widest, "QuantizedRows: x \(x.shape), room for [\(capacity), \(widest)]")
+    (rows, columns, planes) = (x.rows, x.columns, 0)
+    let (xs, columns) = unsafe (x.pointer, x.columns)
+    // Two bytes of each activation are what codes of two planes take.
+    let out = unsafe UnsafeMutableRawPointer(codes.mutablePointer).assumingMemoryBound(to: UInt16.self)
+    compute.forEachRange(x.rows, step: 16) { r, _ in
+      unsafe compute.kernels.round_bfloat(
+        xs + r.lowerBound * columns, r.count, columns, 1, out + r.lowerBound * padded, (columns + 1) / 2 * 2, padded)
+    }
+  }
+
+  /// The rows in BF16.
+  @unsafe var pairs: BFloatProducts.Rows {
+    require(!areCodes, "QuantizedRows: codes, not BF16")
+    return unsafe (UnsafeRawPointer(codes.pointer).assumingMemoryBound(to: UInt32.self), Self.padded(columns) / 2)
+  }
+
+  /// Rounds all rows of `x` to codes.
   public mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
     let padded = Self.padded(x.columns)
     require(x.rows <= capacity && padded <= widest, "QuantizedRows: x \(x.shape), room for [\(capacity), \(widest)]")
@@ -73,7 +106,8 @@ public struct QuantizedRows: ~Copyable, Sendable {
   }
 
   @unsafe var view: dibit_activations {
-    unsafe dibit_activations(
+    require(areCodes, "QuantizedRows: BF16, not codes")
+    return unsafe dibit_activations(
       codes: codes.pointer, scales: scales.pointer, sums: sums.pointer, columns: Self.padded(columns), planes: planes)
   }
 

@@ -26,7 +26,7 @@ struct AdaptedLinear {
 
   /// Rounds `x`, once for all layers that read it, where the weight of `kind` asks for that.
   func round(_ x: borrowing Matrix, for kind: LinearKind, into rounded: inout QuantizedRows) {
-    if Linear.usesRounded(weight(kind), on: compute) { rounded.quantize(x, on: compute) }
+    rounded.round(x, for: weight(kind), on: compute)
   }
 
   /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
@@ -106,7 +106,12 @@ struct AdaptedLinear {
       Linear.backward(dy, weight: weight, dx: &dx, on: compute)
     }
     if gradients.includesWeights {
-      Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
+      if usesBFloat {
+        work.bfloat.inputs.round(x, factor: 1, on: compute)
+        Linear.backwardWeight(dy, work.bfloat.inputs, dWeight: &gradients.weights[pair.weight], on: compute)
+      } else {
+        Linear.backwardWeight(dy, x, dWeight: &gradients.weights[pair.weight], on: compute)
+      }
       if let bias = pair.bias { Bias.backward(dy, dBias: &gradients.weights[bias], on: compute) }
     }
     guard let entry = adapter.entry(layer, kind) else { return }

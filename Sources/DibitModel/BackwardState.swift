@@ -30,16 +30,16 @@ public struct BackwardState: ~Copyable, Sendable {
     var dLow: Matrix  // [N, R]
     var bfloat: BFloatWork
 
-    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
+    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool) {
       dLow = Matrix(rows: N, columns: R, if: R > 0)
       let (q, k) = (c.queryColumns, c.keyColumns)
       let fused = max(c.fusesQueryKeyValue ? q + 2 * k : 0, c.fusesGateUp ? 2 * c.feedForwardSize : 0)
-      bfloat = BFloatWork(capacity: N, columns: max(c.hiddenSize, q, c.feedForwardSize, fused), rank: R)
+      bfloat = BFloatWork(capacity: N, columns: max(c.hiddenSize, q, c.feedForwardSize, fused), rank: R, includesWeights: includesWeights)
     }
   }
 
-  /// Gradients of batches of up to `N` rows with adapters of up to rank `R`.
-  public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int) {
+  /// Gradients of batches of up to `N` rows with adapters of up to rank `R`; with `includesWeights`, of all weights too.
+  public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool = false) {
     let (q, k) = (c.queryColumns, c.keyColumns)
     dHidden = Matrix(rows: N, columns: c.hiddenSize)
     dStream = Matrix(rows: N, columns: c.hiddenSize)
@@ -56,7 +56,7 @@ public struct BackwardState: ~Copyable, Sendable {
     dUp = Matrix(rows: N, columns: c.feedForwardSize)
     dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
-    work = Work(c, capacity: N, rank: R)
+    work = Work(c, capacity: N, rank: R, includesWeights: includesWeights)
     var bytes = 0
     forEachMatrix { bytes += $0.byteCount }
     byteCount = bytes + work.bfloat.byteCount

@@ -71,7 +71,7 @@ public struct Decoder: ~Copyable, Sendable {
   /// Logits `[n, V]` of the hidden states `hidden: [n, C]`, for which `rounded` has room.
   public func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
     let output = weights.output.weight
-    if Linear.usesRounded(output, on: compute) { rounded.quantize(hidden, on: compute) }
+    rounded.round(hidden, for: output, on: compute)
     Linear.forward(hidden, rounded: rounded, weight: output, into: &logits, on: compute)
     if let cap = configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
   }

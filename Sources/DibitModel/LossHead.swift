@@ -11,6 +11,7 @@ public struct LossHead: ~Copyable, Sendable {
   private var rounded: QuantizedRows  // what a packed head is multiplied with
   private var logits: Matrix  // [chunk, V]
   private var dLogits: BFloatRows  // [chunk, V]
+  private var inputs: BFloatPairs  // [chunk, C] for the gradient of the head
   private var capped: Matrix  // [chunk, V] a copy of soft-capped logits; empty without a cap
   private var weights: Matrix  // [chunk, 1]
   private var losses: Matrix  // [chunk, 1]
@@ -19,17 +20,20 @@ public struct LossHead: ~Copyable, Sendable {
 
   /// Bytes of the allocations.
   public var byteCount: Int {
-    rows.byteCount + dRows.byteCount + rounded.byteCount + logits.byteCount + dLogits.byteCount + capped.byteCount
+    rows.byteCount + dRows.byteCount + rounded.byteCount + logits.byteCount + dLogits.byteCount + inputs.byteCount + capped.byteCount
   }
 
-  /// `chunk` rows of logits at a time.
-  public init(_ configuration: ModelConfiguration, chunk: Int = 128) {
+  /// `chunk` rows of logits at a time; by default so many that they take 32 MB, and not fewer than 128: what a head costs to expand is
+  /// shared by the rows of a chunk.
+  public init(_ configuration: ModelConfiguration, chunk: Int? = nil) {
+    let chunk = chunk ?? min(max((1 << 23) / configuration.vocabularySize, 128), 1024)
     self.chunk = chunk
     rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     dRows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: chunk, columns: configuration.hiddenSize)
     logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
     dLogits = BFloatRows(capacity: chunk, columns: configuration.vocabularySize)
+    inputs = BFloatPairs(capacity: chunk, columns: configuration.hiddenSize)
     capped = Matrix(rows: chunk, columns: configuration.vocabularySize, if: configuration.logitSoftCap != nil)
     weights = Matrix(rows: chunk, columns: 1)
     losses = Matrix(rows: chunk, columns: 1)
@@ -76,7 +80,8 @@ public struct LossHead: ~Copyable, Sendable {
         body(head.positions[i], head.losses[i, 0])
       }
       let output = decoder.weights.output
-      if Linear.usesBFloat(output.weight, on: compute) {
+      let usesBFloat = Linear.usesBFloat(output.weight, on: compute)
+      if usesBFloat {
         head.dLogits.round(head.logits, on: compute)
         Linear.backward(head.dLogits, weight: output.weight, dx: &head.dRows, accumulating: false, on: compute)
       } else {
@@ -84,7 +89,13 @@ public struct LossHead: ~Copyable, Sendable {
         Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
       }
       for i in 0..<count { dHidden.addRow(i, of: head.dRows, to: head.positions[i], on: compute) }
-      if gradients.includesWeights { Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.weights[output.index], on: compute) }
+      guard gradients.includesWeights else { return }
+      if usesBFloat {
+        head.inputs.round(head.rows, factor: 1, on: compute)
+        Linear.backwardWeight(head.logits, head.inputs, dWeight: &gradients.weights[output.index], on: compute)
+      } else {
+        Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.weights[output.index], on: compute)
+      }
     }
     return total
   }

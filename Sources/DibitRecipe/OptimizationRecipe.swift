@@ -24,6 +24,8 @@ public struct OptimizationRecipe: Equatable, Sendable {
   public var patience: Int?
   /// Whether the best parameters are kept and not the last, `keep`.
   public var keepsBest: Bool?
+  /// What products are computed in, `compute_dtype`: `bfloat16` or `float32`.
+  public var computeType: String?
   /// Steps between checkpoints, `save_every`.
   public var checkpointSteps: Int?
   /// How far above the median a loss is suspicious, `watchdog.factor`.
@@ -44,6 +46,7 @@ public struct OptimizationRecipe: Equatable, Sendable {
     microBatchTokens = try root.int("micro_batch_tokens", 1...(1 << 24))
     patience = try root.int("patience", 0...1_000_000)
     keepsBest = try root.string("keep", oneOf: ["last", "best"]).map { $0 == "best" }
+    computeType = try root.string("compute_dtype", oneOf: ["bfloat16", "float32"])
     checkpointSteps = try root.int("save_every", 1...1_000_000_000)
     if var section = try root.section("lr_schedule") {
       schedule = try section.string("name", oneOf: Self.schedules)

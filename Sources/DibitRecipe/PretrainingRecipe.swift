@@ -30,6 +30,16 @@ public struct PretrainingRecipe: Equatable, Sendable {
     public var ropeTheta = 500_000.0
   }
 
+  /// A grid, in the words of a converted model's `config.json`.
+  public struct Quantization: Equatable, Sendable {
+    /// Bits of linear layers, `quantization.bits`: 2 or 4.
+    public var bits = 2
+    /// Inputs that share a scale, `quantization.group_size`: 32, 64 or 128.
+    public var groupSize = 64
+    /// Bits of embeddings, `quantization.embedding_bits`: 4, or 16 for floats.
+    public var embeddingBits = 4
+  }
+
   /// Folders or files of plain text.
   public var data: String
   /// Held-out text, `validation_data`; nil for none.
@@ -40,6 +50,8 @@ public struct PretrainingRecipe: Equatable, Sendable {
   public var parsesSpecialTokens = false
   /// What does not depend on text.
   public var optimization: OptimizationRecipe
+  /// How weights are rounded in every pass, `quantization`; nil for float weights.
+  public var quantization: Quantization?
   /// Training steps.
   public var steps: Int
   /// Sequences of a step, `batch_size`.
@@ -67,12 +79,23 @@ public struct PretrainingRecipe: Equatable, Sendable {
     case (nil, nil): throw .missingKey(file: file, key: "model")
     case (_?, _?): throw .conflictingKeys(file: file, first: "model", second: "initial")
     }
+    if let section = try root.section("quantization") { quantization = try Quantization(section) }
     parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
     steps = try need(try root.int("steps", 1...10_000_000), "steps")
     batchSize = try root.int("batch_size", 1...4096) ?? batchSize
     sequenceLength = try root.int("max_seq_length", 8...(1 << 20)) ?? sequenceLength
     validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
     try root.finish()
+  }
+}
+
+extension PretrainingRecipe.Quantization {
+  init(_ section: RecipeReader) throws(RecipeError) {
+    var section = section
+    bits = try section.int("bits", oneOf: [2, 4]) ?? bits
+    groupSize = try section.int("group_size", oneOf: [32, 64, 128]) ?? groupSize
+    embeddingBits = try section.int("embedding_bits", oneOf: [4, 16]) ?? embeddingBits
+    try section.finish()
   }
 }
 

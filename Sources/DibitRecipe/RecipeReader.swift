@@ -100,6 +100,14 @@ struct RecipeReader {
     return value
   }
 
+  mutating func int(_ key: String, oneOf allowed: [Int]) throws(RecipeError) -> Int? {
+    guard let member = member(key) else { return nil }
+    guard let value = member.value.int, allowed.contains(value) else {
+      throw wrong(member, allowed.map { String($0) }.joined(separator: ", "))
+    }
+    return value
+  }
+
   mutating func number(_ key: String, _ range: ClosedRange<Double>) throws(RecipeError) -> Double? {
     guard let member = member(key) else { return nil }
     guard let value = member.value.float, range.contains(value) else {

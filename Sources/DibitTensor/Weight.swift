@@ -22,7 +22,7 @@ public struct Weight: Sendable {
   /// The elements, or the packed codes.
   public private(set) var elements: Bytes
   /// The F16 scales of a grid, `[panels, groups, 16]`; empty otherwise.
-  public let scales: Bytes
+  public private(set) var scales: Bytes
 
   /// A weight over stored elements. The byte counts must fit the format: see ``elementByteCount(rows:columns:format:)``.
   public init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
@@ -48,6 +48,15 @@ public struct Weight: Sendable {
   /// Zeroed F32 elements.
   public init(zerosWithRows rows: Int, columns: Int) {
     self.init(rows: rows, columns: columns, format: .f32, elements: Bytes(SharedBytes(zeroed: rows * columns * 4)))
+  }
+
+  /// A packed weight whose numbers have no meaning yet.
+  public init(gridWithRows rows: Int, columns: Int, bits: Int, group: Int) {
+    let format = WeightFormat.grid(bits: bits, group: group)
+    self.init(
+      rows: rows, columns: columns, format: format,
+      elements: Bytes(SharedBytes(zeroed: Self.elementByteCount(rows: rows, columns: columns, format: format))),
+      scales: Bytes(SharedBytes(zeroed: Self.scaleByteCount(rows: rows, columns: columns, format: format))))
   }
 
   /// F32 elements, row by row.
@@ -112,6 +121,24 @@ public struct Weight: Sendable {
       require(format == .f32, "Weight.values: the format is \(format), not f32")
       return unsafe _overrideLifetime(
         Span(_unsafeStart: elements.pointer.assumingMemoryBound(to: Float.self), count: count), borrowing: self)
+    }
+  }
+
+  /// Calls `body` with the codes and scales of a packed weight for writing, after copying them when they are shared.
+  @unsafe public mutating func withMutableGrid(_ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt16>) -> Void) {
+    if case .grid = format {} else { trap("Weight.withMutableGrid: the format is \(format)", file: #fileID, line: #line) }
+    unsafe Self.withMutable(&elements, &scales, body)
+  }
+
+  // The owners come apart here: a closure that has one field would lock the whole struct.
+  @unsafe private static func withMutable(
+    _ elements: inout Bytes, _ scales: inout Bytes, _ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt16>) -> Void
+  ) {
+    unsafe elements.withMutablePointer { codes in
+      // SAFETY: exclusive writable storage; bytes may be read as any type, and allocations are 64-byte aligned.
+      unsafe scales.withMutablePointer { scales in
+        unsafe body(codes.assumingMemoryBound(to: UInt8.self), scales.assumingMemoryBound(to: UInt16.self))
+      }
     }
   }
 

@@ -43,13 +43,15 @@ public struct MemoryPlan: Equatable, Sendable {
 
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
   /// held for each of `parameters` trained ones. When not even a plan without any kept layer fits, that one is returned.
-  public init(_ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, limit: Int? = nil) {
+  public init(
+    _ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, trainsWeights: Bool = false, limit: Int? = nil
+  ) {
     let configuration = decoder.configuration
     self.rows = rows
     layers = configuration.layers
     weights = decoder.weights.byteCount
     trained = 4 * copies * parameters
-    backward = BackwardState(configuration, capacity: rows, rank: rank).byteCount
+    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights).byteCount
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true).byteCount
     loss = LossHead(configuration).byteCount
     // Memory is taken only where it is written, so that these cost nothing.

@@ -51,7 +51,7 @@ public struct Pretrainer: ~Copyable {
     -> TrainingResult
   {
     let result = try loop.run(checkpoints: checkpoints, report: report)
-    if !result.wasInterrupted, loop.parameters.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
+    if !result.wasInterrupted, loop.parameters.model.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
     return result
   }
 
@@ -61,7 +61,7 @@ public struct Pretrainer: ~Copyable {
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.
   private mutating func setKeyValueScales() {
     var rng = SplitMix64(seed: options.optimization.seed, purpose: "pretrain.calibrate")
-    let layers = loop.parameters.decoder.configuration.keyValueLayers
+    let layers = loop.parameters.model.decoder.configuration.keyValueLayers
     var (keys, values) = ([Float](repeating: 0, count: layers), [Float](repeating: 0, count: layers))
     for _ in 0..<4 * options.batchSize {
       let start = rng.below(text.count - options.sequenceLength)
@@ -71,8 +71,8 @@ public struct Pretrainer: ~Copyable {
       }
     }
     for layer in 0..<layers {
-      loop.parameters.decoder.weights.blocks[layer].keyScale = keys[layer] / 127
-      loop.parameters.decoder.weights.blocks[layer].valueScale = values[layer] / 127
+      loop.parameters.model.decoder.weights.blocks[layer].keyScale = keys[layer] / 127
+      loop.parameters.model.decoder.weights.blocks[layer].valueScale = values[layer] / 127
     }
   }
 }

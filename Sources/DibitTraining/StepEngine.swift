@@ -12,10 +12,13 @@ struct StepEngine: ~Copyable {
   private let compute: Compute
 
   /// An engine for batches of up to `rows` tokens in `sequences` sequences.
-  init(_ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, recording: Recording = .all, on compute: Compute) {
+  init(
+    _ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, trainsWeights: Bool = false, recording: Recording = .all,
+    on compute: Compute
+  ) {
     let configuration = decoder.configuration
     state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording)
-    backward = BackwardState(configuration, capacity: rows, rank: rank)
+    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights)
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true)
     head = LossHead(configuration)
     segments = Segments(capacity: sequences)

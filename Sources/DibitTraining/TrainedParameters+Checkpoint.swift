@@ -9,7 +9,7 @@ extension TrainedParameters {
   var declarations: [(name: String, dtype: DType, shape: [Int])] {
     var list = Self.declarations("parameters", adapter)
     if trainsWeights {
-      list += decoder.weights.parameters.map {
+      list += model.trained.parameters.map {
         (name: "parameters/\(Self.name(of: $0))", dtype: .f32, shape: [$0.weight.rows, $0.weight.columns])
       }
     }
@@ -32,7 +32,7 @@ extension TrainedParameters {
   private func declarations(_ group: String, _ set: borrowing Gradients) -> [(name: String, dtype: DType, shape: [Int])] {
     var list = Self.declarations(group, set.adapter)
     for i in 0..<set.weights.count {
-      let name = Self.name(of: decoder.weights.parameters[i])
+      let name = Self.name(of: model.trained.parameters[i])
       list.append((name: "\(group)/\(name)", dtype: .f32, shape: [set.weights[i].rows, set.weights[i].columns]))
     }
     return list
@@ -41,7 +41,7 @@ extension TrainedParameters {
   /// Appends all tensors in the order of ``declarations``.
   func write(to writer: inout SafetensorsWriter) throws(CheckpointError) {
     try Self.write(adapter, to: &writer)
-    if trainsWeights { for parameter in decoder.weights.parameters { try writer.append(floats: parameter.weight.values, as: .f32) } }
+    if trainsWeights { for parameter in model.trained.parameters { try writer.append(floats: parameter.weight.values, as: .f32) } }
     try Self.write(moment1, to: &writer)
     try Self.write(moment2, to: &writer)
     try Self.write(average, to: &writer)
@@ -66,7 +66,7 @@ extension TrainedParameters {
     try Self.read(&adapter, "parameters", file)
     if trainsWeights {
       var failure: CheckpointError?
-      decoder.weights.updateEach { parameter in
+      model.trained.updateEach { parameter in
         let name = "parameters/" + Self.name(of: parameter)
         let rows = parameter.weight.rows
         parameter.weight.withMutableValues { values in
@@ -75,7 +75,7 @@ extension TrainedParameters {
       }
       if let failure { throw failure }
     }
-    let names = decoder.weights.parameters.map(Self.name)
+    let names = model.trained.parameters.map(Self.name)
     try Self.read(&moment1, "moment1", names, file)
     try Self.read(&moment2, "moment2", names, file)
     try Self.read(&average, "average", names, file)

@@ -5,7 +5,7 @@ internal import DibitTensor
 
 /// A model and an adapter with all that an optimiser remembers of what it trains among them: the adapter, or every weight.
 struct TrainedParameters: ~Copyable {
-  var decoder: Decoder
+  var model: TrainedModel
   var adapter: Adapter
   let trainsWeights: Bool
   var moment1: Gradients
@@ -25,7 +25,7 @@ struct TrainedParameters: ~Copyable {
     moment2 = room(true)
     average = room(options.averageDecay > 0)
     best = room(options.keepsBest)
-    self.decoder = decoder
+    model = TrainedModel(decoder, rounding: trainsWeights ? options.rounding : nil)
     self.adapter = adapter
     self.trainsWeights = trainsWeights
     self.options = options
@@ -34,11 +34,11 @@ struct TrainedParameters: ~Copyable {
 
   /// Room for the gradients of a step.
   func makeGradients() -> Gradients {
-    Gradients(decoder.weights, adapter: adapter.configuration, includesWeights: trainsWeights)
+    Gradients(model.trained, adapter: adapter.configuration, includesWeights: trainsWeights)
   }
 
   /// The numbers that are trained.
-  var elementCount: Int { trainsWeights ? decoder.weights.elementCount : adapter.elementCount }
+  var elementCount: Int { trainsWeights ? model.trained.elementCount : adapter.elementCount }
 
   /// One step of the optimiser, `step` counted from 1.
   mutating func step(_ gradients: borrowing Gradients, learningRate: Float, step: Int, gradientScale: Float, on compute: Compute) {
@@ -53,7 +53,7 @@ struct TrainedParameters: ~Copyable {
     }
     if trainsWeights {
       Self.stepWeights(
-        optimizer, &decoder.weights, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
+        optimizer, &model.trained, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
     }
     if options.averageDecay > 0 {
       // The first steps are far from where the run ends: they count for less.
@@ -62,6 +62,7 @@ struct TrainedParameters: ~Copyable {
         for i in average.indices { average[i] += (1 - keep) * (live[i] - average[i]) }
       }
     }
+    model.round(on: compute)
   }
 
   private static func stepWeights(
@@ -85,10 +86,17 @@ extension TrainedParameters {
   mutating func rememberBest() { copyLive(to: .best) }
 
   /// Goes back to the best parameters.
-  mutating func recallBest() { exchange(.best) }
+  mutating func recallBest(on compute: Compute) {
+    exchange(.best)
+    model.round(on: compute)
+  }
 
   /// Puts the average in the place of the parameters and the other way round; nothing without an average.
-  mutating func exchangeAverage() { if options.averageDecay > 0 { exchange(.average) } }
+  mutating func exchangeAverage(on compute: Compute) {
+    guard options.averageDecay > 0 else { return }
+    exchange(.average)
+    model.round(on: compute)
+  }
 
   private mutating func copyLive(to copy: Copy) {
     forEachPair(copy) { live, other in for i in other.indices { other[i] = live[i] } }
@@ -103,8 +111,8 @@ extension TrainedParameters {
   /// Calls `body` with each trained tensor and its place in a copy.
   private mutating func forEachPair(_ copy: Copy, _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void) {
     switch copy {
-    case .average: Self.forEachPair(&adapter, &decoder.weights, trainsWeights, &average, body)
-    case .best: Self.forEachPair(&adapter, &decoder.weights, trainsWeights, &best, body)
+    case .average: Self.forEachPair(&adapter, &model.trained, trainsWeights, &average, body)
+    case .best: Self.forEachPair(&adapter, &model.trained, trainsWeights, &best, body)
     }
   }
 

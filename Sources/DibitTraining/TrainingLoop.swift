@@ -35,14 +35,17 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     let trained = trainsWeights ? decoder.weights.elementCount : adapter.elementCount
     plan = MemoryPlan(
       decoder, rows: capacity.rows, rank: adapter.configuration.rank, parameters: trained,
-      copies: (trainsWeights ? 3 : 4) + (options.averageDecay > 0 ? 1 : 0) + (options.keepsBest ? 1 : 0), limit: options.memoryLimit)
+      copies: (trainsWeights ? 3 : 4) + (options.averageDecay > 0 ? 1 : 0) + (options.keepsBest ? 1 : 0), trainsWeights: trainsWeights,
+      limit: options.memoryLimit)
     engine = StepEngine(
-      decoder, rows: capacity.rows, sequences: capacity.sequences, rank: adapter.configuration.rank, recording: plan.recording, on: compute)
+      decoder, rows: capacity.rows, sequences: capacity.sequences, rank: adapter.configuration.rank, trainsWeights: trainsWeights,
+      recording: plan.recording, on: compute)
     parameters = TrainedParameters(decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options)
     if parameters.adapter.configuration.dropout > 0 {
       parameters.adapter.dropout = AdapterDropout(parameters.adapter, capacity: capacity.rows, seed: options.seed)
     }
     gradients = parameters.makeGradients()
+    parameters.model.round(on: compute)
   }
 
   /// Trains to the end, or until `report` returns false: then a checkpoint is written and the run can go on from it.
@@ -98,6 +101,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       guard restored.step <= schedule.totalSteps, restored.place.epoch <= restored.step else {
         throw .badCheckpoint(path: checkpoints.path, problem: "step \(restored.step) of \(schedule.totalSteps) cannot be")
       }
+      parameters.model.round(on: compute)
       state = restored
       source.place = restored.place
     }
@@ -126,7 +130,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       parameters.adapter.dropout?.begin(step: number, firstRow: row)
       row += batch.tokens.count
       loss += engine.accumulate(
-        batch, parameters.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients, losses: &sums)
+        batch, parameters.model.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients, losses: &sums)
     }
     parameters.adapter.dropout?.end()
     let norm = gradients.norm(on: compute)
@@ -147,15 +151,15 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 
   /// Looks at the validation data with the parameters that would be kept now.
   private mutating func validate(_ checkpoints: CheckpointStore?) throws(TrainingError) -> TrainingEvent.Validation {
-    parameters.exchangeAverage()
+    parameters.exchangeAverage(on: compute)
     var sums = LossSums()
-    source.forEachValidationBatch { sums.add(engine.evaluate($0, parameters.decoder, adapter: parameters.adapter)) }
+    source.forEachValidationBatch { sums.add(engine.evaluate($0, parameters.model.decoder, adapter: parameters.adapter)) }
     guard sums.mean.isFinite, sums.contentMean.isFinite else {
       throw .notANumber(step: state.step, checkpoint: checkpoints?.newestStep)
     }
     let isBest = state.addValidation(loss: sums.mean, contentLoss: sums.contentMean)
     if isBest, options.keepsBest { parameters.rememberBest() }
-    parameters.exchangeAverage()
+    parameters.exchangeAverage(on: compute)
     return TrainingEvent.Validation(
       step: state.step, epoch: state.place.epoch, loss: sums.mean, contentLoss: sums.contentMean, isBest: isBest)
   }
@@ -170,7 +174,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     (result.validationLoss, result.validationContentLoss) = (validation?.loss, validation?.contentLoss)
     result.keptStep = keepsBest ? state.best?.step ?? state.step : state.step
     guard end != .interrupted else { return result }
-    if keepsBest { parameters.recallBest() } else { parameters.exchangeAverage() }
+    if keepsBest { parameters.recallBest(on: compute) } else { parameters.exchangeAverage(on: compute) }
     return result
   }
 }
@@ -178,11 +182,11 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 extension TrainingLoop {
   consuming func finishAdapter() -> Adapter { parameters.adapter }
 
-  consuming func finishDecoder() -> Decoder { parameters.decoder }
+  consuming func finishDecoder() -> Decoder { parameters.model.decoder }
 
   /// The largest key and value magnitudes of each layer that has its own, over a batch.
   mutating func largestMagnitudes(_ batch: Batch) -> [(key: Float, value: Float)] {
-    _ = engine.evaluate(batch, parameters.decoder, adapter: parameters.adapter)
-    return (0..<parameters.decoder.configuration.keyValueLayers).map { engine.largestMagnitudes(layer: $0) }
+    _ = engine.evaluate(batch, parameters.model.decoder, adapter: parameters.adapter)
+    return (0..<parameters.model.decoder.configuration.keyValueLayers).map { engine.largestMagnitudes(layer: $0) }
   }
 }

@@ -1,5 +1,6 @@
 public import DibitKernels
 public import DibitModel
+public import DibitQuantization
 
 /// What adapters and whole models are trained with alike.
 public struct OptimizationOptions: Equatable, Sendable {
@@ -28,6 +29,8 @@ public struct OptimizationOptions: Equatable, Sendable {
   public var keepsBest = false
   /// When a run is given up.
   public var watchdog = WatchdogOptions()
+  /// How weights that are trained are rounded in every pass; nil for float weights. Nothing where an adapter is trained.
+  public var rounding: QuantizationScheme?
   /// The seed of everything random.
   public var seed: UInt64 = 0
 

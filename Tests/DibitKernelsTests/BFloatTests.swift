@@ -89,6 +89,35 @@ import Testing
     }
   }
 
+  /// A float weight that is trained: forward, and its own gradient. Only tiers with the instruction round; the others stay exact.
+  @Test(arguments: shapes + [(300, 70, 100)])
+  func trainedFloatsAgreeWithTheOracle(n: Int, m: Int, k: Int) {
+    let (x, dy, start) = (uniforms(n * k, seed: 1), uniforms(n * m, seed: 2), earlier(m * k))
+    let (weight, values) = randomWeight(rows: m, columns: k, format: .f32, seed: 3)
+    for isa in ISA.available {
+      let compute = Compute(isa: isa, threads: 2, floats: .bfloat16)
+      let isRounded = compute.floats == .bfloat16
+      let (left, right) = isRounded ? (Self.rounded(doubles(x)), doubles(Self.rounded(values))) : (doubles(x), doubles(values))
+      let gradient = isRounded ? Self.rounded(doubles(dy)) : doubles(dy)
+      let product = Oracle.linear(left, right, inner: k)
+      let size = Oracle.linear(left.map(abs), right.map(abs), inner: k)
+      var y = Matrix(rows: n, columns: m)
+      Linear.forward(Matrix(x, columns: k), weight: weight, into: &y, on: compute)
+      let slack = { (length: Int, size: [Double]) in { roundingTolerance(length: length, magnitude: size[$0] + 1) } }
+      #expect(mismatch(y.values, product, columns: m, tolerance: slack(k, size)) == nil, "\(isa)")
+      guard isRounded else { continue }
+      let inputs = Oracle.transposed(left, columns: k)
+      let sum = Oracle.linear(Oracle.transposed(gradient, columns: m), inputs, inner: n)
+      let sumSize = Oracle.linear(Oracle.transposed(gradient.map(abs), columns: m), inputs.map(abs), inner: n)
+      var pairs = BFloatPairs(capacity: n, columns: k)
+      pairs.round(Matrix(x, columns: k), factor: 1, on: compute)
+      var dWeight = Matrix(start, columns: k)
+      Linear.backwardWeight(Matrix(dy, columns: m), pairs, dWeight: &dWeight, on: compute)
+      let expected = zip(sum, start).map { $0 + Double($1) }
+      #expect(mismatch(dWeight.values, expected, columns: k, tolerance: slack(n, sumSize)) == nil, "\(isa)")
+    }
+  }
+
   @Test func tiersWithoutTheInstructionUseFloats() {
     for isa in ISA.available {
       let compute = Compute(isa: isa, threads: 1)

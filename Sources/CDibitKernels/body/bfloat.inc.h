@@ -1,8 +1,8 @@
 // Products of matrices in BF16, summed in floats: what the backward pass multiplies gradients with.
 //
 // A sum runs over pairs of inputs, of which 32 bits hold both, the first in the lower half. A row of numbers is a row of pairs as it lies. The
-// right matrix has rows 2 i and 2 i + 1 of a column in one lane: [pairs, PAIR_COLUMNS] lanes at a time, made from a weight of any format. A
-// matrix made so serves as the left one too, for a sum over its rows.
+// right matrix has rows 2 i and 2 i + 1 of a column in one lane: [pairs, PAIR_COLUMNS] lanes at a time, made from a weight of any format or
+// from a float weight's transpose. A matrix made so serves as the left one too, for a sum over its rows.
 //
 // Every body adds the same products, but the instruction of AVX512-BF16 rounds and flushes small numbers in its own way: results agree to
 // rounding, not to the bit.
@@ -90,6 +90,54 @@ static void pair_rows(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptr
         const V high = row + 1 < row1 ? float_row_v(w, row + 1, col0 + v * LANES) * factor : (V){0};
         *(WU *)(out + v * LANES) = pair_v(low, high);
       }
+  }
+}
+
+// Lanes with the pairs of 32 neighbours: `low` and then `high`.
+INLINE W neighbours_v(V low, V high) {
+#if defined(DIBIT_BFLOAT)
+  return (W)__builtin_ia32_cvtne2ps2bf16_512(high, low);
+#else
+  typedef uint16_t H __attribute__((vector_size(32)));
+  const H halves[2] = {__builtin_convertvector(round_bfloat_v(low) >> 16, H), __builtin_convertvector(round_bfloat_v(high) >> 16, H)};
+  W pairs;
+  __builtin_memcpy(&pairs, halves, sizeof pairs);
+  return pairs;
+#endif
+}
+
+// Rows become columns: squares of 1, 2, 4 and 8 lanes beside the diagonal change places.
+INLINE void transpose_v(W rows[LANES]) {
+#define EXCHANGE(distance, upper, lower)                       \
+  for (int i = 0; i < LANES; i++)                              \
+    if (!(i & distance)) {                                     \
+      const W a = rows[i], b = rows[i + distance];             \
+      rows[i] = __builtin_shufflevector(a, b, upper);          \
+      rows[i + distance] = __builtin_shufflevector(a, b, lower); \
+    }
+#define LIST(...) __VA_ARGS__
+  EXCHANGE(1, LIST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30), LIST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+  EXCHANGE(2, LIST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29), LIST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+  EXCHANGE(4, LIST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27), LIST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
+  EXCHANGE(8, LIST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23), LIST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+#undef LIST
+#undef EXCHANGE
+}
+
+// The same for the transpose of a weight that is not packed: pairs of the inputs [col0, col1), from an even one on, in the columns of
+// PAIR_COLUMNS outputs from `row0` on; zeros behind the last output and input.
+static void pair_columns(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t col0, ptrdiff_t col1, uint32_t *out) {
+  for (ptrdiff_t c = col0; c < col1; c += 2 * LANES) {
+    const ptrdiff_t pairs = least((col1 - c + 1) / 2, LANES);
+    for (ptrdiff_t first = 0; first < PAIR_COLUMNS; first += LANES) {
+      W lanes[LANES];
+      for (ptrdiff_t r = 0; r < LANES; r++) {
+        const ptrdiff_t row = row0 + first + r;
+        lanes[r] = row < w->rows ? neighbours_v(float_row_v(w, row, c), float_row_v(w, row, c + LANES)) : (W){0};
+      }
+      transpose_v(lanes);
+      for (ptrdiff_t p = 0; p < pairs; p++) *(WU *)(out + ((c - col0) / 2 + p) * PAIR_COLUMNS + first) = lanes[p];
+    }
   }
 }
 

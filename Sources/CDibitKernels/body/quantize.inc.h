@@ -34,6 +34,16 @@ INLINE V largest_lane(int joined, V v) {
   return splat(top);
 }
 
+// A scale with `bits` significant bits, of which a file holds up to eleven.
+INLINE float coarse(float scale, int bits) {
+  uint32_t word;
+  __builtin_memcpy(&word, &scale, sizeof word);
+  const uint32_t half = 1u << (23 - bits);
+  word = (word + half) & ~(2 * half - 1);
+  __builtin_memcpy(&scale, &word, sizeof word);
+  return scale;
+}
+
 // Scales as a file holds them.
 INLINE V stored_v(V scale) {
   V out;
@@ -266,7 +276,7 @@ INLINE void pack_row(int bits, const float *x, ptrdiff_t columns, ptrdiff_t grou
   }
 }
 
-INLINE void quantize_bits(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
+INLINE void quantize_bits(int bits, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                           energies *e, float *scratch) {
   const int half = 1 << (bits - 1);
   const ptrdiff_t per_row = (columns + group - 1) / group, panel_codes = (columns + 15) / 16 * (bits / 2) * 64, panel_scales = per_row * 16;
@@ -276,13 +286,13 @@ INLINE void quantize_bits(int bits, ptrdiff_t group, const float *x, ptrdiff_t r
     __builtin_memset(scales + (panels - 1) * panel_scales, 0, (size_t)panel_scales * sizeof(uint16_t));
   }
   if (per_row == 1) {
-    for (ptrdiff_t r = 0; r < rows; r++) scales[r] = float_to_half_saturated(joined_scale(half, x + r * columns, columns, scratch));
+    for (ptrdiff_t r = 0; r < rows; r++) scales[r] = float_to_half_saturated(coarse(joined_scale(half, x + r * columns, columns, scratch), scale_bits));
   } else {
     for (ptrdiff_t g = 0; g < rows * per_row; g += LANES) {
       const V s = lane_scales(half, x, columns, group, g, rows * per_row, scratch);
       for (ptrdiff_t i = g; i < g + LANES && i < rows * per_row; i++) {
         const ptrdiff_t row = i / per_row;
-        scales[row / 16 * panel_scales + i % per_row * 16 + row % 16] = float_to_half_saturated(s[i - g]);
+        scales[row / 16 * panel_scales + i % per_row * 16 + row % 16] = float_to_half_saturated(coarse(s[i - g], scale_bits));
       }
     }
   }
@@ -292,12 +302,12 @@ INLINE void quantize_bits(int bits, ptrdiff_t group, const float *x, ptrdiff_t r
 
 // Codes and F16 scales of `rows` rows, the first of which begins a panel: a scale is rounded to F16 before codes are chosen. Adds the
 // squares of the weights to *signal, which is not finite when a weight is not, and those of the errors to *noise. Groups are a row or
-// multiples of 16. `scratch` holds LANES floats for each element of a group, or those of a row, to the next multiple of LANES.
-static void quantize(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
+// multiples of 16. Scales have up to `scale_bits` significant bits: 22 leave it to F16, which holds eleven. `scratch` holds LANES floats for each element of a group, or those of a row, to the next multiple of LANES.
+static void quantize(int bits, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                      double *signal, double *noise, float *scratch) {
   energies e = {{0}, {0}};
-  if (bits == 2) quantize_bits(2, group, x, rows, columns, codes, scales, &e, scratch);
-  else quantize_bits(4, group, x, rows, columns, codes, scales, &e, scratch);
+  if (bits == 2) quantize_bits(2, scale_bits, group, x, rows, columns, codes, scales, &e, scratch);
+  else quantize_bits(4, scale_bits, group, x, rows, columns, codes, scales, &e, scratch);
   *signal += sum_d(e.signal);
   *noise += sum_d(e.noise);
 }

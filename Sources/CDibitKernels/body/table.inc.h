@@ -21,6 +21,7 @@ const dibit_kernels DIBIT_TABLE = {
   .grid_matmul = grid_matmul,
   .round_bfloat = round_bfloat,
   .pair_rows = pair_rows,
+  .pair_columns = pair_columns,
   .pair_matmul = pair_matmul,
   .gemm_nt = gemm_nt,
   .gemm_nn = gemm_nn,

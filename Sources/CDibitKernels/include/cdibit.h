@@ -85,7 +85,7 @@ typedef struct {
   void (*expand)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, ptrdiff_t col1, float *out, ptrdiff_t ldo);
   void (*matvec)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, const float *x, ptrdiff_t n, ptrdiff_t ldx, float *y, ptrdiff_t ldy,
                  float *scratch);
-  void (*quantize)(int bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
+  void (*quantize)(int bits, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
                    double *signal, double *noise, float *scratch);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
   void (*quantize_activations)(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
@@ -96,6 +96,7 @@ typedef struct {
   // Products in BF16 of pairs of inputs, summed in floats; see bfloat.inc.h
   void (*round_bfloat)(const float *x, ptrdiff_t rows, ptrdiff_t columns, float factor, uint16_t *out, ptrdiff_t padded, ptrdiff_t ldo);
   void (*pair_rows)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out);
+  void (*pair_columns)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t col0, ptrdiff_t col1, uint32_t *out);
   void (*pair_matmul)(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t pairs, const uint32_t *a, ptrdiff_t row_stride, ptrdiff_t pair_stride,
                       const uint32_t *b, float *c, ptrdiff_t ldc, int accumulate);
   // C = beta C + alpha A B^T; C += alpha A B with A addressed by row and column strides (so that A^T needs no copy)

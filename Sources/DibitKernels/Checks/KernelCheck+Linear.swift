@@ -10,7 +10,7 @@ extension KernelCheck {
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
     formats.map(matvec) + formats.map(tiles) + formats.map(expand) + [2, 4].map(quantize) + [gemmNT, gemmNN, gemmTN, backward]
-    + [2, 4].map(backwardBFloat) + [adapterBFloat]
+    + [2, 4].map(backwardBFloat) + [floatsBFloat, adapterBFloat]
 
   /// A few rows, as in decoding: limited by the bytes of the weight. The shape is rows of x, outputs and inputs.
   private static func matvec(_ name: String, _ format: WeightFormat) -> KernelCheck {
@@ -151,6 +151,29 @@ extension KernelCheck {
       }
       run.record(dx)
     }
+  }
+
+  /// Forward and the weight's gradient; the shape is rows, outputs and inputs.
+  private static let floatsBFloat = KernelCheck(
+    "linear f32, bf16", ["round_bfloat", "pair_rows", "pair_columns", "pair_matmul"], agreement: .within(1e-5),
+    awkward: [[1, 3, 64], [5, 70, 101], [130, 17, 300]], large: [512, 1024, 1024]
+  ) { run, shape in
+    let x = run.matrix(shape[0], shape[2])
+    let dy = run.matrix(shape[0], shape[1])
+    let weight = run.weight(shape[1], shape[2], .f32)
+    var rows = BFloatRows(capacity: shape[0], columns: shape[2])
+    var pairs = BFloatPairs(capacity: shape[0], columns: shape[2])
+    var y = Matrix(rows: shape[0], columns: shape[1])
+    var dWeight = run.matrix(shape[1], shape[2])
+    let compute = run.compute
+    run.measure(operations: 4 * shape[0] * shape[1] * shape[2]) {
+      rows.round(x, on: compute)
+      unsafe BFloatProducts.nt(rows.view, weight.kernelView, into: &y, on: compute)
+      pairs.round(x, factor: 1, on: compute)
+      Linear.backwardWeight(dy, pairs, dWeight: &dWeight, on: compute)
+    }
+    run.record(y)
+    run.record(dWeight)
   }
 
   /// The shape is rows, outputs, inputs and rank.

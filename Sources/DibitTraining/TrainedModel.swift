@@ -1,0 +1,60 @@
+internal import DibitKernels
+internal import DibitModel
+internal import DibitQuantization
+internal import DibitTensor
+
+/// A decoder and the weights of it that an optimiser moves.
+///
+/// In quantisation-aware training these are not the decoder's own: every pass runs weights on the grid in which they will ship, through the
+/// kernels that will run them. Gradients of the rounded weights go straight through to the float masters (Bengio, Léonard and Courville,
+/// 2013), and after each step of the optimiser the decoder's weights are rounded anew.
+struct TrainedModel: ~Copyable {
+  /// What passes run.
+  var decoder: Decoder
+  private var masters: DecoderWeights?
+
+  /// ``round(on:)`` must come before the first pass.
+  init(_ decoder: consuming Decoder, rounding: QuantizationScheme?) {
+    self.decoder = decoder
+    guard let rounding else { return }
+    masters = self.decoder.weights
+    self.decoder.weights.prepare(for: rounding)
+  }
+
+  /// The weights that the optimiser moves.
+  var trained: DecoderWeights {
+    get { masters ?? decoder.weights }
+    _modify { if masters != nil { yield &masters! } else { yield &decoder.weights } }
+  }
+
+  /// Brings the decoder's weights up to date where they are rounded: after whatever changed the trained ones.
+  mutating func round(on compute: Compute) { if let masters { decoder.weights.round(masters, on: compute) } }
+}
+
+extension DecoderWeights {
+  /// Gives each matrix that `scheme` packs its format; norms stay floats. ``round(_:on:)`` fills them.
+  fileprivate mutating func prepare(for scheme: QuantizationScheme) {
+    updateEach { parameter in
+      guard parameter.weight.rows > 1 else { return }
+      let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
+      guard bits <= 4 else { return }
+      parameter.weight = Weight(
+        gridWithRows: parameter.weight.rows, columns: parameter.weight.columns, bits: bits, group: scheme.group ?? parameter.weight.columns)
+    }
+  }
+
+  /// Rounds `masters` to these formats; what is not packed is the master itself.
+  ///
+  /// Scales are so coarse that BF16 holds every level: the model can be kept as a float checkpoint, whose grid a conversion finds again.
+  fileprivate mutating func round(_ masters: DecoderWeights, on compute: Compute) {
+    updateEach { parameter in
+      let master = masters.parameters[parameter.index].weight
+      if case .grid(let bits, _) = parameter.weight.format {
+        GridQuantization.round(
+          master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: compute)
+      } else {
+        parameter.weight = master
+      }
+    }
+  }
+}
