@@ -170,8 +170,8 @@ let package = Package(
     tests(
       "TrainingTests",
       [
-        "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitDataset",
-        "DibitTokenizer",
+        "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization",
+        "DibitDataset", "DibitTokenizer",
         "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

@@ -123,6 +123,10 @@ import Testing
     // The same recipe gives the same bytes, whatever the number of threads.
     #expect(try dibit("pretrain", recipe, "-o", "again", "--threads", "1", in: scratch.path).status == 0)
     #expect(try results(below: scratch("again")) == results(below: scratch("base")))
+    // Trained on the grid, it stays there: the conversion has nothing to round.
+    #expect(try dibit("pretrain", recipe, "-o", "grid", "--set", "quantization.bits=2", in: scratch.path).status == 0)
+    let conversion = try dibit("convert", "grid", "-o", "packed", in: scratch.path)
+    #expect(conversion.output.contains("every rounded tensor was on the grid"), "\(conversion.output) \(conversion.errors)")
   }
 
   @Test func optionsWinOverTheRecipe() throws {

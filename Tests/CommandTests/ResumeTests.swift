@@ -31,6 +31,8 @@ struct KilledRun {
       batch_size: 3
       max_seq_length: 16
       validation_interval: 4
+      ema_decay: 0.9
+      quantization: {group_size: 32}
       """, to: "recipe.yaml")
     return KilledRun(work: work, arguments: ["pretrain", recipe, "--checkpoint-every", "2"])
   }

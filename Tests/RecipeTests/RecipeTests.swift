@@ -54,6 +54,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
         save_every: 100
         ema_decay: 0.999
         micro_batch_tokens: 2048
+        compute_dtype: float32
         patience: 2
         keep: last
         lr_schedule:
@@ -79,6 +80,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(recipe.optimization.warmUp == 0.25)
     #expect(recipe.optimization.weightDecay == 0.01)
     #expect(recipe.optimization.clipNorm == 0.5)
+    #expect(recipe.optimization.computeType == "float32")
     #expect(recipe.maximumTokens == 128)
     #expect(recipe.accumulation == 4)
     #expect(recipe.validationInterval == 50)
@@ -130,6 +132,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(!recipe.parsesSpecialTokens)
     #expect(recipe.steps == 10)
     #expect(recipe.optimization.learningRate == nil)
+    #expect(recipe.quantization == nil)
+  }
+
+  @Test func quantizationOfPretraining() throws {
+    let recipe = try PretrainingRecipe(
+      yaml: Self.whole, file: "r.yaml", settings: ["quantization.group_size=128", "quantization.embedding_bits=16"])
+    let quantization = try #require(recipe.quantization)
+    #expect((quantization.bits, quantization.groupSize, quantization.embeddingBits) == (2, 128, 16))
+    #expect(
+      pretrainingProblem(Self.whole + "\nquantization:\n  bits: 3\n")?.hasSuffix("'quantization.bits': expected 2, 4, found '3'") == true)
   }
 
   @Test(arguments: ["data", "steps"])
@@ -158,7 +170,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     ("lora_parameters:\n  rnk: 2", "r.yaml:2: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?"),
     (
       "seed: 1\n\ncolour: red",
-      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
+      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
         + "learning_rate, lora_parameters, lr_schedule, max_seq_length, micro_batch_tokens, patience, prompt, save_every, seed, "
         + "steps_per_eval, warmup, watchdog, weight_decay"
     ),

@@ -1,0 +1,117 @@
+import DibitCheckpoint
+import DibitJSON
+import DibitKernels
+import DibitModel
+import DibitModelStore
+import DibitQuantization
+import Testing
+
+@testable import DibitTraining
+
+/// Ten steps against PyTorch's: see Tests/Fixtures/make_trajectories.py.
+@Suite struct TrajectoryTests {
+  struct Step {
+    let loss: Double
+    let norm: Double
+    let rate: Double
+  }
+
+  private let folder = String(#filePath.dropLast("TrainingTests/TrajectoryTests.swift".count)) + "Fixtures/parity/llama"
+  private let json: JSONValue
+
+  init() throws { json = try JSONValue(parsing: readFile(folder + "/trajectories.json", limit: 1 << 20)) }
+
+  private func expected(_ key: String) throws -> [Step] {
+    try #require(json[key]?.array).map { step in
+      Step(
+        loss: try #require(step["loss"]?.double), norm: try #require(step["gradient_norm"]?.double),
+        rate: try #require(step["learning_rate"]?.double))
+    }
+  }
+
+  private func options() throws -> OptimizationOptions {
+    let json = try #require(json["options"])
+    func number(_ key: String) throws -> Float { Float(try #require(json[key]?.double)) }
+    var options = OptimizationOptions()
+    (options.learningRate, options.finalLearningRate) = (try number("learning_rate"), try number("final_learning_rate"))
+    (options.clipNorm, options.optimizer.weightDecay) = (try number("grad_clip"), try number("weight_decay"))
+    options.warmUp = .steps(try #require(json["warmup_steps"]?.int))
+    return options
+  }
+
+  private func run(adapted: Bool, options: OptimizationOptions, on compute: Compute) throws -> [Step] {
+    let source = try ModelSource.open(folder)
+    let weights = try source.weights()
+    let batches = try #require(json["tokens"]?.array).map { batch in
+      try #require(batch.array).map { try #require($0.array).map { Int32(try #require($0.int)) } }
+    }
+    let adapter = adapted ? try StoredAdapter.readPEFT(folder + "/peft", weights: weights) : .none(for: weights)
+    var loop = TrainingLoop(
+      adapted ? "adapter" : "weights", FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights), adapter: adapter,
+      trainsWeights: !adapted, options: options, on: compute)
+    var steps: [Step] = []
+    _ = try loop.run(checkpoints: nil) { event in
+      if case .step(let step) = event.kind {
+        steps.append(Step(loss: Double(step.loss), norm: Double(step.gradientNorm), rate: Double(step.learningRate)))
+      }
+      return true
+    }
+    return steps
+  }
+
+  @Test("ten steps in floats have PyTorch's losses within 1e-4", arguments: [false, true], [1, 2])
+  func floats(adapted: Bool, threads: Int) throws {
+    let expected = try expected(adapted ? "adapter" : "weights")
+    let found = try run(adapted: adapted, options: try options(), on: Compute(threads: threads, gradients: .float))
+    #expect(found.count == expected.count && expected.count == 10)
+    for (step, (a, b)) in zip(found, expected).enumerated() {
+      #expect(abs(a.loss - b.loss) <= 1e-4 * b.loss, "step \(step + 1): \(a.loss), \(b.loss)")
+      #expect(abs(a.norm - b.norm) <= 1e-3 * b.norm, "step \(step + 1): \(a.norm), \(b.norm)")
+      #expect(abs(a.rate - b.rate) <= 1e-6 * b.rate)
+    }
+  }
+
+  @Test("ten steps of all weights in BF16 stay near", .enabled(if: Compute(threads: 1, floats: .bfloat16).floats == .bfloat16))
+  func bfloat() throws {
+    let expected = try expected("weights")
+    let found = try run(adapted: false, options: try options(), on: Compute(threads: 2, floats: .bfloat16))
+    for (step, (a, b)) in zip(found, expected).enumerated() {
+      // Random weights of 32 channels, where a rounding of 2^-9 shows more than in any model that has learnt something.
+      #expect(abs(a.loss - b.loss) <= 0.02 * b.loss, "step \(step + 1): \(a.loss), \(b.loss)")
+    }
+    #expect(zip(found, expected).contains { $0.loss != $1.loss })
+  }
+
+  @Test("ten steps on the grid learn, and the result lies on the grid")
+  func quantized() throws {
+    var options = try options()
+    options.rounding = .init()
+    let found = try run(adapted: false, options: options, on: Compute(threads: 2))
+    #expect(try #require(found.last).loss < 0.7 * found[0].loss)
+    #expect(found.allSatisfy { $0.norm.isFinite })
+  }
+}
+
+/// The same batches as another implementation's run.
+private struct FixedBatches: StepSource {
+  private let batches: [Batch]
+  private var taken = 0
+
+  init(_ tokens: [[[Int32]]]) { batches = tokens.map { Batch(text: $0.map { $0[...] }) } }
+
+  var totalSteps: Int { batches.count }
+  var place: DataPlace {
+    get { DataPlace(epoch: min(taken, 1), position: taken, generator: 0) }
+    set { taken = newValue.position }
+  }
+  var capacity: (rows: Int, sequences: Int) {
+    (batches.map(\.tokens.count).max() ?? 0, batches.map(\.lengths.count).max() ?? 0)
+  }
+  var counts: (training: Int, validation: Int) { (batches.count, 0) }
+  mutating func next() -> [Batch] {
+    taken += 1
+    return [batches[taken - 1]]
+  }
+  func validates(after step: Int) -> Bool { false }
+  func forEachValidationBatch(_ body: (Batch) -> Void) {}
+}
