@@ -113,15 +113,16 @@ struct TokenLengths {
 struct TokenPreview {
   let place: String
   let truncatedTokens: Int
-  /// The role, how many tokens have it, and their spellings.
-  let runs: [(role: TokenRole, tokens: [String])]
+  /// The role, and the tokens that have it with their spellings.
+  let runs: [(role: TokenRole, ids: [Int32], tokens: [String])]
 
   init(place: String, example: TrainingExample, tokenizer: Tokenizer) {
     self.place = place
     truncatedTokens = example.truncatedTokens
-    var runs: [(role: TokenRole, tokens: [String])] = []
+    var runs: [(role: TokenRole, ids: [Int32], tokens: [String])] = []
     for (token, role) in zip(example.tokens, example.roles) {
-      if runs.last?.role != role { runs.append((role, [])) }
+      if runs.last?.role != role { runs.append((role, [], [])) }
+      runs[runs.count - 1].ids.append(token)
       runs[runs.count - 1].tokens.append(Self.shown(token, tokenizer))
     }
     self.runs = runs

@@ -194,7 +194,9 @@ struct DatasetReport {
         case .scaffolding: "scaffolding"
         case .content: "content"
         }
-      return ["role": .string(role), "tokens": .array(run.tokens.map { .string($0) })]
+      return [
+        "role": .string(role), "ids": .array(run.ids.map { .integer(Int($0)) }), "tokens": .array(run.tokens.map { .string($0) }),
+      ]
     }
     return ["place": .string(preview.place), "truncated_tokens": .integer(preview.truncatedTokens), "runs": .array(runs)]
   }

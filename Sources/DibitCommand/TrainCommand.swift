@@ -28,7 +28,7 @@ struct TrainCommand: ParsableCommand {
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
-  @Option(name: .shortAndLong, help: "The adapter directory to create.") var output: String
+  @Option(name: .shortAndLong, help: "The adapter directory to create; only --plan can do without.") var output: String?
   @Option(help: ArgumentHelp("A recipe; options on the command line win over it.", valueName: "file")) var recipe: String?
   @Option(help: "Passes over the texts.") var epochs: Int?
   @Option(help: "Texts of a step.") var batchSize: Int?
@@ -39,7 +39,7 @@ struct TrainCommand: ParsableCommand {
   @Option(help: "The seed of everything random.") var seed: UInt64?
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
-  @Flag(help: "Only say how much memory the run would take, and for what.") var plan = false
+  @Flag(help: "Only say how much memory the run would take, for what, and how long: that is measured for three seconds.") var plan = false
   @OptionGroup var training: RunOptions
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: ComputeOptions
@@ -49,6 +49,7 @@ struct TrainCommand: ParsableCommand {
       guard let value, !range.contains(value) else { return }
       throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
     }
+    guard output != nil || plan else { throw ValidationError("--output: the adapter directory to create is missing") }
     try check("epochs", epochs, 1...10_000)
     try check("batch-size", batchSize, 1...4096)
     try check("learning-rate", learningRate, 0...10)
@@ -70,9 +71,13 @@ struct TrainCommand: ParsableCommand {
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
       options: JSONObject(members(options, compute, task)))
-    if training.resume, try isDone(identity) { return }
-    // An output that may not be created is found before the work, not behind it.
-    if !plan { _ = try StagedDirectory(destination: output, overwrite: overwrite) }
+    // Without an output there is only a plan: see validate().
+    let output = output ?? ""
+    if !plan {
+      if training.resume, try isDone(output, identity) { return }
+      // An output that may not be created is found before the work, not behind it.
+      _ = try StagedDirectory(destination: output, overwrite: overwrite)
+    }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
     let format = ConversationFormat(
       tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
@@ -89,7 +94,10 @@ struct TrainCommand: ParsableCommand {
       "\(split.train) training and \(split.validation) validation "
         + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
         + "\(trainer.parameterCount) adapter parameters over \(model.weights.elementCount) frozen ones\n")
-    if plan { return show(trainer.plan) }
+    if plan {
+      let estimate = trainer.estimate()
+      return show(trainer.plan, trainer.totalSteps, estimate)
+    }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     let checkpoints = try CheckpointStore(
       output: output, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume, discards: overwrite)
@@ -109,11 +117,16 @@ struct TrainCommand: ParsableCommand {
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view) }
+    if json { printJSON(.object(manifest)) } else { show(result, view, output) }
   }
 
-  private func show(_ plan: MemoryPlan) {
-    if json { return printJSON(plan.json) }
+  private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {
+    if json {
+      var object = JSONObject([(key: "memory", value: plan.json)])
+      object["steps"] = .integer(steps)
+      object["estimate"] = estimate.json
+      return printJSON(.object(object))
+    }
     printTable([
       ["weights", size(plan.weights)], ["adapter and optimiser", size(plan.trained)],
       ["activations, \(plan.keptLayers) of \(plan.layers) layers kept", size(plan.activations)],
@@ -121,10 +134,13 @@ struct TrainCommand: ParsableCommand {
       ["together", size(plan.total)],
     ])
     print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
+    print(
+      "\(steps) steps over \(estimate.trainingTokens) tokens: about \(duration(estimate.seconds)) at "
+        + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
 
   /// Whether the output is that of this very run, which was stopped after its last step.
-  private func isDone(_ identity: RunIdentity) throws -> Bool {
+  private func isDone(_ output: String, _ identity: RunIdentity) throws -> Bool {
     guard let manifest = try? StoredAdapter.readManifest(output), manifest["training"]?["run_sha256"]?.string == identity.digest else {
       return false
     }
@@ -133,7 +149,7 @@ struct TrainCommand: ParsableCommand {
     return true
   }
 
-  private func show(_ result: TrainingResult, _ view: borrowing RunView) {
+  private func show(_ result: TrainingResult, _ view: borrowing RunView, _ output: String) {
     if result.truncatedExamples > 0 {
       print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
     }

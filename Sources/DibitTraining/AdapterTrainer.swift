@@ -27,6 +27,9 @@ public struct AdapterTrainer: ~Copyable {
   /// Where memory goes.
   public var plan: MemoryPlan { loop.plan }
 
+  /// How long a run would take, measured for about `seconds`; changes nothing that is trained.
+  public mutating func estimate(seconds: Double = 3) -> RunEstimate { loop.estimate(seconds: seconds) }
+
   /// All steps of the run.
   public var totalSteps: Int { loop.schedule.totalSteps }
 

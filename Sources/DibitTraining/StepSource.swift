@@ -20,6 +20,8 @@ protocol StepSource {
   var capacity: (rows: Int, sequences: Int) { get }
   /// Training and validation examples, or tokens of text.
   var counts: (training: Int, validation: Int) { get }
+  /// Tokens of all steps of a run, and of all its looks at the validation data.
+  var totalTokens: (training: Int, validation: Int) { get }
   /// The sequences of the next step, in batches that go through the model one after the other.
   mutating func next() -> [Batch]
   /// Whether to look at the validation data after `step`, which was just done.
@@ -89,6 +91,16 @@ struct ExampleEpochs: StepSource {
     return (max(longest, min(rows, options.optimization.microBatchTokens)), options.batchSize)
   }
 
+  var totalTokens: (training: Int, validation: Int) {
+    let perEpoch = examples.reduce(0) { $0 + $1.tokens.count }
+    let stepsPerEpoch = (examples.count + perStep - 1) / perStep
+    // The end of an epoch is one look, even where the interval falls on it.
+    let looks = options.validationInterval.map { interval in
+      (1...max(totalSteps, 1)).count { $0 % interval == 0 || $0 % stepsPerEpoch == 0 }
+    }
+    return (options.epochs * perEpoch, (looks ?? options.epochs) * validation.reduce(0) { $0 + $1.tokens.count })
+  }
+
   mutating func next() -> [Batch] {
     if epoch == 0 || position >= examples.count {
       passStart = generator.state
@@ -143,6 +155,11 @@ struct TextWindows: StepSource {
   private var perBatch: Int { max(1, min(options.batchSize, options.optimization.microBatchTokens / window)) }
 
   var capacity: (rows: Int, sequences: Int) { (perBatch * window, perBatch) }
+
+  var totalTokens: (training: Int, validation: Int) {
+    let looks = validation.count < window ? 0 : (options.steps + options.validationInterval - 1) / options.validationInterval
+    return (options.steps * options.batchSize * window, looks * min(Self.validationWindows, validation.count / window) * window)
+  }
 
   mutating func next() -> [Batch] {
     steps += 1

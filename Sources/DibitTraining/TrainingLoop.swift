@@ -149,6 +149,20 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       contentLoss: sums.contentMean, learningRate: rate, gradientNorm: norm)
   }
 
+  /// The gradients of a batch, which nobody uses.
+  mutating func accumulate(_ batch: Batch) {
+    var sums = LossSums()
+    gradients.clear()
+    parameters.adapter.dropout?.begin(step: 1, firstRow: 0)
+    _ = engine.accumulate(
+      batch, parameters.model.decoder, adapter: parameters.adapter, total: max(batch.totalWeight, .leastNormalMagnitude),
+      into: &gradients, losses: &sums)
+    parameters.adapter.dropout?.end()
+  }
+
+  /// The losses of a batch, which nobody uses.
+  mutating func evaluate(_ batch: Batch) { _ = engine.evaluate(batch, parameters.model.decoder, adapter: parameters.adapter) }
+
   /// Looks at the validation data with the parameters that would be kept now.
   private mutating func validate(_ checkpoints: CheckpointStore?) throws(TrainingError) -> TrainingEvent.Validation {
     parameters.exchangeAverage(on: compute)

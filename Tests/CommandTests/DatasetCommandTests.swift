@@ -97,6 +97,8 @@ import Testing
     #expect(report["near_duplicates"]?.array?.first?["different_labels"] == true)
     #expect(report["tokens"]?["learnt"]?.int ?? 0 > report["tokens"]?["content"]?.int ?? 0)
     #expect(report["preview"]?.array?.count == 2)
+    let run = try #require(report["preview"]?.array?[0]["runs"]?.array?.first)
+    #expect(try #require(run["ids"]?.array).count == run["tokens"]?.array?.count)
     let shown = try dibit("dataset", data, "--tokenizer", workplace.model, "--preview", "1")
     #expect(shown.status == 0)
     #expect(shown.output.hasPrefix("62 labelled texts, 6 labels\n  56 training, 6 validation (held out of training by itself), 0 test\n"))

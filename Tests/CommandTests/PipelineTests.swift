@@ -129,6 +129,20 @@ import Testing
     #expect(conversion.output.contains("every rounded tensor was on the grid"), "\(conversion.output) \(conversion.errors)")
   }
 
+  @Test func planNeedsNoOutput() throws {
+    let work = try Workplace()
+    let arguments = ["train", work.model, "--data", work.data, "--epochs", "3", "--batch-size", "16", "--rank", "4"]
+    let outcome = try DibitProcess(arguments + ["--plan", "--json"]).finish()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let plan = try outcome.json()
+    #expect(try #require(plan["memory"]?["total"]?.int) > 0)
+    #expect(try #require(plan["estimate"]?["seconds"]?.double) > 0)
+    let run = try DibitProcess(arguments + ["-o", work.adapter, "--json"]).finish()
+    let training = try run.json()["training"]
+    #expect(plan["steps"] == training?["steps"] && plan["estimate"]?["training_tokens"] == training?["tokens"])
+    #expect(try DibitProcess(arguments).finish().status == 64)
+  }
+
   @Test func optionsWinOverTheRecipe() throws {
     let work = try Workplace()
     let recipe = try work.scratch.write(

@@ -108,6 +108,7 @@ private struct FixedBatches: StepSource {
     (batches.map(\.tokens.count).max() ?? 0, batches.map(\.lengths.count).max() ?? 0)
   }
   var counts: (training: Int, validation: Int) { (batches.count, 0) }
+  var totalTokens: (training: Int, validation: Int) { (batches.reduce(0) { $0 + $1.tokens.count }, 0) }
   mutating func next() -> [Batch] {
     taken += 1
     return [batches[taken - 1]]
