@@ -144,7 +144,7 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
-    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja"]),
+    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja", "DibitJSON"]),
     tests(
       "ParityTests",
       [
