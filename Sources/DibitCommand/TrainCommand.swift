@@ -176,6 +176,7 @@ struct TrainCommand: ParsableCommand {
     options.optimization.seed = seed ?? options.optimization.seed
     options.adapter.rank = rank ?? recipe?.rank ?? options.adapter.rank
     options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
+    options.adapter.decomposesWeights = recipe?.decomposesWeights ?? options.adapter.decomposesWeights
     options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
     if alpha == nil, let scale = recipe?.scale {
       options.adapter.alpha =
@@ -235,6 +236,7 @@ struct TrainCommand: ParsableCommand {
     members += [
       ("rank", .integer(options.adapter.rank)), ("alpha", .number(Double(options.adapter.alpha))),
       ("dropout", .number(Double("\(options.adapter.dropout)") ?? 0)), ("use_rslora", .bool(options.adapter.stabilizesRank)),
+      ("use_dora", .bool(options.adapter.decomposesWeights)),
       ("keys", .array(options.adapter.targets.map { .string($0.targetName) })),
     ]
     guard let task else { return members }

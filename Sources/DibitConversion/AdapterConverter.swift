@@ -43,6 +43,9 @@ public enum AdapterConverter {
     let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
     let adapter: Adapter
     do throws(ModelStoreError) { adapter = try StoredAdapter.open(path, for: model) } catch { throw .source(error) }
+    if adapter.configuration.decomposesWeights, format != .peft {
+      throw .notExportable("'\(path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
+    }
     if format == .gguf {
       let file: StagedFile
       do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }

@@ -13,7 +13,7 @@ public enum Linear {
   public static func forward(
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute
   ) {
-    guard usesRounded(w, on: compute) else { return forward(x, weight: w, into: &y, on: compute) }
+    guard usesRounded(w, on: compute) else { return forwardFloats(x, weight: w, into: &y, on: compute) }
     require(rounded.rows == x.rows && rounded.columns == x.columns, "Linear: x \(x.shape), rounded [\(rounded.rows), \(rounded.columns)]")
     if rounded.areCodes { return packed(rounded, weight: w, into: &y, on: compute) }
     let begin = compute.begin()
@@ -57,13 +57,16 @@ public enum Linear {
     }
   }
 
-  /// `y = x Wᵀ` in floats; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
+  /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. Allocates where the product needs its activations rounded.
   public static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
-    if usesRounded(w, on: compute) {
-      var rounded = QuantizedRows(capacity: x.rows, columns: x.columns)
-      rounded.round(x, for: w, on: compute)
-      return forward(x, rounded: rounded, weight: w, into: &y, on: compute)
-    }
+    guard usesRounded(w, on: compute) else { return forwardFloats(x, weight: w, into: &y, on: compute) }
+    var rounded = QuantizedRows(capacity: x.rows, columns: x.columns)
+    rounded.round(x, for: w, on: compute)
+    forward(x, rounded: rounded, weight: w, into: &y, on: compute)
+  }
+
+  /// `y = x Wᵀ` in floats, whatever the weight's format; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
+  static func forwardFloats(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x \(x.shape), W \(w.shape), y \(y.shape)")

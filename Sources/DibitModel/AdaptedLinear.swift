@@ -29,70 +29,102 @@ struct AdaptedLinear {
     rounded.round(x, for: weight(kind), on: compute)
   }
 
-  /// Overwrites `y: [n, out]`; saves `x Aᵀ` in `low`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
+  /// Overwrites `y: [n, out]`; saves `x Aᵀ` and what else the backward pass needs in `saved`. `rounded` holds what ``round(_:for:into:)`` made of `x`.
   func forward(
     _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
-    _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
+    _ saved: inout AdapterActivations, _ y: inout Matrix
   ) {
     Linear.forward(x, rounded: rounded, weight: weight(kind), into: &y, on: compute)
-    finish(kind, adapter, x, &low, &y)
+    finish(kind, adapter, x, &saved, &y)
   }
 
   /// The same for two layers that read the same `x`, side by side.
   func forward(
     _ kinds: (LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
-    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix
+    _ saved: inout AdapterActivations, _ y0: inout Matrix, _ y1: inout Matrix
   ) {
     Linear.forward(x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), into: &y0, &y1, on: compute)
-    finish(kinds.0, adapter, x, &low, &y0)
-    finish(kinds.1, adapter, x, &low, &y1)
+    finish(kinds.0, adapter, x, &saved, &y0)
+    finish(kinds.1, adapter, x, &saved, &y1)
   }
 
   /// The same for three.
   func forward(
     _ kinds: (LinearKind, LinearKind, LinearKind), _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows,
-    _ low: inout UniqueArray<Matrix>, _ y0: inout Matrix, _ y1: inout Matrix, _ y2: inout Matrix
+    _ saved: inout AdapterActivations, _ y0: inout Matrix, _ y1: inout Matrix, _ y2: inout Matrix
   ) {
     Linear.forward(
       x, rounded: rounded, weights: weight(kinds.0), weight(kinds.1), weight(kinds.2), into: &y0, &y1, &y2, on: compute)
-    finish(kinds.0, adapter, x, &low, &y0)
-    finish(kinds.1, adapter, x, &low, &y1)
-    finish(kinds.2, adapter, x, &low, &y2)
+    finish(kinds.0, adapter, x, &saved, &y0)
+    finish(kinds.1, adapter, x, &saved, &y1)
+    finish(kinds.2, adapter, x, &saved, &y2)
   }
 
   private func weight(_ kind: LinearKind) -> Weight { parameters[places(kind).weight].weight }
 
   /// Adds to `x Wᵀ` in `y` what else the layer has: its bias, and the adapter's term.
   private func finish(
-    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>, _ y: inout Matrix
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ saved: inout AdapterActivations, _ y: inout Matrix
   ) {
-    if let bias = places(kind).bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
-    guard let entry = adapter.entry(layer, kind) else { return }
+    let bias = places(kind).bias
+    let entry = adapter.entry(layer, kind)
+    // A magnitude belongs to the adapted weight, and not to the bias.
+    if let entry, adapter.configuration.decomposesWeights {
+      add(entry, kind, adapter, x, &saved, &y)
+      if saved.outputs[kind.rawValue].capacity > 0 { saved.outputs[kind.rawValue].copy(y) }
+      DoRA.forward(adapter.gains[entry], into: &y, on: compute)
+    }
+    if let bias { Bias.forward(parameters[bias].weight, into: &y, on: compute) }
+    if let entry, !adapter.configuration.decomposesWeights { add(entry, kind, adapter, x, &saved, &y) }
+  }
+
+  /// Adds the adapter's term.
+  private func add(
+    _ entry: Int, _ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ saved: inout AdapterActivations,
+    _ y: inout Matrix
+  ) {
     let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, work in
       mask.forward(x, into: &work, on: compute)
       LoRA.forward(
-        work, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y,
+        work, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &saved.low[kind.rawValue], into: &y,
         on: compute)
     }
     if isDropped == true { return }
     LoRA.forward(
-      x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &low[kind.rawValue], into: &y, on: compute)
+      x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &saved.low[kind.rawValue], into: &y, on: compute)
   }
 
-  /// Saves `x Aᵀ` in `low` and nothing else.
-  func saveLow(_ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ low: inout UniqueArray<Matrix>) {
+  /// Saves `x Aᵀ` and nothing else; enough for a layer without a magnitude.
+  func saveLow(_ kind: LinearKind, _ adapter: borrowing Adapter, _ x: borrowing Matrix, _ saved: inout AdapterActivations) {
     guard let entry = adapter.entry(layer, kind) else { return }
     let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, masked in
       mask.forward(x, into: &masked, on: compute)
-      Gemm.nt(masked, adapter.a[entry], into: &low[kind.rawValue], on: compute)
+      Gemm.nt(masked, adapter.a[entry], into: &saved.low[kind.rawValue], on: compute)
     }
     if isDropped == true { return }
-    Gemm.nt(x, adapter.a[entry], into: &low[kind.rawValue], on: compute)
+    Gemm.nt(x, adapter.a[entry], into: &saved.low[kind.rawValue], on: compute)
   }
 
   /// Overwrites `dx: [n, in]`, or adds to it when `accumulating`, and accumulates the gradients of whatever is trained.
   func backward(
-    _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ low: borrowing UniqueArray<Matrix>,
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ saved: borrowing AdapterActivations,
+    _ work: inout BackwardState.Work, _ dx: inout Matrix, accumulating: Bool = false, _ gradients: inout Gradients
+  ) {
+    guard let entry = adapter.entry(layer, kind), adapter.configuration.decomposesWeights else {
+      return backwardDirection(kind, adapter, dy, x, saved, &work, &dx, accumulating: accumulating, &gradients)
+    }
+    // Out of its place while `work` is lent on.
+    var scaled = work.takeScaled(rows: dy.rows, columns: dy.columns)
+    DoRA.backward(
+      dy, x: saved.outputs[kind.rawValue], gain: adapter.gains[entry], magnitude: adapter.magnitudes[entry],
+      dMagnitude: &gradients.adapter.magnitudes[entry], into: &scaled, on: compute)
+    backwardDirection(kind, adapter, scaled, x, saved, &work, &dx, accumulating: accumulating, &gradients)
+    work.putBack(scaled)
+  }
+
+  /// The same behind the magnitude.
+  private func backwardDirection(
+    _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix, _ saved: borrowing AdapterActivations,
     _ work: inout BackwardState.Work, _ dx: inout Matrix, accumulating: Bool = false, _ gradients: inout Gradients
   ) {
     let pair = places(kind)
@@ -118,7 +150,7 @@ struct AdaptedLinear {
     let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, masked in
       mask.forward(x, into: &masked, on: compute)
       LoRA.backwardParameters(
-        dy, x: masked, b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &work.dLow,
+        dy, x: masked, b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue], dh: &work.dLow,
         da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
       masked.fill(0)
       Gemm.nn(work.dLow, adapter.a[entry], into: &masked, on: compute)  // of what the mask left
@@ -127,12 +159,12 @@ struct AdaptedLinear {
     if isDropped == true { return }
     if usesBFloat {
       LoRA.backward(
-        dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue],
+        dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue],
         work: &work.bfloat, dh: &work.dLow, da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
       return
     }
     LoRA.backward(
-      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: low[kind.rawValue], dh: &work.dLow,
+      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue], dh: &work.dLow,
       da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
   }
 }

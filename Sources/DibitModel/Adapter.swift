@@ -1,4 +1,5 @@
 public import BasicContainers
+public import DibitKernels
 public import DibitTensor
 
 /// A low-rank adapter's shape and the layers it applies to.
@@ -13,6 +14,9 @@ public struct AdapterConfiguration: Equatable, Sendable {
   public var modules: Set<String>?
   /// Whether the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
   public var stabilizesRank = false
+
+  /// Whether each output of an adapted layer has a trained magnitude: see ``DoRA``.
+  public var decomposesWeights = false
 
   /// The share of the inputs of `A` that a training step leaves out; the others are scaled up in their place.
   public var dropout: Float = 0
@@ -47,6 +51,10 @@ public struct Adapter: ~Copyable, Sendable {
   public var a: UniqueArray<Matrix>
   /// `B` of each entry, `[out, R]`.
   public var b: UniqueArray<Matrix>
+  /// The magnitudes of each entry's outputs, `[1, out]`; none unless the adapter decomposes weights.
+  public var magnitudes: UniqueArray<Matrix>
+  /// What outputs are multiplied by, `[1, out]`; follows from all others by ``updateGains(of:on:)``.
+  private(set) var gains: UniqueArray<Matrix>
   /// How the rows of each entry's `B` lie in a PEFT file.
   public let layouts: [ParameterLayout]
   /// What leaves inputs out in training; nil without dropout.
@@ -60,6 +68,8 @@ public struct Adapter: ~Copyable, Sendable {
     var (entries, modules, layouts): ([Int?], [String], [ParameterLayout]) = ([], [], [])
     a = UniqueArray()
     b = UniqueArray()
+    magnitudes = UniqueArray()
+    gains = UniqueArray()
     for layer in weights.blocks.indices {
       for kind in LinearKind.allCases {
         guard let parameter = weights.linear(kind, layer), configuration.adapts(kind, parameter.name.module) else {
@@ -71,6 +81,9 @@ public struct Adapter: ~Copyable, Sendable {
         layouts.append(parameter.name.layout.ofAdapterB)
         a.append(Matrix(rows: configuration.rank, columns: parameter.weight.columns))
         b.append(Matrix(rows: parameter.weight.rows, columns: configuration.rank))
+        guard configuration.decomposesWeights else { continue }
+        magnitudes.append(Matrix(rows: 1, columns: parameter.weight.rows))
+        gains.append(Matrix(rows: 1, columns: parameter.weight.rows))
       }
     }
     self.entries = entries
@@ -100,7 +113,54 @@ public struct Adapter: ~Copyable, Sendable {
   public var elementCount: Int {
     var total = 0
     for i in 0..<count { total += a[i].count + b[i].count }
+    for i in 0..<magnitudes.count { total += magnitudes[i].count }
     return total
+  }
+
+  /// Brings the gains up to date with weights, `A`, `B` and magnitudes: after whatever changed one of them. Nothing without magnitudes.
+  public mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
+    let scale = configuration.scale
+    for (entry, weight) in decomposed(weights) { Self.updateGain(entry, weight, a, b, scale, magnitudes, &gains, compute) }
+  }
+
+  /// Sets the magnitudes to the norms of the adapted weights, so that the gains are one. Nothing without magnitudes.
+  public mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
+    let scale = configuration.scale
+    for (entry, weight) in decomposed(weights) {
+      Self.updateNorms(entry, weight, a, b, scale, &magnitudes, compute)
+      gains[entry].fill(1)
+    }
+  }
+
+  // The owners come apart here: an element of one field would lock the whole struct.
+
+  private static func updateGain(
+    _ entry: Int, _ weight: Weight, _ a: borrowing UniqueArray<Matrix>, _ b: borrowing UniqueArray<Matrix>, _ scale: Float,
+    _ magnitudes: borrowing UniqueArray<Matrix>, _ gains: inout UniqueArray<Matrix>, _ compute: Compute
+  ) {
+    DoRA.gain(weight, a: a[entry], b: b[entry], scale: scale, magnitude: magnitudes[entry], into: &gains[entry], on: compute)
+  }
+
+  private static func updateNorms(
+    _ entry: Int, _ weight: Weight, _ a: borrowing UniqueArray<Matrix>, _ b: borrowing UniqueArray<Matrix>, _ scale: Float,
+    _ norms: inout UniqueArray<Matrix>, _ compute: Compute
+  ) {
+    DoRA.norms(weight, a: a[entry], b: b[entry], scale: scale, into: &norms[entry], on: compute)
+  }
+
+  /// The entries that have magnitudes, and their weights.
+  private func decomposed(_ weights: DecoderWeights) -> [(entry: Int, weight: Weight)] {
+    guard configuration.decomposesWeights else { return [] }
+    return entries.enumerated().compactMap { index, entry in
+      let (layer, kind) = index.quotientAndRemainder(dividingBy: LinearKind.allCases.count)
+      guard let entry, let parameter = weights.linear(LinearKind.allCases[kind], layer) else { return nil }
+      return (entry, parameter.weight)
+    }
+  }
+
+  /// The magnitudes of an entry in the order of a PEFT file.
+  public func checkpointMagnitudes(_ entry: Int) -> [Float] {
+    layouts[entry].toCheckpoint(magnitudes[entry].values, rows: magnitudes[entry].columns, columns: 1)
   }
 
   /// The usual start: A uniform in ±1/√in, B zero, so that the first step begins at the base model.
@@ -118,5 +178,6 @@ public struct Adapter: ~Copyable, Sendable {
       a[i].fill(0)
       b[i].fill(0)
     }
+    for i in 0..<magnitudes.count { magnitudes[i].fill(0) }
   }
 }

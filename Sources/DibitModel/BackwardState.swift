@@ -29,17 +29,41 @@ public struct BackwardState: ~Copyable, Sendable {
   struct Work: ~Copyable, Sendable {
     var dLow: Matrix  // [N, R]
     var bfloat: BFloatWork
+    private var scaled: UniqueArray<Matrix>  // [N, out] of each width, for adapters with magnitudes
 
-    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool) {
+    init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool, savesOutputs: Bool) {
       dLow = Matrix(rows: N, columns: R, if: R > 0)
       let (q, k) = (c.queryColumns, c.keyColumns)
       let fused = max(c.fusesQueryKeyValue ? q + 2 * k : 0, c.fusesGateUp ? 2 * c.feedForwardSize : 0)
       bfloat = BFloatWork(capacity: N, columns: max(c.hiddenSize, q, c.feedForwardSize, fused), rank: R, includesWeights: includesWeights)
+      scaled = UniqueArray()
+      guard savesOutputs else { return }
+      for width in Set(c.linearKinds.map { c.shape(of: $0).rows }).sorted() { scaled.append(Matrix(rows: N, columns: width)) }
     }
+
+    /// Bytes of what is no matrix of ``BackwardState`` itself.
+    var byteCount: Int {
+      var total = bfloat.byteCount
+      for i in 0..<scaled.count { total += scaled[i].byteCount }
+      return total
+    }
+
+    /// Working memory of a width, for as long as it is not put back.
+    mutating func takeScaled(rows: Int, columns: Int) -> Matrix {
+      for i in 0..<scaled.count where scaled[i].columns == columns {
+        var matrix = scaled.remove(at: i)
+        matrix.setRows(rows)
+        return matrix
+      }
+      fatalError("BackwardState: no adapter has \(columns) outputs")
+    }
+
+    mutating func putBack(_ matrix: consuming Matrix) { scaled.append(matrix) }
   }
 
-  /// Gradients of batches of up to `N` rows with adapters of up to rank `R`; with `includesWeights`, of all weights too.
-  public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool = false) {
+  /// Gradients of batches of up to `N` rows with adapters of up to rank `R`; with `includesWeights`, of all weights too, and
+  /// with `savesOutputs` of an adapter's magnitudes.
+  public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool = false, savesOutputs: Bool = false) {
     let (q, k) = (c.queryColumns, c.keyColumns)
     dHidden = Matrix(rows: N, columns: c.hiddenSize)
     dStream = Matrix(rows: N, columns: c.hiddenSize)
@@ -56,10 +80,10 @@ public struct BackwardState: ~Copyable, Sendable {
     dUp = Matrix(rows: N, columns: c.feedForwardSize)
     dGateUp = Matrix(rows: N, columns: 2 * c.feedForwardSize, if: c.fusesGateUp)
     dActivated = Matrix(rows: N, columns: c.feedForwardSize)
-    work = Work(c, capacity: N, rank: R, includesWeights: includesWeights)
+    work = Work(c, capacity: N, rank: R, includesWeights: includesWeights, savesOutputs: savesOutputs)
     var bytes = 0
     forEachMatrix { bytes += $0.byteCount }
-    byteCount = bytes + work.bfloat.byteCount
+    byteCount = bytes + work.byteCount
   }
 
   /// Uses the first `n` rows of everything.

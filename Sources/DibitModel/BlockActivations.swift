@@ -1,4 +1,3 @@
-internal import BasicContainers
 internal import DibitTensor
 
 /// What one block computes, `N` rows at most: the forward pass writes it, the backward pass reads it.
@@ -27,12 +26,12 @@ struct BlockActivations: ~Copyable, Sendable {
   var gate: Matrix  // [N, F]
   var up: Matrix  // [N, F]
   var activated: Matrix  // [N, F] input of down
-  var low: UniqueArray<Matrix>  // [N, R] x Aᵀ of each adapted linear, by kind
+  var adapted: AdapterActivations
 
   /// Bytes of the allocations.
   private(set) var byteCount = 0
 
-  init(_ c: ModelConfiguration, rows N: Int, rank R: Int) {
+  init(_ c: ModelConfiguration, rows N: Int, rank R: Int, savesOutputs: Bool = false) {
     let (q, k, moments) = (c.queryColumns, c.keyColumns, c.momentColumns)
     let (before, after) = (c.normPlacement != .after, c.normPlacement != .before)
     input = Matrix(rows: N, columns: c.hiddenSize, if: before)
@@ -58,9 +57,7 @@ struct BlockActivations: ~Copyable, Sendable {
     gate = Matrix(rows: N, columns: c.feedForwardSize, if: c.isGated)
     up = Matrix(rows: N, columns: c.feedForwardSize)
     activated = Matrix(rows: N, columns: c.feedForwardSize)
-    let kinds = c.linearKinds
-    low = UniqueArray()
-    for kind in LinearKind.allCases { low.append(Matrix(rows: N, columns: R, if: R > 0 && kinds.contains(kind))) }
+    adapted = AdapterActivations(c, rows: N, rank: R, savesOutputs: savesOutputs)
     var bytes = 0
     forEachMatrix { bytes += $0.byteCount }
     byteCount = bytes
@@ -93,6 +90,6 @@ struct BlockActivations: ~Copyable, Sendable {
     body(&gate)
     body(&up)
     body(&activated)
-    for i in 0..<low.count { body(&low[i]) }
+    adapted.forEachMatrix(body)
   }
 }

@@ -71,9 +71,9 @@ extension Decoder {
       d.dProjected.fill(0)
       self.norm.backward(
         norm, linear.parameters, d.dStream, x: a.fed, saved: a.fedMoments, dx: &d.dProjected, gradients: &gradients, on: linear.compute)
-      linear.backward(.down, adapter, d.dProjected, a.activated, a.low, &d.work, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dProjected, a.activated, a.adapted, &d.work, &d.dActivated, &gradients)
     } else {
-      linear.backward(.down, adapter, d.dStream, a.activated, a.low, &d.work, &d.dActivated, &gradients)
+      linear.backward(.down, adapter, d.dStream, a.activated, a.adapted, &d.work, &d.dActivated, &gradients)
     }
     d.dUp.fill(0)
     if configuration.isGated {
@@ -85,12 +85,12 @@ extension Decoder {
     if configuration.fusesGateUp {
       d.dGateUp.setColumns(from: 0, to: d.dGate)
       d.dGateUp.setColumns(from: configuration.feedForwardSize, to: d.dUp)
-      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
+      linear.backward(.gateUp, adapter, d.dGateUp, a.middleNormed, a.adapted, &d.work, &d.dNormed, &gradients)
       return
     }
-    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.low, &d.work, &d.dNormed, &gradients)
+    linear.backward(.up, adapter, d.dUp, a.middleNormed, a.adapted, &d.work, &d.dNormed, &gradients)
     if configuration.isGated {
-      linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
+      linear.backward(.gate, adapter, d.dGate, a.middleNormed, a.adapted, &d.work, &d.dNormed, accumulating: true, &gradients)
     }
   }
 
@@ -100,14 +100,14 @@ extension Decoder {
     _ gradients: inout Gradients
   ) {
     guard let norm = linear.block.outputNorm else {
-      linear.backward(.output, adapter, d.dStream, a.attention, a.low, &d.work, &d.dAttention, &gradients)
+      linear.backward(.output, adapter, d.dStream, a.attention, a.adapted, &d.work, &d.dAttention, &gradients)
       return
     }
     d.dProjected.fill(0)
     self.norm.backward(
       norm, linear.parameters, d.dStream, x: a.attended, saved: a.attendedMoments, dx: &d.dProjected, gradients: &gradients,
       on: linear.compute)
-    linear.backward(.output, adapter, d.dProjected, a.attention, a.low, &d.work, &d.dAttention, &gradients)
+    linear.backward(.output, adapter, d.dProjected, a.attention, a.adapted, &d.work, &d.dAttention, &gradients)
   }
 
   /// Adds `d.dNormed`, through the norm where there is one, to `d.dStream`.

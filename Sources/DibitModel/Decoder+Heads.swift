@@ -13,7 +13,7 @@ extension Decoder {
     if configuration.fusesQueryKeyValue {
       let (q, k) = (configuration.queryColumns, configuration.keyColumns)
       linear.round(a.normed, for: .queryKeyValue, into: &work.rounded)
-      linear.forward(.queryKeyValue, adapter, a.normed, work.rounded, &a.low, &work.queryKeyValue)
+      linear.forward(.queryKeyValue, adapter, a.normed, work.rounded, &a.adapted, &work.queryKeyValue)
       if norms {
         a.rawQuery.copyColumns(of: work.queryKeyValue, from: 0)
         a.rawKey.copyColumns(of: work.queryKeyValue, from: q)
@@ -26,10 +26,10 @@ extension Decoder {
       linear.round(a.normed, for: .key, into: &work.rounded)
       switch (withQueries, norms) {
       case (true, true):
-        linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawQuery, &a.rawKey, &a.value)
-      case (true, false): linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.low, &a.query, &a.key, &a.value)
-      case (false, true): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.rawKey, &a.value)
-      case (false, false): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.low, &a.key, &a.value)
+        linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.adapted, &a.rawQuery, &a.rawKey, &a.value)
+      case (true, false): linear.forward((.query, .key, .value), adapter, a.normed, work.rounded, &a.adapted, &a.query, &a.key, &a.value)
+      case (false, true): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.adapted, &a.rawKey, &a.value)
+      case (false, false): linear.forward((.key, .value), adapter, a.normed, work.rounded, &a.adapted, &a.key, &a.value)
       }
     }
     turn(linear.block.keyNorm, linear, angles, &a.rawKey, &a.keyMoments, &a.key)
@@ -44,9 +44,9 @@ extension Decoder {
       // The keys' projection has rounded the same rows, unless there was none or only some rows go on.
       if !linear.has(.key) || work.rounded.rows != a.normed.rows { linear.round(a.normed, for: .query, into: &work.rounded) }
       if configuration.normalizesHeads {
-        linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.rawQuery)
+        linear.forward(.query, adapter, a.normed, work.rounded, &a.adapted, &a.rawQuery)
       } else {
-        linear.forward(.query, adapter, a.normed, work.rounded, &a.low, &a.query)
+        linear.forward(.query, adapter, a.normed, work.rounded, &a.adapted, &a.query)
       }
     }
     turn(linear.block.queryNorm, linear, angles, &a.rawQuery, &a.queryMoments, &a.query)
@@ -91,20 +91,20 @@ extension Decoder {
         d.dQueryKeyValue.setColumns(from: q, to: d.dKey)
       }
       d.dQueryKeyValue.setColumns(from: q + k, to: d.dValue)
-      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
+      linear.backward(.queryKeyValue, adapter, d.dQueryKeyValue, a.normed, a.adapted, &d.work, &d.dNormed, &gradients)
     } else {
       if owns {
-        linear.backward(.value, adapter, d.dValue, a.normed, a.low, &d.work, &d.dNormed, &gradients)
+        linear.backward(.value, adapter, d.dValue, a.normed, a.adapted, &d.work, &d.dNormed, &gradients)
         if norms {
-          linear.backward(.key, adapter, d.dRawKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
+          linear.backward(.key, adapter, d.dRawKey, a.normed, a.adapted, &d.work, &d.dNormed, accumulating: true, &gradients)
         } else {
-          linear.backward(.key, adapter, d.dKey, a.normed, a.low, &d.work, &d.dNormed, accumulating: true, &gradients)
+          linear.backward(.key, adapter, d.dKey, a.normed, a.adapted, &d.work, &d.dNormed, accumulating: true, &gradients)
         }
       }
       if norms {
-        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
+        linear.backward(.query, adapter, d.dRawQuery, a.normed, a.adapted, &d.work, &d.dNormed, accumulating: owns, &gradients)
       } else {
-        linear.backward(.query, adapter, d.dQuery, a.normed, a.low, &d.work, &d.dNormed, accumulating: owns, &gradients)
+        linear.backward(.query, adapter, d.dQuery, a.normed, a.adapted, &d.work, &d.dNormed, accumulating: owns, &gradients)
       }
     }
     if owns {

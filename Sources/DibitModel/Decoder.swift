@@ -131,7 +131,7 @@ public struct Decoder: ~Copyable, Sendable {
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
   ) {
     linear.round(a.activated, for: .down, into: &work.rounded)
-    linear.forward(.down, adapter, a.activated, work.rounded, &a.low, &work.projected)
+    linear.forward(.down, adapter, a.activated, work.rounded, &a.adapted, &work.projected)
     guard let norm = linear.block.feedForwardNorm else { return }
     a.fed.copy(work.projected)
     self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: linear.compute)
@@ -150,12 +150,13 @@ public struct Decoder: ~Copyable, Sendable {
     finish(linear, adapter, &state.blocks[0], &state.work)
   }
 
-  /// The way back reads what the last projection gives only where a norm follows, and otherwise no more than its adapter's `x Aᵀ`.
+  /// The way back reads what the last projection gives only where a norm or a magnitude follows, and otherwise no more than its adapter's
+  /// `x Aᵀ`.
   private func finish(
     _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
   ) {
-    if linear.block.feedForwardNorm == nil {
-      linear.saveLow(.down, adapter, a.activated, &a.low)
+    if linear.block.feedForwardNorm == nil, !adapter.configuration.decomposesWeights {
+      linear.saveLow(.down, adapter, a.activated, &a.adapted)
     } else {
       down(linear, adapter, &a, &work)
     }
@@ -173,7 +174,7 @@ public struct Decoder: ~Copyable, Sendable {
       a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
       on: compute)
     linear.round(a.attention, for: .output, into: &work.rounded)
-    linear.forward(.output, adapter, a.attention, work.rounded, &a.low, &work.projected)
+    linear.forward(.output, adapter, a.attention, work.rounded, &a.adapted, &work.projected)
     if let norm = linear.block.outputNorm {
       a.attended.copy(work.projected)
       self.norm.forward(norm, linear.parameters, a.attended, saving: &a.attendedMoments, into: &work.projected, on: compute)
@@ -196,15 +197,15 @@ public struct Decoder: ~Copyable, Sendable {
   ) {
     if configuration.fusesGateUp {
       linear.round(a.middleNormed, for: .gateUp, into: &work.rounded)
-      linear.forward(.gateUp, adapter, a.middleNormed, work.rounded, &a.low, &work.gateUp)
+      linear.forward(.gateUp, adapter, a.middleNormed, work.rounded, &a.adapted, &work.gateUp)
       a.gate.copyColumns(of: work.gateUp, from: 0)
       a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
     } else {
       linear.round(a.middleNormed, for: .up, into: &work.rounded)
       if configuration.isGated {
-        linear.forward((.gate, .up), adapter, a.middleNormed, work.rounded, &a.low, &a.gate, &a.up)
+        linear.forward((.gate, .up), adapter, a.middleNormed, work.rounded, &a.adapted, &a.gate, &a.up)
       } else {
-        linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.low, &a.up)
+        linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.adapted, &a.up)
       }
     }
     if configuration.isGated {

@@ -75,8 +75,8 @@ public struct DecoderState: ~Copyable, Sendable {
     }
   }
 
-  /// State for batches of `capacity` rows with adapters of up to `rank`.
-  public init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, recording: Recording) {
+  /// State for batches of `capacity` rows with adapters of up to `rank`; `savesOutputs` where magnitudes of an adapter are trained.
+  public init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, recording: Recording, savesOutputs: Bool = false) {
     self.capacity = capacity
     self.recording = recording
     recomputed = recording.recomputed(of: configuration.layers)
@@ -96,7 +96,7 @@ public struct DecoderState: ~Copyable, Sendable {
     blocks = UniqueArray()
     let kept = isRecording ? configuration.layers - recomputed : 0
     for _ in 0..<kept + (isRecording && recomputed == 0 ? 0 : 1) {
-      blocks.append(BlockActivations(configuration, rows: capacity, rank: rank))
+      blocks.append(BlockActivations(configuration, rows: capacity, rank: rank, savesOutputs: savesOutputs && isRecording))
     }
   }
 
@@ -113,8 +113,10 @@ public struct DecoderState: ~Copyable, Sendable {
   }
 
   /// Bytes of one layer's activations, and what keeping them costs more than keeping its input.
-  public static func layerByteCount(_ configuration: ModelConfiguration, capacity: Int, rank: Int) -> (block: Int, kept: Int) {
-    let block = BlockActivations(configuration, rows: capacity, rank: rank).byteCount
+  public static func layerByteCount(
+    _ configuration: ModelConfiguration, capacity: Int, rank: Int, savesOutputs: Bool = false
+  ) -> (block: Int, kept: Int) {
+    let block = BlockActivations(configuration, rows: capacity, rank: rank, savesOutputs: savesOutputs).byteCount
     return (block, block - Matrix(rows: capacity, columns: configuration.hiddenSize).byteCount)
   }
 

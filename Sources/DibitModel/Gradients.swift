@@ -31,6 +31,7 @@ public struct Gradients: ~Copyable, Sendable {
   public func norm(on compute: Compute) -> Float {
     var sum = 0.0
     for i in 0..<adapter.count { sum += adapter.a[i].sumOfSquares(on: compute) + adapter.b[i].sumOfSquares(on: compute) }
+    for i in 0..<adapter.magnitudes.count { sum += adapter.magnitudes[i].sumOfSquares(on: compute) }
     for i in 0..<weights.count { sum += weights[i].sumOfSquares(on: compute) }
     return Float(sum.squareRoot())
   }

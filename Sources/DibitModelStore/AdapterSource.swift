@@ -1,6 +1,7 @@
 internal import BasicContainers
 public import DibitCheckpoint
 public import DibitModel
+internal import DibitKernels
 internal import DibitTensor
 
 /// The matrices of an adapter of any origin, under PEFT's names: `base_model.model.<module>.lora_A.weight` and
@@ -40,6 +41,9 @@ public struct AdapterSource: Sendable {
   /// What PEFT puts in front of a module's path.
   static let prefix = "base_model.model."
 
+  /// The name of a module's magnitudes.
+  static func magnitudes(_ module: String) -> String { prefix + module + ".lora_magnitude_vector" }
+
   /// The names of a module's two matrices.
   static func names(_ module: String) -> (a: String, b: String) {
     (prefix + module + ".lora_A.weight", prefix + module + ".lora_B.weight")
@@ -57,11 +61,16 @@ public struct AdapterSource: Sendable {
         try read(a, .rows, into: &adapter.a[entry])
         try read(b, adapter.layouts[entry], into: &adapter.b[entry])
         expected.formUnion([a, b])
+        guard configuration.decomposesWeights else { continue }
+        let magnitudes = Self.magnitudes(adapter.modules[entry])
+        try readMagnitudes(magnitudes, adapter.layouts[entry], into: &adapter.magnitudes[entry])
+        expected.insert(magnitudes)
       }
     } catch { throw .checkpoint(error) }
     if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) {
       throw .model(.adapterTargetUnknown(stray), path: path)
     }
+    adapter.updateGains(of: weights, on: Compute())
     return adapter
   }
 
@@ -80,6 +89,12 @@ public struct AdapterSource: Sendable {
     }
     configuration.targets = LinearKind.allCases.filter { targets.contains($0) }
     configuration.modules = isPartial ? modules : nil
+  }
+
+  private func readMagnitudes(_ name: String, _ layout: ParameterLayout, into matrix: inout Matrix) throws(CheckpointError) {
+    _ = try checkpoint.tensor(name, shape: [matrix.columns])
+    let values = try checkpoint.readVector(name)
+    matrix = Matrix(rows: 1, columns: matrix.columns, values: layout.fromCheckpoint(values, rows: matrix.columns, columns: 1))
   }
 
   private func read(_ name: String, _ layout: ParameterLayout, into matrix: inout Matrix) throws(CheckpointError) {

@@ -67,12 +67,16 @@ public enum StoredAdapter {
       let (a, b) = AdapterSource.names(adapter.modules[entry])
       tensors.append((name: a, dtype: .f32, shape: [adapter.a[entry].rows, adapter.a[entry].columns]))
       tensors.append((name: b, dtype: .f32, shape: [adapter.b[entry].rows, adapter.b[entry].columns]))
+      guard adapter.configuration.decomposesWeights else { continue }
+      tensors.append(
+        (name: AdapterSource.magnitudes(adapter.modules[entry]), dtype: .f32, shape: [adapter.magnitudes[entry].columns]))
     }
     var writer = try SafetensorsWriter(
       path: directory.path(of: StoreFile.adapterWeights), tensors: tensors, metadata: [(key: "format", value: "pt")])
     for entry in 0..<adapter.count {
       try writer.append(floats: adapter.a[entry].span, as: .f32)
       try writer.append(floats: adapter.checkpointB(entry).span, as: .f32)
+      if adapter.configuration.decomposesWeights { try writer.append(floats: adapter.checkpointMagnitudes(entry).span, as: .f32) }
     }
     let digest = try writer.finish()
     try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
@@ -90,9 +94,7 @@ extension StoredAdapter {
         path: path + "/" + StoreFile.adapterConfiguration, key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     // fan_in_fan_out only says how the base layer lies, which matters for merging; PEFT sets it for GPT-2.
-    for key in ["use_dora", "lora_bias"] where json[key]?.bool == true {
-      throw .unsupportedAdapter(path: path, key: key, value: "true")
-    }
+    if json["lora_bias"]?.bool == true { throw .unsupportedAdapter(path: path, key: "lora_bias", value: "true") }
     for key in ["rank_pattern", "alpha_pattern"] {
       if let pattern = json[key]?.object, pattern.count > 0 { throw .unsupportedAdapter(path: path, key: key, value: "not empty") }
     }
@@ -103,6 +105,7 @@ extension StoredAdapter {
     configuration.rank = rank
     configuration.alpha = Float(alpha)
     configuration.stabilizesRank = json["use_rslora"]?.bool == true
+    configuration.decomposesWeights = json["use_dora"]?.bool == true
     return configuration
   }
 
@@ -115,8 +118,8 @@ extension StoredAdapter {
       "lora_dropout": .number(Double("\(c.dropout)") ?? 0), "target_modules": .array(targets(adapter, base.weights).map { .string($0) }),
       "bias": "none",
       "fan_in_fan_out": .bool(isTransposed), "inference_mode": true,
-      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": .bool(c.stabilizesRank), "use_dora": false, "rank_pattern": [:],
-      "alpha_pattern": [:],
+      "init_lora_weights": true, "modules_to_save": .null, "use_rslora": .bool(c.stabilizesRank),
+      "use_dora": .bool(c.decomposesWeights), "rank_pattern": [:], "alpha_pattern": [:],
     ]
   }
 

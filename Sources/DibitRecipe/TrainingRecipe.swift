@@ -20,6 +20,8 @@ public struct TrainingRecipe: Equatable, Sendable {
   public var scale: Double?
   /// Whether alpha is divided by the root of the rank, `lora_parameters.use_rslora`.
   public var stabilizesRank: Bool?
+  /// Whether each output of an adapted layer has a trained magnitude, `lora_parameters.use_dora`.
+  public var decomposesWeights: Bool?
   /// The share of inputs that the adapter does not see in a step, `lora_parameters.dropout`.
   public var dropout: Double?
   /// Names of the adapted linear layers, `lora_parameters.keys`.
@@ -49,6 +51,7 @@ public struct TrainingRecipe: Equatable, Sendable {
       alpha = try lora.number("alpha", 1e-6...1e6)
       scale = try lora.number("scale", 1e-6...1e6)
       stabilizesRank = try lora.bool("use_rslora")
+      decomposesWeights = try lora.bool("use_dora")
       dropout = try lora.number("dropout", 0...0.9)
       targets = try lora.strings("keys", oneOf: allowed)
       try lora.finish()

@@ -18,6 +18,7 @@ public struct AdapterTrainer: ~Copyable {
     var adapter = Adapter(options.adapter, for: decoder.weights)
     var rng = SplitMix64(seed: options.optimization.seed, purpose: "adapter.initialize")
     adapter.initialize(using: &rng)
+    adapter.initializeMagnitudes(of: decoder.weights, on: compute)
     loop = TrainingLoop(
       "adapter", ExampleEpochs(examples, validation: validation, options: options),
       decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,

@@ -44,19 +44,20 @@ public struct MemoryPlan: Equatable, Sendable {
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
   /// held for each of `parameters` trained ones. When not even a plan without any kept layer fits, that one is returned.
   public init(
-    _ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, trainsWeights: Bool = false, limit: Int? = nil
+    _ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, trainsWeights: Bool = false,
+    savesOutputs: Bool = false, limit: Int? = nil
   ) {
     let configuration = decoder.configuration
     self.rows = rows
     layers = configuration.layers
     weights = decoder.weights.byteCount
     trained = 4 * copies * parameters
-    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights).byteCount
+    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights, savesOutputs: savesOutputs).byteCount
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true).byteCount
     loss = LossHead(configuration).byteCount
     // Memory is taken only where it is written, so that these cost nothing.
-    let least = DecoderState(configuration, capacity: rows, rank: rank, recording: .last(0)).byteCount
-    let layer = DecoderState.layerByteCount(configuration, capacity: rows, rank: rank)
+    let least = DecoderState(configuration, capacity: rows, rank: rank, recording: .last(0), savesOutputs: savesOutputs).byteCount
+    let layer = DecoderState.layerByteCount(configuration, capacity: rows, rank: rank, savesOutputs: savesOutputs)
     let fixed = weights + trained + backward + cache + loss
     // The block that recomputed layers share goes when there are none.
     let kept = Self.most(configuration.layers, fitting: limit) { kept in

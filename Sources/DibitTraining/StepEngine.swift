@@ -13,12 +13,12 @@ struct StepEngine: ~Copyable {
 
   /// An engine for batches of up to `rows` tokens in `sequences` sequences.
   init(
-    _ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, trainsWeights: Bool = false, recording: Recording = .all,
-    on compute: Compute
+    _ decoder: borrowing Decoder, rows: Int, sequences: Int, rank: Int, trainsWeights: Bool = false, savesOutputs: Bool = false,
+    recording: Recording = .all, on compute: Compute
   ) {
     let configuration = decoder.configuration
-    state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording)
-    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights)
+    state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording, savesOutputs: savesOutputs)
+    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights, savesOutputs: savesOutputs)
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true)
     head = LossHead(configuration)
     segments = Segments(capacity: sequences)

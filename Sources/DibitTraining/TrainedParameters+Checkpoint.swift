@@ -23,6 +23,9 @@ extension TrainedParameters {
       list.append((name: "\(group)/\(adapter.modules[i]).lora_A", dtype: .f32, shape: [adapter.a[i].rows, adapter.a[i].columns]))
       list.append((name: "\(group)/\(adapter.modules[i]).lora_B", dtype: .f32, shape: [adapter.b[i].rows, adapter.b[i].columns]))
     }
+    for i in 0..<adapter.magnitudes.count {
+      list.append((name: "\(group)/\(adapter.modules[i]).magnitude", dtype: .f32, shape: [1, adapter.magnitudes[i].columns]))
+    }
     return list
   }
 
@@ -53,6 +56,7 @@ extension TrainedParameters {
       try writer.append(floats: adapter.a[i].span, as: .f32)
       try writer.append(floats: adapter.b[i].span, as: .f32)
     }
+    for i in 0..<adapter.magnitudes.count { try writer.append(floats: adapter.magnitudes[i].span, as: .f32) }
   }
 
   private static func write(_ set: borrowing Gradients, to writer: inout SafetensorsWriter) throws(CheckpointError) {
@@ -87,6 +91,7 @@ extension TrainedParameters {
       try read("\(group)/\(adapter.modules[i]).lora_A", file, &adapter.a[i])
       try read("\(group)/\(adapter.modules[i]).lora_B", file, &adapter.b[i])
     }
+    for i in 0..<adapter.magnitudes.count { try read("\(group)/\(adapter.modules[i]).magnitude", file, &adapter.magnitudes[i]) }
   }
 
   private static func read(_ set: inout Gradients, _ group: String, _ names: [String], _ file: Checkpoint) throws(CheckpointError) {

@@ -51,6 +51,12 @@ struct TrainedParameters: ~Copyable {
         &adapter.b[i], gradient: gradients.adapter.b[i], moment1: &moment1.adapter.b[i], moment2: &moment2.adapter.b[i],
         learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
     }
+    for i in 0..<adapter.magnitudes.count {
+      optimizer.step(
+        &adapter.magnitudes[i], gradient: gradients.adapter.magnitudes[i], moment1: &moment1.adapter.magnitudes[i],
+        moment2: &moment2.adapter.magnitudes[i], learningRate: learningRate, step: step, gradientScale: gradientScale, decays: false,
+        on: compute)
+    }
     if trainsWeights {
       Self.stepWeights(
         optimizer, &model.trained, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
@@ -62,7 +68,13 @@ struct TrainedParameters: ~Copyable {
         for i in average.indices { average[i] += (1 - keep) * (live[i] - average[i]) }
       }
     }
+    update(on: compute)
+  }
+
+  /// Brings what follows from the parameters up to date: after whatever changed them, and before the first pass.
+  mutating func update(on compute: Compute) {
     model.round(on: compute)
+    adapter.updateGains(of: model.decoder.weights, on: compute)
   }
 
   private static func stepWeights(
@@ -88,14 +100,14 @@ extension TrainedParameters {
   /// Goes back to the best parameters.
   mutating func recallBest(on compute: Compute) {
     exchange(.best)
-    model.round(on: compute)
+    update(on: compute)
   }
 
   /// Puts the average in the place of the parameters and the other way round; nothing without an average.
   mutating func exchangeAverage(on compute: Compute) {
     guard options.averageDecay > 0 else { return }
     exchange(.average)
-    model.round(on: compute)
+    update(on: compute)
   }
 
   private mutating func copyLive(to copy: Copy) {
@@ -124,6 +136,7 @@ extension TrainedParameters {
       pair(&adapter.a[i], &copy.adapter.a[i], body)
       pair(&adapter.b[i], &copy.adapter.b[i], body)
     }
+    for i in 0..<adapter.magnitudes.count { pair(&adapter.magnitudes[i], &copy.adapter.magnitudes[i], body) }
     guard trainsWeights else { return }
     pairWeights(&weights, &copy.weights, body)
   }

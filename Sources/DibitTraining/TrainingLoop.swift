@@ -36,16 +36,16 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     plan = MemoryPlan(
       decoder, rows: capacity.rows, rank: adapter.configuration.rank, parameters: trained,
       copies: (trainsWeights ? 3 : 4) + (options.averageDecay > 0 ? 1 : 0) + (options.keepsBest ? 1 : 0), trainsWeights: trainsWeights,
-      limit: options.memoryLimit)
+      savesOutputs: adapter.configuration.decomposesWeights, limit: options.memoryLimit)
     engine = StepEngine(
       decoder, rows: capacity.rows, sequences: capacity.sequences, rank: adapter.configuration.rank, trainsWeights: trainsWeights,
-      recording: plan.recording, on: compute)
+      savesOutputs: adapter.configuration.decomposesWeights, recording: plan.recording, on: compute)
     parameters = TrainedParameters(decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options)
     if parameters.adapter.configuration.dropout > 0 {
       parameters.adapter.dropout = AdapterDropout(parameters.adapter, capacity: capacity.rows, seed: options.seed)
     }
     gradients = parameters.makeGradients()
-    parameters.model.round(on: compute)
+    parameters.update(on: compute)
   }
 
   /// Trains to the end, or until `report` returns false: then a checkpoint is written and the run can go on from it.
@@ -101,7 +101,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       guard restored.step <= schedule.totalSteps, restored.place.epoch <= restored.step else {
         throw .badCheckpoint(path: checkpoints.path, problem: "step \(restored.step) of \(schedule.totalSteps) cannot be")
       }
-      parameters.model.round(on: compute)
+      parameters.update(on: compute)
       state = restored
       source.place = restored.place
     }

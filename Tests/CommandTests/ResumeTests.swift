@@ -16,7 +16,7 @@ struct KilledRun {
       arguments: [
         "train", work.model, "--data", work.data, "--epochs", "3", "--rank", "4", "--batch-size", "16", "--checkpoint-every", "2",
         "--set", "ema_decay=0.9", "--set", "keep=best", "--set", "steps_per_eval=3", "--set", "micro_batch_tokens=500",
-        "--set", "lr_schedule.name=linear_schedule",
+        "--set", "lr_schedule.name=linear_schedule", "--set", "lora_parameters.use_dora=true",
       ])
   }
 

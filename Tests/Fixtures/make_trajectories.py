@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ten steps of training as PyTorch makes them, from the checkpoint in parity/llama: of all weights, and of its adapter by way of PEFT.
+"""Ten steps of training as PyTorch makes them, from the checkpoint in parity/llama: of all weights, and of its adapter by way of PEFT,
+also with DoRA's magnitudes, which begin at the norms of the base's rows.
 
 Usage: make_trajectories.py parity/llama OUT.json. Tokens, options and every step's loss, gradient norm and learning rate go into OUT.json."""
 import json
@@ -7,7 +8,7 @@ import math
 import sys
 
 import torch
-from peft import PeftModel
+from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM
 
 STEPS, SEQUENCES, LENGTH, WARMUP = 10, 2, 24, 3
@@ -56,10 +57,17 @@ def main(path, out):
     weights = run(model, list(model.parameters()), vocabulary)
     adapted = PeftModel.from_pretrained(load(path), path + "/peft", is_trainable=True)
     adapter = run(adapted, [p for p in adapted.parameters() if p.requires_grad], vocabulary)
+    parts = {name: p for name, p in PeftModel.from_pretrained(load(path), path + "/peft").named_parameters() if "lora_" in name}
+    decomposed = get_peft_model(load(path), LoraConfig(r=4, lora_alpha=8, use_dora=True, target_modules="all-linear", task_type="CAUSAL_LM"))
+    with torch.no_grad():
+        for name, parameter in decomposed.named_parameters():
+            if name in parts:
+                parameter.copy_(parts[name])
+    dora = run(decomposed, [p for p in decomposed.parameters() if p.requires_grad], vocabulary)
     with open(out, "w") as file:
         json.dump({"tokens": [tokens(step, vocabulary) for step in range(1, STEPS + 1)],
                    "options": {"learning_rate": RATE, "final_learning_rate": FINAL, "warmup_steps": WARMUP, "grad_clip": CLIP,
-                               "weight_decay": DECAY}, "weights": weights, "adapter": adapter}, file, indent=1)
+                               "weight_decay": DECAY}, "weights": weights, "adapter": adapter, "dora": dora}, file, indent=1)
         file.write("\n")
 
 

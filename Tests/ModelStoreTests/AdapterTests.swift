@@ -146,11 +146,36 @@ private struct AdapterCase {
     #expect(adapterCase.problem(with: plain)?.contains("not on this one (a checkpoint)") == true)
   }
 
-  @Test(arguments: ["use_dora", "lora_bias"])
-  func unsupportedFlag(key: String) throws {
+  @Test func unsupportedFlag() throws {
     let adapterCase = try AdapterCase()
-    try adapterCase.edit("adapter_config.json") { $0[key] = true }
-    #expect(adapterCase.problem() == "'\(adapterCase.path)': adapter_config.json: '\(key)' is true, which is not supported")
+    try adapterCase.edit("adapter_config.json") { $0["lora_bias"] = true }
+    #expect(adapterCase.problem() == "'\(adapterCase.path)': adapter_config.json: 'lora_bias' is true, which is not supported")
+  }
+
+  @Test func magnitudesThatAreMissing() throws {
+    let adapterCase = try AdapterCase()
+    try adapterCase.edit("adapter_config.json") { $0["use_dora"] = true }
+    #expect(adapterCase.problem()?.contains("lora_magnitude_vector") == true, "\(adapterCase.problem() ?? "")")
+  }
+
+  @Test func magnitudesComeBack() throws {
+    let adapterCase = try AdapterCase()
+    let weights = adapterCase.model.weights
+    var configuration = AdapterConfiguration()
+    (configuration.rank, configuration.decomposesWeights) = (3, true)
+    var adapter = Adapter(configuration, for: weights)
+    var rng = SplitMix64(seed: 1)
+    adapter.initialize(using: &rng)
+    adapter.initializeMagnitudes(of: weights, on: Compute(threads: 1))
+    for i in 0..<adapter.count { for o in 0..<adapter.magnitudes[i].columns { adapter.magnitudes[i][0, o] *= 1 + 0.01 * Float(o % 7) } }
+    let directory = try StagedDirectory(destination: adapterCase.scratch("dora"))
+    try StoredAdapter.write(adapter, base: adapterCase.model, manifest: JSONObject(), into: directory)
+    try directory.commit()
+    let stored = try StoredAdapter.open(adapterCase.scratch("dora"), for: adapterCase.model)
+    #expect(stored.configuration.decomposesWeights && stored.count == adapter.count)
+    for i in 0..<adapter.count { #expect(stored.magnitudes[i].values == adapter.magnitudes[i].values) }
+    let names = try Checkpoint.open(adapterCase.scratch("dora") + "/adapter_model.safetensors").tensorNames
+    #expect(names.contains("base_model.model.model.layers.0.self_attn.q_proj.lora_magnitude_vector"))
   }
 
   @Test func rankStabilizedScale() throws {

@@ -1,9 +1,11 @@
+import BasicContainers
 import DibitCheckpoint
 import DibitJSON
 import DibitKernels
 import DibitModel
 import DibitModelStore
 import DibitQuantization
+import DibitTensor
 import Testing
 
 @testable import DibitTraining
@@ -39,16 +41,17 @@ import Testing
     return options
   }
 
-  private func run(adapted: Bool, options: OptimizationOptions, on compute: Compute) throws -> [Step] {
+  enum Trained: String, CaseIterable { case weights, adapter, dora }
+
+  private func run(_ trained: Trained, options: OptimizationOptions, on compute: Compute) throws -> [Step] {
     let source = try ModelSource.open(folder)
     let weights = try source.weights()
     let batches = try #require(json["tokens"]?.array).map { batch in
       try #require(batch.array).map { try #require($0.array).map { Int32(try #require($0.int)) } }
     }
-    let adapter = adapted ? try StoredAdapter.readPEFT(folder + "/peft", weights: weights) : .none(for: weights)
     var loop = TrainingLoop(
-      adapted ? "adapter" : "weights", FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights), adapter: adapter,
-      trainsWeights: !adapted, options: options, on: compute)
+      trained.rawValue, FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights),
+      adapter: try adapter(trained, weights), trainsWeights: trained == .weights, options: options, on: compute)
     var steps: [Step] = []
     _ = try loop.run(checkpoints: nil) { event in
       if case .step(let step) = event.kind {
@@ -59,10 +62,26 @@ import Testing
     return steps
   }
 
-  @Test("ten steps in floats have PyTorch's losses within 1e-4", arguments: [false, true], [1, 2])
-  func floats(adapted: Bool, threads: Int) throws {
-    let expected = try expected(adapted ? "adapter" : "weights")
-    let found = try run(adapted: adapted, options: try options(), on: Compute(threads: threads, gradients: .float))
+  /// PEFT's adapter; with magnitudes, as DoRA begins: at the norms of the base's rows.
+  private func adapter(_ trained: Trained, _ weights: DecoderWeights) throws -> Adapter {
+    if trained == .weights { return .none(for: weights) }
+    if trained == .adapter { return try StoredAdapter.readPEFT(folder + "/peft", weights: weights) }
+    let stored = try StoredAdapter.readPEFT(folder + "/peft", weights: weights)
+    var configuration = stored.configuration
+    configuration.decomposesWeights = true
+    var adapter = Adapter(configuration, for: weights)
+    adapter.initializeMagnitudes(of: weights, on: Compute(threads: 1))
+    for i in 0..<adapter.count {
+      adapter.a[i].copy(stored.a[i])
+      adapter.b[i].copy(stored.b[i])
+    }
+    return adapter
+  }
+
+  @Test("ten steps in floats have PyTorch's losses within 1e-4", arguments: Trained.allCases, [1, 2])
+  func floats(trained: Trained, threads: Int) throws {
+    let expected = try expected(trained.rawValue)
+    let found = try run(trained, options: try options(), on: Compute(threads: threads, gradients: .float))
     #expect(found.count == expected.count && expected.count == 10)
     for (step, (a, b)) in zip(found, expected).enumerated() {
       #expect(abs(a.loss - b.loss) <= 1e-4 * b.loss, "step \(step + 1): \(a.loss), \(b.loss)")
@@ -71,10 +90,19 @@ import Testing
     }
   }
 
+  @Test("magnitudes learn the same where all layers are computed twice")
+  func recomputed() throws {
+    var options = try options()
+    options.memoryLimit = 1
+    let found = try run(.dora, options: options, on: Compute(threads: 2))
+    let whole = try run(.dora, options: try self.options(), on: Compute(threads: 2))
+    #expect(found.map(\.loss) == whole.map(\.loss) && found.map(\.norm) == whole.map(\.norm))
+  }
+
   @Test("ten steps of all weights in BF16 stay near", .enabled(if: Compute(threads: 1, floats: .bfloat16).floats == .bfloat16))
   func bfloat() throws {
     let expected = try expected("weights")
-    let found = try run(adapted: false, options: try options(), on: Compute(threads: 2, floats: .bfloat16))
+    let found = try run(.weights, options: try options(), on: Compute(threads: 2, floats: .bfloat16))
     for (step, (a, b)) in zip(found, expected).enumerated() {
       // Random weights of 32 channels, where a rounding of 2^-9 shows more than in any model that has learnt something.
       #expect(abs(a.loss - b.loss) <= 0.02 * b.loss, "step \(step + 1): \(a.loss), \(b.loss)")
@@ -86,7 +114,7 @@ import Testing
   func quantized() throws {
     var options = try options()
     options.rounding = .init()
-    let found = try run(adapted: false, options: options, on: Compute(threads: 2))
+    let found = try run(.weights, options: options, on: Compute(threads: 2))
     #expect(try #require(found.last).loss < 0.7 * found[0].loss)
     #expect(found.allSatisfy { $0.norm.isFinite })
   }

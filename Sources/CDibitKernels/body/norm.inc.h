@@ -78,6 +78,17 @@ static void add_bias(const float *bias, ptrdiff_t rows, ptrdiff_t columns, float
     for (ptrdiff_t c = 0; c < columns; c++) y[c] += bias[c];
 }
 
+static void multiply_columns(const float *factors, ptrdiff_t rows, ptrdiff_t columns, const float *x, float *y) {
+  for (ptrdiff_t r = 0; r < rows; r++, x += columns, y += columns)
+    for (ptrdiff_t c = 0; c < columns; c++) y[c] = x[c] * factors[c];
+}
+
+static void sum_products(const float *x, const float *y, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0, ptrdiff_t col1, float *sums) {
+  for (ptrdiff_t c = col0; c < col1; c++) sums[c] = 0;
+  for (ptrdiff_t r = 0; r < rows; r++)
+    for (ptrdiff_t c = col0; c < col1; c++) sums[c] += x[r * columns + c] * y[r * columns + c];
+}
+
 static void sum_rows(const float *dy, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0, ptrdiff_t col1, float *sums) {
   for (ptrdiff_t r = 0; r < rows; r++)
     for (ptrdiff_t c = col0; c < col1; c++) sums[c] += dy[r * columns + c];

@@ -126,6 +126,8 @@ typedef struct {
                              ptrdiff_t col1, float *dweight);
   void (*add_bias)(const float *bias, ptrdiff_t rows, ptrdiff_t columns, float *y);                                  // y += bias in each row
   void (*sum_rows)(const float *dy, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0, ptrdiff_t col1, float *sums);  // sums += columns of dy
+  void (*multiply_columns)(const float *factors, ptrdiff_t rows, ptrdiff_t columns, const float *x, float *y);        // y = x factors
+  void (*sum_products)(const float *x, const float *y, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t col0, ptrdiff_t col1, float *sums);
   void (*rope)(const float *cosine, const float *sine, int interleaved, float direction, ptrdiff_t rows, ptrdiff_t heads,
                ptrdiff_t head_size, ptrdiff_t pairs, float *x);
   void (*gate)(dibit_activation kind, const float *gate, const float *up, float *y, ptrdiff_t n);

@@ -49,6 +49,20 @@ extension KernelCheck {
       run.measure(bytes: 8 * y.count) { Bias.forward(bias, into: &y, on: compute) }
       run.record(y)
     },
+    KernelCheck("dora", ["multiply_columns", "sum_products"], awkward: lengths, large: [2048, 2048]) { run, shape in
+      let x = run.matrix(shape[0], shape[1])
+      let dy = run.matrix(shape[0], shape[1])
+      let gain = run.matrix(1, shape[1])
+      let magnitude = run.matrix(1, shape[1], bound: 2)
+      var dMagnitude = run.matrix(1, shape[1])
+      var dx = Matrix(rows: shape[0], columns: shape[1])
+      let compute = run.compute
+      run.measure(bytes: 16 * x.count) {
+        DoRA.backward(dy, x: x, gain: gain, magnitude: magnitude, dMagnitude: &dMagnitude, into: &dx, on: compute)
+      }
+      run.record(dx)
+      run.record(dMagnitude)
+    },
     KernelCheck("bias gradient", ["sum_rows"], awkward: lengths, large: [2048, 2048]) { run, shape in
       let dy = run.matrix(shape[0], shape[1])
       var sums = run.matrix(1, shape[1])
