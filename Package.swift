@@ -72,6 +72,8 @@ let package = Package(
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
+    layer("DibitStatistics", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
+    layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
@@ -103,7 +105,10 @@ let package = Package(
       ]),
     layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation, benchmarks and recipes.
-    layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitEvaluation",
+      ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON"]),
+    layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
       "DibitBenchmark",
       [
@@ -119,8 +124,9 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
         "DibitModelStore", "DibitModel",
         "DibitQuantization",
-        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON",
-        "DibitDigest",
+        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor",
+        "DibitKernels",
+        "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -143,6 +149,9 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
+    tests(
+      "DibitStatisticsTests", ["DibitStatistics", "DibitTensor", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
+    tests("DibitBaselinesTests", ["DibitBaselines", "DibitTensor", "DibitJSON"]),
     tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja"]),
     tests(
       "ParityTests",
@@ -184,9 +193,10 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
-        "DibitTestSupport",
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics",
+        "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
+    tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),
     tests(
       "DibitBenchmarkTests",
       [
