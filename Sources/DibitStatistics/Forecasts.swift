@@ -21,13 +21,16 @@ public struct Forecasts: Equatable, Sendable {
   /// The number of examples.
   public var count: Int { truths.count }
 
+  /// The probability that example `index` was given for `label`.
+  public func probability(_ index: Int, of label: Int) -> Double { min(1, .exp(logProbabilities[index][label])) }
+
   /// The most likely label of each example; the first wins a tie.
   public var predictions: [Int] {
     logProbabilities.map { row in row.indices.max { row[$0] < row[$1] } ?? 0 }
   }
 
   /// The probability of each example's most likely label.
-  public var confidences: [Double] { logProbabilities.map { .exp($0.max() ?? 0) } }
+  public var confidences: [Double] { logProbabilities.map { min(1, .exp($0.max() ?? 0)) } }
 
   /// Whether the most likely label is the true one.
   public var hits: [Bool] { zip(predictions, truths).map { $0 == $1 } }
