@@ -24,7 +24,7 @@ public struct HTMLReport: Sendable {
       <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width,initial-scale=1">
-      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+      <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
       <meta name="referrer" content="no-referrer">
       <title>\(title.html)</title>
       <style>
@@ -49,6 +49,12 @@ public struct HTMLReport: Sendable {
     return page
       + "</main>\n<footer>Made by <code>dibit evaluate</code>. The page holds all it shows and loads nothing.</footer>\n</body>\n</html>\n"
   }
+
+  /// Styles are the page's own; everything else is forbidden.
+  private static let policy = [
+    "script-src", "img-src", "font-src", "connect-src", "media-src", "object-src", "frame-src", "worker-src", "manifest-src", "base-uri",
+    "form-action",
+  ].map { $0 + " 'none'" }.joined(separator: "; ")
 
   private var title: String {
     ["Evaluation", report.model.map { "of " + $0 }, report.data.map { "on " + $0 }].compactMap(\.self).joined(separator: " ")

@@ -62,7 +62,11 @@ struct ReportReader {
 
   func number(_ range: ClosedRange<Double>) throws(ReportError) -> Double {
     guard let number = value.double else { throw unexpected("a number") }
-    guard range.contains(number) else { throw unexpected("a number in \(range.lowerBound)…\(range.upperBound)", "\(number)") }
+    guard range.contains(number) else {
+      let (low, high) = (JSONValue.number(range.lowerBound).serialized(), JSONValue.number(range.upperBound).serialized())
+      let expected = range.upperBound == .greatestFiniteMagnitude ? "a number of at least \(low)" : "a number from \(low) to \(high)"
+      throw unexpected(expected, value.serialized())
+    }
     return number
   }
 
@@ -71,7 +75,7 @@ struct ReportReader {
   /// A whole number of things.
   func count() throws(ReportError) -> Int {
     guard let count = value.int, count >= 0, count <= 1 << 52 else {
-      throw unexpected("a whole number of things", value.double.map { "\($0)" })
+      throw unexpected("a whole number from 0 to 2^52", value.double.map { _ in value.serialized() })
     }
     return count
   }

@@ -2,6 +2,7 @@ import DibitJSON
 import DibitReport
 import DibitStatistics
 import DibitTensor
+import Foundation
 import Testing
 
 @Suite struct ReportJSONTests {
@@ -47,6 +48,16 @@ import Testing
     #expect(json["schema"] == 1 && json["seed"] == .string("18446744073709551615"))
   }
 
+  @Test func theExampleOfTheDocumentation() throws {
+    let file = String(#filePath.dropLast("Tests/DibitReportTests/ReportJSONTests.swift".count)) + "docs/formats/report.md"
+    let text = String(decoding: try Data(contentsOf: URL(filePath: file, directoryHint: .notDirectory)), as: UTF8.self)
+    let example = try #require(text.components(separatedBy: "```json\n").dropFirst().first?.components(separatedBy: "```").first)
+    let report = try EvaluationReport(parsing: example.utf8)
+    let prose = text.components(separatedBy: "It reads: \"").last?.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(prose == report.verdict + "\"")
+    #expect(report.seed == 7 && report.digests.adapters.first?.name == "notes-adapter")
+  }
+
   /// As `dibit evaluate --json` wrote it before there were baselines and comparisons.
   @Test func earlierReportsAreRead() throws {
     let old = """
@@ -72,7 +83,7 @@ import Testing
     ),
     (
       "runs", "confusion", [[.integer(.max), 1, 1], [1, 1, 1], [1, 1, 1]],
-      "'runs[0].confusion[0][0]': a whole number of things expected, 9.223372036854776e+18 found"
+      "'runs[0].confusion[0][0]': a whole number from 0 to 2^52 expected, 9223372036854775807 found"
     ),
     (
       "runs", "confusion", [[30, 1, 0], [0, 0, 0], [0, 0, 0]],
@@ -83,8 +94,8 @@ import Testing
       "runs", "kind", "other\u{1B}[2J",
       "'runs[0].kind': a known kind of run expected, 'other [2J' found"
     ),
-    ("runs", "ece", 1.5, "'runs[0].ece': a number in 0.0…1.0 expected, 1.5 found"),
-    ("runs", "seconds", -1, "'runs[0].seconds': a number in "),
+    ("runs", "ece", 1.5, "'runs[0].ece': a number from 0 to 1 expected, 1.5 found"),
+    ("runs", "seconds", -1, "'runs[0].seconds': a number of at least 0 expected, -1 found"),
     (
       "runs", "accuracy_ci95", [0.9, 0.1],
       "'runs[0].accuracy_ci95': two numbers in order expected, [0.9, 0.1] found"
@@ -95,7 +106,7 @@ import Testing
     ),
     (
       "comparisons", "p_value", 2,
-      "'comparisons[0].p_value': a number in 0.0…1.0 expected, 2.0 found"
+      "'comparisons[0].p_value': a number from 0 to 1 expected, 2 found"
     ),
     ("comparisons", "difference", .null, "'comparisons[0].difference' is missing"),
     ("notes", "kind", "unknown", "'notes[0].kind': a known kind of note expected, 'unknown' found"),
@@ -113,7 +124,7 @@ import Testing
     ),
     (
       #"{"schema":-1}"#,
-      "not a saved report: 'schema': a whole number of things expected, -1.0 found"
+      "not a saved report: 'schema': a whole number from 0 to 2^52 expected, -1 found"
     ),
     (
       #"{"schema":1,"labels":["a","a"]}"#,

@@ -13,8 +13,7 @@ import Testing
         pairs: (0..<count).map { (truth: $0 % 2, prediction: $0 < hits ? $0 % 2 : 1 - $0 % 2) }))
   }
 
-  private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison
-  {
+  private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison {
     RunComparison(
       a: a, b: b, metric: RunComparison.accuracy, difference: difference,
       interval: ConfidenceInterval(low: difference - 0.05, high: difference + 0.05), pValue: p,
