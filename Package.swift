@@ -179,7 +179,7 @@ let package = Package(
       "TrainingTests",
       [
         "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitDataset",
-        "DibitTokenizer",
+        "DibitTokenizer", "DibitStatistics",
         "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
