@@ -85,13 +85,13 @@ enum HTMLStyle {
     .read dt{font-weight:600;margin-top:14px}.read dd{margin:0;color:var(--muted);max-width:46em}
     details{border-top:1px solid var(--line)}details:last-of-type{border-bottom:1px solid var(--line)}
     summary{cursor:pointer;padding:12px 0;font-weight:600;overflow-wrap:anywhere}
-    details>div{padding:8px 0 32px}details>div>*+*{margin-top:36px}
+    details>div{padding:8px 0 32px}details>div>*+*{margin-top:36px}details>div>article+article{margin-top:0}
     footer{margin-top:72px;padding-bottom:56px;color:var(--muted);font-size:.88rem}
     :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
     @media (max-width:640px){header,main,footer{padding-left:16px;padding-right:16px}header{padding-top:32px}
-    .scroll{margin-left:-16px;margin-right:-16px;padding:0 16px 6px}section{margin-top:48px}.less{display:none}th,td{padding-left:12px}
-    tbody th{max-width:11em}.track,.ends{min-width:76px}th.wide,td.wide{width:22%}.ends span:nth-child(2){display:none}.digests{grid-template-columns:1fr}.digests dd{margin-bottom:8px}
-    .matrix tbody th{max-width:10em;font-size:.75rem}}
+    .scroll{margin-left:-16px;margin-right:-16px;padding:0 16px 6px}section{margin-top:48px}.less{display:none}th,td{padding-left:10px}
+    table{font-size:.88rem}tbody th{min-width:8.5em;max-width:10em;white-space:normal;overflow-wrap:anywhere}.track,.ends{min-width:76px}th.wide,td.wide{width:22%}.ends span:nth-child(2){display:none}.digests{grid-template-columns:1fr}.digests dd{margin-bottom:8px}
+    .matrix tbody th{min-width:0;max-width:10em;white-space:nowrap;font-size:.75rem}}
     @media print{nav,.skip{display:none}section{break-inside:avoid}blockquote{max-height:none}}
 
     """ + heat
