@@ -12,6 +12,8 @@ public struct RunOutcomes: Equatable, Sendable {
   public var seconds: Double
   /// Times of single texts, in seconds.
   public var latencies: [Double] = []
+  /// The set of labels given to each example, where a run answers with sets.
+  public var tags: [Set<Int>]?
   /// Tokens that were read in the run.
   public var tokens: Int?
 
@@ -60,6 +62,9 @@ public struct ReportBuilder: Sendable {
     run.latency = ReportedRun.Latency(outcomes.latencies)
     run.tokensPerSecond = outcomes.tokens.flatMap { outcomes.seconds > 0 ? Double($0) / outcomes.seconds : nil }
     guard forecasts.count > 0 else { return run }
+    run.tags = outcomes.tags.map { tags in
+      ReportedTags(TagMetrics(labels: labels, examples: zip(truths, tags).map { (truth: Set($0), prediction: $1) }))
+    }
     run.accuracyInterval = .wilson(successes: run.metrics.hits, of: forecasts.count, level: bootstrap.level)
     run.macroF1Interval =
       bootstrap.estimate(count: forecasts.count) { indices in

@@ -62,6 +62,18 @@ import Testing
     #expect(abs(forecasts.logLoss - -(log(0.5) + log(0.2)) / 2) < 1e-12)
   }
 
+  @Test func setsOfLabels() throws {
+    let builder = ReportBuilder(labels: 3, truths: [[0, 2], [1]], bootstrap: Bootstrap(resamples: 10))
+    var outcomes = RunOutcomes(name: "x", kind: .base, logProbabilities: [[-1, -2, -3], [-3, -1, -2]], seconds: 0)
+    #expect(builder.run(outcomes).tags == nil)
+    outcomes.tags = [[0, 1], [1]]
+    let tags = try #require(builder.run(outcomes).tags)
+    // Two of three given are true, two of three true ones are given; one of two sets is exact; two of six decisions are wrong.
+    #expect(abs(tags.micro.f1 - 2.0 / 3) < 1e-12 && tags.subsetAccuracy == 0.5 && abs(tags.hammingLoss - 1.0 / 3) < 1e-12)
+    let report = builder.report(names: ["a", "b", "c"], split: "test", runs: [outcomes], baselines: [])
+    #expect(HTMLReport(report).html.contains("<h3 style=\"margin-top:36px\">Sets of labels</h3>"))
+  }
+
   @Test func mistakesHaveTextsOnlyOnRequest() throws {
     var builder = ReportBuilder(
       labels: 2, truths: [[0], [0], [1], [1]], bootstrap: Bootstrap(resamples: 20))
