@@ -72,6 +72,8 @@ let package = Package(
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
+    layer("DibitStatistics", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
+    layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
     layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
@@ -104,7 +106,10 @@ let package = Package(
       ]),
     layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation, benchmarks and recipes.
-    layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitEvaluation",
+      ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON"]),
+    layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
       "DibitBenchmark",
       [
@@ -120,8 +125,9 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
         "DibitModelStore", "DibitModel",
         "DibitQuantization",
-        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitTensor", "DibitKernels", "DibitJSON",
-        "DibitDigest",
+        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor",
+        "DibitKernels",
+        "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -144,6 +150,9 @@ let package = Package(
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
+    tests(
+      "DibitStatisticsTests", ["DibitStatistics", "DibitTensor", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
+    tests("DibitBaselinesTests", ["DibitBaselines", "DibitTensor", "DibitJSON"]),
     tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja", "DibitJSON"]),
     tests(
       "ParityTests",
@@ -171,7 +180,7 @@ let package = Package(
       "TrainingTests",
       [
         "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization",
-        "DibitDataset", "DibitTokenizer",
+        "DibitDataset", "DibitTokenizer", "DibitStatistics",
         "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -185,9 +194,10 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON",
-        "DibitTestSupport",
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics",
+        "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
+    tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),
     tests(
       "DibitBenchmarkTests",
       [

@@ -5,6 +5,7 @@ internal import DibitInference
 internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitStatistics
 
 struct EvaluateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 public import DibitJSON
+public import DibitStatistics
 
 /// One model or adapter over a data set.
 public struct EvaluationRun: Equatable, Sendable {

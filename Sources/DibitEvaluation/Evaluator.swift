@@ -1,4 +1,5 @@
 public import DibitDataset
+internal import DibitStatistics
 
 /// Runs a data set through taggers and counts.
 public enum Evaluator {

@@ -5,6 +5,7 @@ import DibitJSON
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitStatistics
 import DibitTestSupport
 import Glibc
 import Testing

@@ -8,6 +8,7 @@ import DibitJSON
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitStatistics
 import DibitTensor
 import DibitTestSupport
 import DibitTokenizer

@@ -1,5 +1,4 @@
-import DibitEvaluation
-import DibitJSON
+import DibitStatistics
 import Testing
 
 /// Goldens from scikit-learn 1.9.1: precision_recall_fscore_support(…, zero_division=0), accuracy_score, f1_score(average="macro").

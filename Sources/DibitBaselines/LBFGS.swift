@@ -1,0 +1,123 @@
+internal import RealModule
+
+/// The limited-memory BFGS method for smooth convex functions.
+///
+/// Source: Nocedal and Wright, "Numerical optimization" (2006), algorithms 7.4 and 7.5, with a line search for the strong Wolfe
+/// conditions (3.5 and 3.6, by bisection).
+enum LBFGS {
+  struct Result {
+    let place: [Double]
+    let steps: Int
+    let converged: Bool
+  }
+
+  /// Pairs of steps and changes of the gradient that are kept.
+  private static let memory = 10
+
+  /// Minimises `function`, which returns its value and writes its gradient, until no component of the gradient exceeds `tolerance`.
+  static func minimize(
+    from start: [Double], steps: Int, tolerance: Double,
+    _ function: (_ place: [Double], _ gradient: inout [Double]) -> Double
+  ) -> Result {
+    var place = start
+    var gradient = [Double](repeating: 0, count: start.count)
+    var value = function(place, &gradient)
+    var history: [(step: [Double], change: [Double], curvature: Double)] = []
+    for step in 0..<steps {
+      if largest(gradient) <= tolerance {
+        return Result(place: place, steps: step, converged: true)
+      }
+      var direction = newton(gradient, history)
+      var slope = dot(direction, gradient)
+      if slope >= 0 {
+        // Rounding has spoilt what is remembered: begin again with the steepest descent.
+        history = []
+        direction = gradient.map { -$0 }
+        slope = dot(direction, gradient)
+      }
+      let first = history.isEmpty ? 1 / max(1, Double.sqrt(-slope)) : 1
+      guard let found = search(place, value, gradient, direction, slope, first, function) else {
+        return Result(place: place, steps: step, converged: false)
+      }
+      var (move, change) = (direction, found.gradient)
+      for index in move.indices {
+        move[index] = found.place[index] - place[index]
+        change[index] -= gradient[index]
+      }
+      let curvature = dot(move, change)
+      if curvature > 0 {
+        if history.count == memory { history.removeFirst() }
+        history.append((move, change, curvature))
+      }
+      (place, value, gradient) = (found.place, found.value, found.gradient)
+    }
+    return Result(place: place, steps: steps, converged: largest(gradient) <= tolerance)
+  }
+
+  /// `-H g`, with `H` the inverse of the curvature as far as the last steps show it.
+  private static func newton(
+    _ gradient: [Double], _ history: [(step: [Double], change: [Double], curvature: Double)]
+  ) -> [Double] {
+    var q = gradient.map { -$0 }
+    var factors: [Double] = []
+    for pair in history.reversed() {
+      let factor = dot(pair.step, q) / pair.curvature
+      factors.append(factor)
+      add(-factor, pair.change, to: &q)
+    }
+    if let last = history.last {
+      let scale = last.curvature / dot(last.change, last.change)
+      for index in q.indices { q[index] *= scale }
+    }
+    for (pair, factor) in zip(history, factors.reversed()) {
+      add(factor - dot(pair.change, q) / pair.curvature, pair.step, to: &q)
+    }
+    return q
+  }
+
+  /// A point along `direction` that lowers the value enough and whose slope is flat enough; nil when rounding leaves nothing to gain.
+  private static func search(
+    _ place: [Double], _ value: Double, _ gradient: [Double], _ direction: [Double],
+    _ slope: Double, _ first: Double,
+    _ function: (_ place: [Double], _ gradient: inout [Double]) -> Double
+  ) -> (place: [Double], value: Double, gradient: [Double])? {
+    var (low, high, length) = (0.0, Double.infinity, first)
+    var best: (place: [Double], value: Double, gradient: [Double])?
+    for _ in 0..<40 {
+      var there = place
+      add(length, direction, to: &there)
+      var gradientThere = gradient
+      let valueThere = function(there, &gradientThere)
+      let slopeThere = dot(direction, gradientThere)
+      // At the bottom the value no longer tells two points apart; then the slope alone decides.
+      let flat = abs(valueThere - value) <= 1e-14 * max(1, abs(value))
+      if !valueThere.isFinite
+        || (valueThere > value + 1e-4 * length * slope && !(flat && slopeThere <= 0))
+      {
+        high = length
+      } else {
+        if valueThere <= (best?.value ?? .infinity) || flat {
+          best = (there, valueThere, gradientThere)
+        }
+        if abs(slopeThere) <= -0.9 * slope { return (there, valueThere, gradientThere) }
+        if slopeThere < 0 { low = length } else { high = length }
+      }
+      length = high.isFinite ? (low + high) / 2 : length * 2
+    }
+    return best
+  }
+
+  private static func largest(_ values: [Double]) -> Double {
+    values.reduce(0) { max($0, abs($1)) }
+  }
+
+  private static func add(_ factor: Double, _ values: [Double], to target: inout [Double]) {
+    for index in target.indices { target[index] += factor * values[index] }
+  }
+
+  private static func dot(_ a: [Double], _ b: [Double]) -> Double {
+    var sum = 0.0
+    for index in a.indices { sum += a[index] * b[index] }
+    return sum
+  }
+}

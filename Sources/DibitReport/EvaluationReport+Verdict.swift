@@ -1,0 +1,87 @@
+internal import DibitStatistics
+
+extension EvaluationReport {
+  /// How the subject stands against what it must beat.
+  public enum Standing: String, Equatable, Sendable {
+    /// Better than the base and than every baseline, beyond noise.
+    case better
+    /// Not shown to be better than all of them.
+    case unproven
+    /// Worse than one of them, beyond noise.
+    case worse
+    /// There is nothing to compare with.
+    case alone
+  }
+
+  /// How the report's ``subject`` stands, by accuracy and corrected p-values.
+  public var standing: Standing {
+    let found = rivals.map { comparison(subject?.name ?? "", $0.name) }
+    if found.isEmpty { return .alone }
+    if found.contains(where: { $0?.isWorse == true }) { return .worse }
+    return found.allSatisfy { $0?.isBetter == true } ? .better : .unproven
+  }
+
+  /// What the subject must beat: the base model, unless it is the subject, and every baseline.
+  private var rivals: [ReportedRun] {
+    guard let subject else { return [] }
+    return runs.filter { $0.kind == .base && $0.name != subject.name } + baselines
+  }
+
+  /// One sentence: is the subject better than the base and than every baseline, by how much, and how sure is that.
+  public var verdict: String {
+    guard let subject, examples > 0 else { return "Nothing was evaluated." }
+    let share = "\(percent(subject.metrics.accuracy)) of \(examples) \(plural(examples, "text")) right"
+    let name = describe(subject)
+    let favourite = best(of: baselines)
+    let base = rivals.first { $0.kind == .base }
+    switch standing {
+    case .alone: return "\(capital(name)) has \(share); there is nothing to compare it with."
+    case .better:
+      let over = [base.map { "than the base model (\(gain(subject, $0)))" }, favourite.map { "\(theBest($0)) (\(gain(subject, $0)))" }]
+      return "\(capital(name)) is better \(over.compactMap(\.self).joined(separator: " and ")): \(share)."
+    case .worse:
+      let rival = best(of: rivals.filter { comparison(subject.name, $0.name)?.isWorse == true }) ?? subject
+      return
+        "\(capital(name)) is worse than \(describe(rival)): \(share) against \(percent(rival.metrics.accuracy)) (\(gain(subject, rival)))."
+    case .unproven:
+      // The strongest rival that is not beaten; baselines first, for they cost nothing.
+      let unbeaten = rivals.filter { comparison(subject.name, $0.name)?.isBetter != true }
+      let cheap = unbeaten.filter { $0.kind == .baseline }
+      guard let rival = best(of: cheap.isEmpty ? unbeaten : cheap) else { return "\(capital(name)) has \(share)." }
+      let against = "\(share) against \(percent(rival.metrics.accuracy))"
+      guard comparison(subject.name, rival.name) != nil else {
+        return "\(capital(name)) has \(against) of \(describe(rival)); whether that is more than noise was not tested."
+      }
+      let which = rival.name == favourite?.name ? "the best baseline, \(describe(rival))," : describe(rival)
+      return "\(capital(name)) does not beat \(which) beyond noise: \(against) (\(gain(subject, rival)))."
+    }
+  }
+
+  private func best(of runs: [ReportedRun]) -> ReportedRun? {
+    runs.first.map { first in runs.reduce(first) { $1.metrics.accuracy > $0.metrics.accuracy ? $1 : $0 } }
+  }
+
+  private func theBest(_ baseline: ReportedRun) -> String {
+    baselines.count > 1 ? "than all \(baselines.count) baselines, the best being \(describe(baseline))" : "than \(describe(baseline))"
+  }
+
+  /// "+7.1 points, 95 % interval +3.2 to +11.0, p = 0.0004".
+  private func gain(_ a: ReportedRun, _ b: ReportedRun) -> String {
+    guard let found = comparison(a.name, b.name) else { return "not tested" }
+    let level = fixed(100 * found.interval.level, 0)
+    return
+      "\(points(found.difference)) points, \(level) % interval \(points(found.interval.low)) to \(points(found.interval.high)), \(pText(found.pValue))"
+  }
+
+  /// The run in running text.
+  private func describe(_ run: ReportedRun) -> String {
+    switch run.kind {
+    case .base: "the base model"
+    case .adapter: "adapter '\(shortened(run.name))'"
+    case .float: "the model in floats"
+    case .baseline: "'\(shortened(run.name))'"
+    }
+  }
+
+  private func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+}

@@ -1,0 +1,53 @@
+public import DibitStatistics
+
+/// Two runs over the same examples.
+public struct RunComparison: Equatable, Sendable {
+  /// The metric of comparisons by the share of right answers: McNemar's exact test, bootstrap interval.
+  public static let accuracy = "accuracy"
+  /// The metric of comparisons by macro F1: paired bootstrap.
+  public static let macroF1 = "macro_f1"
+
+  /// The first run.
+  public var a: String
+  /// The second run.
+  public var b: String
+  /// What was compared: ``accuracy`` or ``macroF1``.
+  public var metric: String
+  /// The first run's metric less the second's.
+  public var difference: Double
+  /// Where the true difference is.
+  public var interval: ConfidenceInterval
+  /// The p-value of "there is no difference", corrected by Holm's method for all comparisons of this metric in the report.
+  public var pValue: Double
+  /// The p-value of this comparison alone.
+  public var rawPValue: Double
+  /// Cohen's h, for accuracies.
+  public var effectSize: Double?
+  /// Examples that only the first run has right, over those that only the second has; nil when unknown or infinite.
+  public var oddsRatio: Double?
+  /// The smallest difference that so many examples would have shown with a chance of 80 %, for accuracies.
+  public var smallestDetectable: Double?
+
+  /// A comparison of known values.
+  public init(
+    a: String, b: String, metric: String, difference: Double, interval: ConfidenceInterval, pValue: Double, rawPValue: Double,
+    effectSize: Double? = nil, oddsRatio: Double? = nil, smallestDetectable: Double? = nil
+  ) {
+    (self.a, self.b, self.metric) = (a, b, metric)
+    (self.difference, self.interval, self.pValue, self.rawPValue) = (difference, interval, pValue, rawPValue)
+    (self.effectSize, self.oddsRatio, self.smallestDetectable) = (effectSize, oddsRatio, smallestDetectable)
+  }
+
+  /// Whether the first run is better beyond noise: the difference is positive and the corrected p-value below 0.05.
+  public var isBetter: Bool { difference > 0 && pValue < 0.05 }
+  /// Whether the second run is better beyond noise.
+  public var isWorse: Bool { difference < 0 && pValue < 0.05 }
+
+  /// The same with the runs exchanged.
+  public var swapped: RunComparison {
+    RunComparison(
+      a: b, b: a, metric: metric, difference: -difference,
+      interval: ConfidenceInterval(low: -interval.high, high: -interval.low, level: interval.level), pValue: pValue, rawPValue: rawPValue,
+      effectSize: effectSize.map { -$0 }, oddsRatio: oddsRatio.flatMap { $0 > 0 ? 1 / $0 : nil }, smallestDetectable: smallestDetectable)
+  }
+}

@@ -1,0 +1,51 @@
+internal import DibitStatistics
+
+/// Runs of several saved reports in one order.
+///
+/// Reports can be compared only if they scored the same texts under the same labels: the digest of the data (where known), the split, the
+/// number of examples and the labels must agree. Runs of other reports are listed apart, by name.
+public struct RunRanking: Equatable, Sendable {
+  /// A run and where it is from.
+  public struct Entry: Equatable, Sendable {
+    /// Which report, by its place in the list that was ranked.
+    public let report: Int
+    /// The run.
+    public let run: ReportedRun
+    /// The interval of the best run's accuracy overlaps this run's: the order of the two may be noise.
+    public let overlapsBest: Bool
+  }
+
+  /// Runs over the same texts, from the highest accuracy to the lowest; equal ones in the order of the list.
+  public let groups: [[Entry]]
+
+  /// Ranks every run and baseline of `reports`, one group for each set of texts.
+  ///
+  /// The same run in two reports (same kind and name, same confusion matrix), as happens to the base model, is listed once.
+  public init(_ reports: [EvaluationReport]) {
+    var groups: [(first: EvaluationReport, entries: [(report: Int, run: ReportedRun)])] = []
+    for (index, report) in reports.enumerated() {
+      let place = groups.firstIndex { Self.isSameData($0.first, report) } ?? groups.count
+      if place == groups.count { groups.append((report, [])) }
+      for run in report.everything {
+        let isKnown = groups[place].entries.contains { $0.run.kind == run.kind && $0.run.name == run.name && $0.run.metrics == run.metrics }
+        if !isKnown { groups[place].entries.append((index, run)) }
+      }
+    }
+    self.groups = groups.map { group in
+      let order = group.entries.indices.sorted {
+        let (a, b) = (group.entries[$0].run.metrics.accuracy, group.entries[$1].run.metrics.accuracy)
+        return a > b || a == b && $0 < $1
+      }
+      let low = order.first.flatMap { group.entries[$0].run.accuracyInterval?.low }
+      return order.map { place in
+        let (report, run) = group.entries[place]
+        let high = run.accuracyInterval?.high
+        return Entry(report: report, run: run, overlapsBest: low.flatMap { low in high.map { $0 >= low } } ?? true)
+      }
+    }
+  }
+
+  private static func isSameData(_ a: EvaluationReport, _ b: EvaluationReport) -> Bool {
+    a.labels == b.labels && a.split == b.split && a.examples == b.examples && a.digests.data == b.digests.data
+  }
+}

@@ -1,0 +1,148 @@
+internal import DibitTensor
+internal import RealModule
+
+/// How much a statistic of a test set would vary if the set were drawn again.
+///
+/// Examples are drawn with replacement from the set itself, as many as it has, and the statistic is computed of each such sample. The same
+/// seed gives the same interval. Sources: Efron and Tibshirani, "An introduction to the bootstrap" (1993), chapters 13 and 14; Efron, "Better
+/// bootstrap confidence intervals" (1987) for BCa.
+public struct Bootstrap: Equatable, Sendable {
+  /// How an interval is read from the statistics of the samples.
+  public enum Method: Equatable, Sendable {
+    /// Their quantiles.
+    case percentile
+    /// Quantiles moved by what the samples tell about bias and about a spread that changes with the value.
+    case bca
+  }
+
+  /// How many samples are drawn.
+  public var resamples: Int
+  /// The share of repetitions in which an interval should be right.
+  public var level: Double
+  /// How intervals are read.
+  public var method: Method
+  /// What the samples follow from.
+  public var seed: UInt64
+
+  /// A bootstrap with these settings.
+  public init(resamples: Int = 2000, level: Double = 0.95, method: Method = .bca, seed: UInt64 = 0) {
+    (self.resamples, self.level, self.method, self.seed) = (resamples, level, method, seed)
+  }
+
+  /// A statistic of the whole set with what the samples say about it.
+  public struct Estimate: Equatable, Sendable {
+    /// The statistic of the set.
+    public let value: Double
+    /// Where the true value is.
+    public let interval: ConfidenceInterval
+    /// The standard deviation of the samples' statistics.
+    public let standardError: Double
+    /// The two-sided p-value of "the true value is 0": twice the share of samples at or beyond 0, at least `2 / (resamples + 1)`.
+    public let pValue: Double
+  }
+
+  /// Estimates `statistic` of a set of `count` examples. It is given indices of examples, some of them several times, others not at all.
+  ///
+  /// For a difference of two runs let the statistic be the difference on the same indices: that is the paired bootstrap.
+  /// With `strata` (a group for each example, for instance its true label) every sample has as many examples of each group as the set.
+  /// Samples whose statistic is not finite are left out.
+  public func estimate(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> Estimate {
+    let value = statistic(Array(0..<count))
+    let replicates = distribution(count: count, strata: strata, statistic: statistic).filter(
+      \.isFinite
+    ).sorted()
+    guard value.isFinite, !replicates.isEmpty else {
+      return Estimate(
+        value: value, interval: .init(low: value, high: value, level: level), standardError: .nan,
+        pValue: 1)
+    }
+    let knife = method == .bca ? Self.jackknife(count: count, statistic: statistic) : []
+    let n = Double(replicates.count)
+    let mean = replicates.reduce(0, +) / n
+    let squares = replicates.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+    let below = Double(replicates.count { $0 <= 0 }) + 1
+    let above = Double(replicates.count { $0 >= 0 }) + 1
+    return Estimate(
+      value: value, interval: interval(value, sorted: replicates, jackknife: knife),
+      standardError: .sqrt(squares / max(n - 1, 1)),
+      pValue: min(1, 2 * min(below, above) / (n + 1)))
+  }
+
+  /// The statistics of the samples, in the order in which they were drawn.
+  public func distribution(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double)
+    -> [Double]
+  {
+    require(
+      count > 0 && strata.map { $0.count == count } ?? true,
+      "Bootstrap: \(count) examples, \(strata?.count ?? count) strata")
+    let groups = strata.map { strata in
+      Dictionary(grouping: strata.indices) { strata[$0] }.sorted { $0.key < $1.key }.map(\.value)
+    }
+    var generator = SplitMix64(seed: seed, purpose: "bootstrap")
+    var indices = [Int](repeating: 0, count: count)
+    return (0..<resamples).map { _ in
+      if let groups {
+        var place = 0
+        for group in groups {
+          for _ in group {
+            indices[place] = group[generator.below(group.count)]
+            place += 1
+          }
+        }
+      } else {
+        for place in 0..<count { indices[place] = generator.below(count) }
+      }
+      return statistic(indices)
+    }
+  }
+
+  /// The statistics without each example, or beyond 500 examples without each of 500 groups: its skewness is the same but for noise.
+  static func jackknife(count: Int, statistic: ([Int]) -> Double) -> [Double] {
+    let groups = min(count, 500)
+    guard groups > 1 else { return [] }
+    return (0..<groups).map { group in statistic((0..<count).filter { $0 % groups != group }) }
+  }
+
+  /// The interval of a statistic `value` whose samples gave `replicates` and whose jackknife gave `jackknife` (needed for BCa only).
+  func interval(_ value: Double, sorted replicates: [Double], jackknife: [Double])
+    -> ConfidenceInterval
+  {
+    var (low, high) = ((1 - level) / 2, (1 + level) / 2)
+    if method == .bca, let moved = corrected(low, high, value, replicates, jackknife) {
+      (low, high) = moved
+    }
+    return ConfidenceInterval(
+      low: Self.quantile(low, of: replicates), high: Self.quantile(high, of: replicates),
+      level: level)
+  }
+
+  /// The levels that BCa reads instead of `low` and `high`, or nil where the samples cannot tell: all on one side, or all the same.
+  private func corrected(
+    _ low: Double, _ high: Double, _ value: Double, _ replicates: [Double], _ jackknife: [Double]
+  ) -> (Double, Double)? {
+    let n = Double(replicates.count)
+    let bias = Normal.quantile(
+      (Double(replicates.count { $0 < value }) + Double(replicates.count { $0 <= value })) / (2 * n)
+    )
+    let mean = jackknife.reduce(0, +) / Double(max(jackknife.count, 1))
+    let (squares, cubes) = jackknife.reduce((0.0, 0.0)) { sums, value in
+      let distance = mean - value
+      return (sums.0 + distance * distance, sums.1 + distance * distance * distance)
+    }
+    let acceleration = cubes / (6 * squares * .sqrt(squares))
+    guard bias.isFinite, acceleration.isFinite else { return nil }
+    func moved(_ level: Double) -> Double {
+      let z = bias + Normal.quantile(level)
+      return Normal.cumulative(bias + z / (1 - acceleration * z))
+    }
+    return (moved(low), moved(high))
+  }
+
+  /// The quantile of sorted values, between two of them on the straight line from one to the other (numpy's default).
+  static func quantile(_ level: Double, of sorted: [Double]) -> Double {
+    let place = level * Double(sorted.count - 1)
+    let index = min(max(Int(place), 0), sorted.count - 1)
+    let next = min(index + 1, sorted.count - 1)
+    return sorted[index] + (place - Double(index)) * (sorted[next] - sorted[index])
+  }
+}

@@ -1,0 +1,100 @@
+internal import DibitTensor
+
+/// A group of examples of similar confidence: a point of a reliability diagram.
+public struct CalibrationBin: Equatable, Sendable {
+  /// The lowest confidence of the bin.
+  public let low: Double
+  /// The highest confidence of the bin.
+  public let high: Double
+  /// Examples in the bin.
+  public let count: Int
+  /// Their mean confidence; 0 in an empty bin.
+  public let confidence: Double
+  /// The share of them that are right; 0 in an empty bin.
+  public let accuracy: Double
+
+  /// A bin of known values.
+  public init(low: Double, high: Double, count: Int, confidence: Double, accuracy: Double) {
+    (self.low, self.high, self.count, self.confidence, self.accuracy) = (
+      low, high, count, confidence, accuracy
+    )
+  }
+}
+
+/// Whether a confidence of 80 % is right in 80 % of cases.
+///
+/// Sources: Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015); Guo et al., "On
+/// calibration of modern neural networks" (2017); for bins of equal mass Nguyen and O'Connor (2015).
+public struct Calibration: Equatable, Sendable {
+  /// Where one bin ends and the next begins.
+  public enum Binning: Equatable, Sendable {
+    /// Confidences `((m - 1) / M, m / M]`; bins may be empty.
+    case equalWidth
+    /// The same number of examples in every bin as far as possible: examples of one confidence stay together.
+    case equalMass
+  }
+
+  /// The bins from low to high confidence.
+  public let bins: [CalibrationBin]
+
+  /// Sorts examples into `bins` bins; `confidences` are probabilities of what was predicted, `hits` says whether that was right.
+  public init(confidences: [Double], hits: [Bool], bins: Int = 15, binning: Binning = .equalWidth) {
+    require(
+      confidences.count == hits.count && bins > 0,
+      "Calibration: \(confidences.count) confidences, \(hits.count) outcomes, \(bins) bins")
+    switch binning {
+    case .equalWidth:
+      var members = [[Int]](repeating: [], count: bins)
+      for (index, confidence) in confidences.enumerated() {
+        members[min(bins - 1, max(0, Int((confidence * Double(bins)).rounded(.up)) - 1))].append(
+          index)
+      }
+      self.bins = members.enumerated().map { bin, members in
+        Self.bin(
+          members, confidences, hits, low: Double(bin) / Double(bins),
+          high: Double(bin + 1) / Double(bins))
+      }
+    case .equalMass:
+      let order = confidences.indices.sorted {
+        confidences[$0] < confidences[$1] || confidences[$0] == confidences[$1] && $0 < $1
+      }
+      var (result, start): ([CalibrationBin], Int) = ([], 0)
+      for bin in 1...bins {
+        // As numpy.array_split: the first bins take one example more where they do not divide evenly.
+        var end = max(start, order.count / bins * bin + min(bin, order.count % bins))
+        while end > start, end < order.count, confidences[order[end]] == confidences[order[end - 1]] { end += 1 }
+        guard end > start else { continue }
+        let members = Array(order[start..<end])
+        result.append(
+          Self.bin(
+            members, confidences, hits, low: confidences[members[0]],
+            high: confidences[members[members.count - 1]]))
+        start = end
+      }
+      self.bins = result
+    }
+  }
+
+  private static func bin(
+    _ members: [Int], _ confidences: [Double], _ hits: [Bool], low: Double, high: Double
+  ) -> CalibrationBin {
+    let n = Double(max(members.count, 1))
+    return CalibrationBin(
+      low: low, high: high, count: members.count,
+      confidence: members.reduce(0) { $0 + confidences[$1] } / n,
+      accuracy: Double(members.count { hits[$0] }) / n)
+  }
+
+  /// The mean distance of confidence and accuracy over examples (ECE).
+  public var expectedError: Double {
+    let total = bins.reduce(0) { $0 + $1.count }
+    return total > 0
+      ? bins.reduce(0) { $0 + Double($1.count) * abs($1.confidence - $1.accuracy) } / Double(total)
+      : 0
+  }
+
+  /// The largest distance of confidence and accuracy in a bin that has examples (MCE).
+  public var maximumError: Double {
+    bins.reduce(0) { $1.count > 0 ? max($0, abs($1.confidence - $1.accuracy)) : $0 }
+  }
+}

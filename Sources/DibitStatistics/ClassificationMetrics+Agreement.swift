@@ -1,0 +1,62 @@
+internal import RealModule
+
+extension ClassificationMetrics {
+  /// The mean recall of labels that have examples: accuracy as if every label were equally frequent.
+  public var balancedAccuracy: Double {
+    let occurring = perLabel.filter { $0.support > 0 }
+    return occurring.isEmpty ? 0 : occurring.reduce(0) { $0 + $1.recall } / Double(occurring.count)
+  }
+
+  /// Cohen's kappa: agreement beyond what the frequencies of labels give by chance, 1 at best.
+  ///
+  /// `(p₀ - pₑ) / (1 - pₑ)` with `pₑ = Σ support · predicted / n²`. 0 where chance alone would agree fully, as with a single label.
+  /// Source: Cohen, "A coefficient of agreement for nominal scales" (1960).
+  public var cohenKappa: Double {
+    guard count > 0 else { return 0 }
+    let n = Double(count)
+    let chance = zip(perLabel, predicted).reduce(0) {
+      $0 + Double($1.0.support) / n * (Double($1.1) / n)
+    }
+    return chance < 1 ? (accuracy - chance) / (1 - chance) : 0
+  }
+
+  /// The correlation of truth and prediction (Matthews' coefficient for several labels), 0 where either never changes.
+  ///
+  /// `(c n - Σ pₖ tₖ) / √((n² - Σ pₖ²)(n² - Σ tₖ²))` with `c` hits, `pₖ` predictions and `tₖ` examples of label k.
+  /// Source: Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient" (2004).
+  public var matthewsCorrelation: Double {
+    let n = Double(count)
+    var (both, predictions, truths) = (0.0, 0.0, 0.0)
+    for (metrics, predicted) in zip(perLabel, predicted) {
+      both += Double(predicted) * Double(metrics.support)
+      predictions += Double(predicted) * Double(predicted)
+      truths += Double(metrics.support) * Double(metrics.support)
+    }
+    let spread = (n * n - predictions) * (n * n - truths)
+    return spread > 0 ? (Double(hits) * n - both) / .sqrt(spread) : 0
+  }
+
+  /// Macro F1 of the examples at `indices`, which may repeat: what a bootstrap asks for thousands of times.
+  ///
+  /// The same value as ``macroF1`` of those examples, without the matrix. `truths` and `predictions` are indices below `labels`.
+  public static func macroF1(labels: Int, truths: [Int], predictions: [Int], at indices: [Int])
+    -> Double
+  {
+    var (hits, support, predicted) = (
+      [Int](repeating: 0, count: labels), [Int](repeating: 0, count: labels),
+      [Int](repeating: 0, count: labels)
+    )
+    for index in indices {
+      let (truth, prediction) = (truths[index], predictions[index])
+      support[truth] += 1
+      predicted[prediction] += 1
+      if truth == prediction { hits[truth] += 1 }
+    }
+    var (sum, present) = (0.0, 0)
+    for label in 0..<labels where support[label] + predicted[label] > 0 {
+      sum += 2 * Double(hits[label]) / Double(support[label] + predicted[label])
+      present += 1
+    }
+    return present > 0 ? sum / Double(present) : 0
+  }
+}

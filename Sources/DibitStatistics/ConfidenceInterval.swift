@@ -1,0 +1,37 @@
+internal import DibitTensor
+internal import RealModule
+
+/// A range that holds the true value in a share `level` of repetitions.
+public struct ConfidenceInterval: Equatable, Sendable {
+  /// Its lower end.
+  public let low: Double
+  /// Its upper end.
+  public let high: Double
+  /// How often such an interval is right, for instance 0.95.
+  public let level: Double
+
+  /// An interval of known ends.
+  public init(low: Double, high: Double, level: Double = 0.95) {
+    (self.low, self.high, self.level) = (low, high, level)
+  }
+
+  /// Wilson's interval for a share: `successes` of `trials`. It never leaves 0…1 and is right also for few trials and rare errors.
+  ///
+  /// Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927), without continuity correction.
+  public static func wilson(successes: Int, of trials: Int, level: Double = 0.95)
+    -> ConfidenceInterval
+  {
+    require(
+      successes >= 0 && successes <= trials && level > 0 && level < 1,
+      "wilson: \(successes) successes of \(trials), level \(level)")
+    guard trials > 0 else { return ConfidenceInterval(low: 0, high: 1, level: level) }
+    let z = Normal.quantile((1 + level) / 2)
+    let (n, p) = (Double(trials), Double(successes) / Double(trials))
+    let centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    let half = z / (1 + z * z / n) * .sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    // At the ends the formula gives 0 and 1 but for rounding.
+    return ConfidenceInterval(
+      low: successes == 0 ? 0 : max(0, centre - half),
+      high: successes == trials ? 1 : min(1, centre + half), level: level)
+  }
+}

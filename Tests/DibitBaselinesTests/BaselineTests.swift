@@ -1,0 +1,125 @@
+import DibitBaselines
+import DibitJSON
+import DibitTensor
+import Foundation
+import Testing
+
+@Suite struct BaselineTests {
+  private func golden(_ key: String) throws -> JSONValue {
+    let file = String(#filePath.dropLast("DibitBaselinesTests/BaselineTests.swift".count)) + "Fixtures/statistics/goldens.json"
+    let document = try JSONValue(parsing: try Data(contentsOf: URL(filePath: file, directoryHint: .notDirectory)))
+    return try #require(document[key])
+  }
+
+  private func rows(_ value: JSONValue, _ key: String) throws -> [[Double]] {
+    try #require(value[key]?.array?.map { $0.array?.compactMap { $0.double } ?? [] })
+  }
+
+  private func floats(_ value: JSONValue, _ key: String) throws -> [[Float]] { try rows(value, key).map { $0.map(Float.init) } }
+  private func labels(_ value: JSONValue) throws -> [Int] { try #require(value["labels"]?.array?.compactMap { $0.int }) }
+
+  private func isProbable(_ values: [Double]) -> Bool { abs(values.reduce(0) { $0 + exp($1) } - 1) < 1e-12 }
+
+  // MARK: Words
+
+  @Test func words() {
+    #expect(Words.split("Hello, World!  it's 3.5 x_1") == ["hello", "world", "it", "s", "3", "5", "x_1"])
+    #expect(Words.split("Straße ÉTÉ e\u{301}tude Ωmega 日本") == ["straße", "été", "e\u{301}tude", "ωmega", "日本"])
+    #expect(Words.split("").isEmpty && Words.split(" \u{0}\n—").isEmpty)
+  }
+
+  @Test func majority() {
+    let majority = MajorityClass(labels: [0, 2, 2, 1, 2], count: 4)
+    let values = majority.logProbabilities("anything")
+    #expect(values == majority.logProbabilities(""))
+    let shares = [2.0, 2, 4, 1].map { $0 / 9 }
+    for (value, share) in zip(values, shares) { #expect(abs(value - log(share)) < 1e-15) }
+  }
+
+  @Test func naiveBayesAsScikitLearn() throws {
+    let golden = try golden("naive_bayes")
+    let texts = try #require(golden["texts"]?.array?.compactMap { $0.string })
+    let model = NaiveBayes(texts: texts, labels: try labels(golden), count: 3, smoothing: 0.5)
+    let probes = try #require(golden["probes"]?.array?.compactMap { $0.string })
+    for (probe, expected) in zip(probes, try rows(golden, "log_probabilities")) {
+      let values = model.logProbabilities(probe)
+      #expect(zip(values, expected).allSatisfy { abs($0 - $1) <= 1e-9 * max(1, abs($1)) }, "\(probe)")
+      #expect(isProbable(values))
+    }
+  }
+
+  @Test func naiveBayesWithoutTextsOfALabel() {
+    let model = NaiveBayes(texts: ["soup bread", "ball goal"], labels: [0, 1], count: 3)
+    #expect(model.vocabularyCount == 4)
+    let values = model.logProbabilities("soup")
+    #expect(values[0] > values[1] && values[2] == -.infinity)
+    #expect(NaiveBayes(texts: [], labels: [], count: 2).logProbabilities("x").allSatisfy { abs($0 - log(0.5)) < 1e-15 })
+  }
+
+  // MARK: Features
+
+  @Test(arguments: [0, 1])
+  func logisticRegressionAsScikitLearn(index: Int) throws {
+    let both = try golden("logistic")
+    let golden = try #require(both.array?[index])
+    var options = LogisticRegression.Options()
+    options.penalty = try #require(golden["penalty"]?.double)
+    options.standardizes = golden["standardize"] == .bool(true)
+    options.tolerance = 1e-13
+    let model = LogisticRegression(features: try floats(golden, "rows"), labels: try labels(golden), count: 3, options: options)
+    for (probe, expected) in zip(try floats(golden, "probes"), try rows(golden, "log_probabilities")) {
+      let values = model.logProbabilities(probe)
+      #expect(zip(values, expected).allSatisfy { abs($0 - $1) <= 1e-9 * max(1, abs($1)) }, "\(values) \(expected)")
+      #expect(isProbable(values))
+    }
+    #expect(model == LogisticRegression(features: try floats(golden, "rows"), labels: try labels(golden), count: 3, options: options))
+  }
+
+  @Test func logisticRegressionConvergesAtItsUsualTolerance() throws {
+    var generator = SplitMix64(seed: 2)
+    let labels = (0..<120).map { $0 % 5 }
+    let rows = labels.map { label in (0..<40).map { column in generator.normal() + (column % 5 == label ? 1.5 : 0) } }
+    let model = LogisticRegression(features: rows, labels: labels, count: 5)
+    #expect(model.converged && model.steps > 3 && model.steps < 100, "\(model.steps)")
+    let hits = zip(rows, labels).count { row, label in
+      let values = model.logProbabilities(row)
+      return values.indices.max { values[$0] < values[$1] } == label
+    }
+    #expect(hits > 110)
+    var options = LogisticRegression.Options()
+    options.steps = 2
+    #expect(!LogisticRegression(features: rows, labels: labels, count: 5, options: options).converged)
+  }
+
+  @Test func logisticRegressionOfNothingAndOfConstants() {
+    let nothing = LogisticRegression(features: [], labels: [], count: 3)
+    #expect(nothing.logProbabilities([]).allSatisfy { abs($0 - log(1.0 / 3)) < 1e-15 })
+    // A column that never changes tells nothing; the intercepts are the labels' frequencies.
+    let constant = LogisticRegression(features: [[7], [7], [7], [7]], labels: [0, 0, 0, 1], count: 2)
+    #expect(abs(constant.logProbabilities([7])[0] - log(0.75)) < 1e-5)
+  }
+
+  @Test func nearestCentroid() throws {
+    let golden = try golden("centroid")
+    let (features, labels) = (try floats(golden, "rows"), try labels(golden))
+    let model = NearestCentroid(features: features, labels: labels, count: 4)
+    for (probe, expected) in zip(try floats(golden, "probes"), try rows(golden, "cosines")) {
+      #expect(zip(model.cosines(probe), expected).allSatisfy { abs($0 - $1) < 1e-9 })
+      let values = model.logProbabilities(probe)
+      #expect(isProbable(values))
+      #expect(values.indices.max { values[$0] < values[$1] } == expected.indices.max { expected[$0] < expected[$1] })
+    }
+    #expect(model.sharpness > 0.2 && model.sharpness < 2000)
+    #expect(model == NearestCentroid(features: features, labels: labels, count: 4))
+  }
+
+  @Test func nearestCentroidIsSureWhereRowsAreFarApart() {
+    let rows: [[Float]] = (0..<20).map { $0 % 2 == 0 ? [1, 0.01 * Float($0)] : [0.01 * Float($0), 1] }
+    let sure = NearestCentroid(features: rows, labels: (0..<20).map { $0 % 2 }, count: 2)
+    #expect(exp(sure.logProbabilities([1, 0])[0]) > 0.99)
+    // Labels that have nothing to do with the rows: no confidence is warranted.
+    let unsure = NearestCentroid(features: rows, labels: (0..<20).map { $0 / 2 % 2 }, count: 2)
+    #expect(abs(exp(unsure.logProbabilities([1, 0])[0]) - 0.5) < 0.1)
+    #expect(NearestCentroid(features: [[0, 0]], labels: [0], count: 2).logProbabilities([0, 0]).allSatisfy { abs($0 - log(0.5)) < 1e-15 })
+  }
+}
