@@ -22,14 +22,13 @@ import Testing
       }
       let expected = zip(magnitude, norms).map { Double($0) / $1 } + norms
       agree(expected, tolerance: { roundingTolerance(length: k, magnitude: abs(expected[$0]) + 1e-3) }) { compute in
-        var (gain, found) = ([Float](), [Float]())
         var out = Matrix(rows: 1, columns: m)
-        let (left, right) = (Matrix(a, columns: k), Matrix(b, columns: r))
+        let left = Matrix(a, columns: k)
+        let right = Matrix(b, columns: r)
         DoRA.gain(weight, a: left, b: right, scale: scale, magnitude: Matrix(magnitude, columns: m), into: &out, on: compute)
-        gain = out.values
+        let gain = out.values
         DoRA.norms(weight, a: left, b: right, scale: scale, into: &out, on: compute)
-        found = out.values
-        return gain + found
+        return gain + out.values
       }
     }
   }
