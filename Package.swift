@@ -180,7 +180,7 @@ let package = Package(
       "TrainingTests",
       [
         "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization",
-        "DibitDataset", "DibitTokenizer", "DibitStatistics",
+        "DibitDataset", "DibitTokenizer", "DibitStatistics", "CAllocationCount",
         "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -194,7 +194,7 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics",
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics", "CAllocationCount",
         "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
     tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),

@@ -60,16 +60,16 @@ public struct LossHead: ~Copyable, Sendable {
     return total
   }
 
-  /// As ``forward(_:hidden:targets:weights:on:eachRow:)``, and overwrites `dHidden: [n, C]` with the gradient of that sum; accumulates the
-  /// output weight's when `gradients` includes weights.
+  /// As ``forward(_:hidden:targets:weights:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the gradient
+  /// of that sum; accumulates the output weight's when `gradients` includes weights.
   public mutating func forwardBackward(
-    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, total weight: Float = 1,
     dHidden: inout Matrix, gradients: inout Gradients, on compute: Compute,
     eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
     dHidden.fill(0)
-    forEachChunk(hidden, all, allWeights) { head, count in
+    forEachChunk(hidden, all, allWeights, total: weight) { head, count in
       decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
       let cap = decoder.configuration.logitSoftCap
       if cap != nil { head.capped.copy(head.logits) }
@@ -115,7 +115,7 @@ public struct LossHead: ~Copyable, Sendable {
 
   /// Gathers labelled rows and calls `body` for each full or last chunk.
   private mutating func forEachChunk(
-    _ hidden: borrowing Matrix, _ all: Span<Int32>, _ allWeights: Span<Float>, _ body: (inout LossHead, _ count: Int) -> Void
+    _ hidden: borrowing Matrix, _ all: Span<Int32>, _ allWeights: Span<Float>, total: Float = 1, _ body: (inout LossHead, _ count: Int) -> Void
   ) {
     require(all.count == hidden.rows && allWeights.count == hidden.rows, "LossHead: hidden \(hidden.shape), \(all.count) targets")
     var count = 0
@@ -126,7 +126,7 @@ public struct LossHead: ~Copyable, Sendable {
         positions[count] = i
         targets[count] = all[i]
         weights.setRows(chunk)
-        weights[count, 0] = allWeights[i]
+        weights[count, 0] = allWeights[i] / total
         count += 1
       }
       guard count == chunk || (i == all.count - 1 && count > 0) else { continue }

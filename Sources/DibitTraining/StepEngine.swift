@@ -34,12 +34,11 @@ struct StepEngine: ~Copyable {
     let begin = ContinuousClock.now
     run(batch, decoder, adapter)
     compute.profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
-    let weights = batch.weights.map { $0 / total }
     backward.setRows(batch.tokens.count)
     let middle = ContinuousClock.now
     let loss = head.forwardBackward(
-      decoder, hidden: state.hidden, targets: batch.targets.span, weights: weights.span, dHidden: &backward.dHidden, gradients: &gradients,
-      on: compute
+      decoder, hidden: state.hidden, targets: batch.targets.span, weights: batch.weights.span, total: total, dHidden: &backward.dHidden,
+      gradients: &gradients, on: compute
     ) { row, loss in losses.add(loss, isContent: batch.isContent[row]) }
     compute.profiler?.record("loss", since: middle, rows: batch.labelled)
     let last = ContinuousClock.now

@@ -53,7 +53,8 @@ extension DecoderWeights {
         GridQuantization.round(
           master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: compute)
       } else {
-        parameter.weight = master
+        let values = master.values
+        parameter.weight.withMutableValues { own in for i in own.indices { own[i] = values[i] } }
       }
     }
   }
