@@ -120,13 +120,17 @@ public struct Adapter: ~Copyable, Sendable {
   /// Brings the gains up to date with weights, `A`, `B` and magnitudes: after whatever changed one of them. Nothing without magnitudes.
   public mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
-    for (entry, weight) in decomposed(weights) { Self.updateGain(entry, weight, a, b, scale, magnitudes, &gains, compute) }
+    for place in entries.indices {
+      guard let (entry, weight) = decomposed(place, weights) else { continue }
+      Self.updateGain(entry, weight, a, b, scale, magnitudes, &gains, compute)
+    }
   }
 
   /// Sets the magnitudes to the norms of the adapted weights, so that the gains are one. Nothing without magnitudes.
   public mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
-    for (entry, weight) in decomposed(weights) {
+    for place in entries.indices {
+      guard let (entry, weight) = decomposed(place, weights) else { continue }
       Self.updateNorms(entry, weight, a, b, scale, &magnitudes, compute)
       gains[entry].fill(1)
     }
@@ -148,14 +152,13 @@ public struct Adapter: ~Copyable, Sendable {
     DoRA.norms(weight, a: a[entry], b: b[entry], scale: scale, into: &norms[entry], on: compute)
   }
 
-  /// The entries that have magnitudes, and their weights.
-  private func decomposed(_ weights: DecoderWeights) -> [(entry: Int, weight: Weight)] {
-    guard configuration.decomposesWeights else { return [] }
-    return entries.enumerated().compactMap { index, entry in
-      let (layer, kind) = index.quotientAndRemainder(dividingBy: LinearKind.allCases.count)
-      guard let entry, let parameter = weights.linear(LinearKind.allCases[kind], layer) else { return nil }
-      return (entry, parameter.weight)
-    }
+  /// The entry at a place of ``entries`` and its weight, where it has magnitudes.
+  private func decomposed(_ place: Int, _ weights: DecoderWeights) -> (entry: Int, weight: Weight)? {
+    let kinds = LinearKind.allCases.count
+    guard configuration.decomposesWeights, let entry = entries[place],
+      let parameter = weights.linear(LinearKind.allCases[place % kinds], place / kinds)
+    else { return nil }
+    return (entry, parameter.weight)
   }
 
   /// The magnitudes of an entry in the order of a PEFT file.
