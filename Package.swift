@@ -103,7 +103,11 @@ let package = Package(
       ]),
     layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation, benchmarks and recipes.
-    layer("DibitEvaluation", ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON"]),
+    layer(
+      "DibitEvaluation",
+      [
+        "DibitInference", "DibitConstraint", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitJSON", "DibitTensor",
+      ]),
     layer(
       "DibitBenchmark",
       [
