@@ -37,6 +37,11 @@ public struct RunRecords: Equatable, Sendable {
 
   /// Examples that have no scores.
   public var failures: Int { records.count { $0.scores == nil } }
+  /// Why the first of them has none.
+  public var firstFailure: EvaluationError? {
+    for record in records { if case .failure(let error) = record.outcome { return error } }
+    return nil
+  }
   /// Examples whose text was cut to fit.
   public var truncated: Int { records.count { $0.scores?.truncatedTokens ?? 0 > 0 } }
   /// Examples without any text.
