@@ -3,12 +3,12 @@
 #include "quantize.inc.h"
 #include "grid.inc.h"
 #include "bfloat.inc.h"
-#include "tiles.inc.h"
 #include "gemm.inc.h"
 #include "elementwise.inc.h"
 #include "norm.inc.h"
 #include "rope.inc.h"
 #include "keyvalue.inc.h"
+#include "tiles.inc.h"
 #include "attention.inc.h"
 #include "loss.inc.h"
 
