@@ -124,7 +124,8 @@ public struct BatchScorer: ~Copyable {
           count += 1
           if let text = waiting, let fault = fault(text) {
             waiting = nil
-            if receive(text.index, .failure(fault)) == .stop { return }
+            stops = receive(text.index, .failure(fault)) == .stop
+            if stops { break }
             continue
           }
         }
@@ -138,7 +139,7 @@ public struct BatchScorer: ~Copyable {
         place(&text, texts.count, &reads)
         texts.append(text)
       }
-      if passes.isEmpty && texts.isEmpty { return }
+      if stops || (passes.isEmpty && texts.isEmpty) { break }
       run(&texts, reads)
       // Those that go on stay where they are, in order, so that a text is not overtaken for ever.
       var kept: [Text] = []

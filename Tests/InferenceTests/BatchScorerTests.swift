@@ -225,6 +225,16 @@ private let labels: [[Int32]] = [
       return received == 10 ? .stop : .end
     }
     #expect(received == 10)
+    // So does a fault, which leaves no text's place taken.
+    for _ in 0..<50 {
+      var given = 0
+      scorer.run {
+        given += 1
+        return .init(given < 3 ? tokens(300) : [])
+      } receive: { _, result in
+        result == .failure(.emptyPrompt) ? .stop : .end
+      }
+    }
     // The scorer is as good as new.
     var fresh = try self.scorer("llama")
     #expect(try scorer.score([[1, 2, 3]])[0].get() == fresh.score([[1, 2, 3]])[0].get())
