@@ -23,8 +23,8 @@ public struct EvaluationSubject: Sendable {
 
   /// A text's prompt, ready for an answer of up to `reserve` tokens.
   ///
-  /// The whole, with shots and answer, keeps to the task's most tokens; where shots leave less room than the prompt's own frame takes, it is
-  /// longer and may not fit the model.
+  /// The whole, with shots and answer, keeps to the task's most tokens; where shots leave less room than the prompt's own frame takes, it
+  /// is longer and may not fit the model.
   func prompt(_ text: String, reserving reserve: Int, cut: TextShortening) -> (tokens: [Int32], truncatedTokens: Int) {
     let prompt = task.prompt(text, reserving: reserve + shots.count, cut: cut)
     if shots.isEmpty { return (prompt.tokens, prompt.truncatedTokens) }

@@ -14,8 +14,8 @@ public struct FewShotPrompt: Equatable, Sendable {
   /// Draws up to `shots` examples, as many of one label as of another or one more, and cuts them to their room: `share` of the task's most
   /// tokens. Fewer are taken where not even an empty text would fit so often.
   ///
-  /// An example's label is the first that it carries; its answer has all of them. The same seed draws the same examples in the same order, and of fewer
-  /// shots the draw is not a part of that of more.
+  /// An example's label is the first that it carries; its answer has all of them. The same seed draws the same examples in the same order,
+  /// and of fewer shots the draw is not a part of that of more.
   public init(_ examples: [LabelledExample], shots: Int, task: TokenizedTask, share: Double = 0.6, seed: UInt64) {
     let drawn = Self.draw(examples, shots, seed)
     let room = Int(Double(task.task.maximumTokens) * min(max(share, 0), 1))

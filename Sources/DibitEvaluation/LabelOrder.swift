@@ -15,11 +15,11 @@ public struct LabelOrderBias: Equatable, Sendable {
   public let texts: Int
   /// The share of pairs of orders in which a text has the same most likely label, averaged over texts: 1 where the order does not matter.
   public let agreement: Double
-  /// Half the sum of the absolute differences of a text's probabilities from their mean over orders (the total variation distance), averaged
-  /// over texts and orders: 0 where the order does not matter.
+  /// Half the sum of the absolute differences of a text's probabilities from their mean over orders (the total variation distance),
+  /// averaged over texts and orders: 0 where the order does not matter.
   public let variation: Double
-  /// For each place in the list, the mean over texts and orders of the probability of the label that stands there, over the mean probability
-  /// of that same label in all orders: above 1 where a place is preferred.
+  /// For each place in the list, the mean over texts and orders of the probability of the label that stands there, over the mean
+  /// probability of that same label in all orders: above 1 where a place is preferred.
   public let preference: [Double]
 
   /// Where the labels are named in an instruction.

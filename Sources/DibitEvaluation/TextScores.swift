@@ -8,8 +8,9 @@ public struct TextScores: Equatable, Sendable {
   ///
   /// With one label it is the probability of ``logProbabilities``. With several, the answer is written label by label: at step k the model
   /// goes on with probability `r_k`, the product of its decisions for `","` and against `"]}` so far, and the next label is l with
-  /// probability `p_k(l)` among those not chosen yet; the likeliest is taken. Then `1 - Π (1 - r_k p_k(l))` is the probability that l is drawn at one of
-  /// the steps. Steps that are reached with a probability below 0.05 are left out. The labels' probabilities do not sum to one.
+  /// probability `p_k(l)` among those not chosen yet; the likeliest is taken. Then `1 - Π (1 - r_k p_k(l))` is the probability that l is
+  /// drawn at one of the steps. Steps that are reached with a probability below 0.05 are left out. The labels' probabilities do not sum to
+  /// one.
   public let inclusion: [Double]
   /// The labels of the answer that is likeliest at each step, in the order in which they are written; with one label, that one. It ends
   /// where an end is at least as likely as another label. The first label wins a tie.

@@ -32,8 +32,8 @@ public struct TextEmbedder: ~Copyable {
   /// The most tokens of a text.
   public var context: Int { passes.context }
 
-  /// The vector of each text's tokens, ``size`` elements. A text without tokens, with an unknown one, or one that the model makes no numbers
-  /// of, has an error and stops no other.
+  /// The vector of each text's tokens, ``size`` elements. A text without tokens, with an unknown one, or one that the model makes no
+  /// numbers of, has an error and stops no other.
   public mutating func embed(_ texts: [[Int32]]) -> [Result<[Float], InferenceError>] {
     var results: [Result<[Float], InferenceError>] = []
     var open: [Open] = []
