@@ -108,7 +108,10 @@ let package = Package(
     // L5: evaluation, benchmarks and recipes.
     layer(
       "DibitEvaluation",
-      ["DibitInference", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON"]),
+      [
+        "DibitInference", "DibitConstraint", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON",
+        "DibitTensor",
+      ]),
     layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
       "DibitBenchmark",

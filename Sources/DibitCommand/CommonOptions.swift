@@ -53,7 +53,12 @@ struct RuntimeOptions: ParsableArguments {
   var activations = ActivationPrecision.int8
 
   /// The kernels, threads and activations that were asked for.
-  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: compute.threads, activations: activations) }
+  ///
+  /// - Parameter usesBLAS: false where results must not depend on how many texts share a pass: a library's products of an adapter's matrices
+  ///   round differently for another number of rows.
+  func makeCompute(usesBLAS: Bool = true) throws -> Compute {
+    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations)
+  }
 }
 
 /// Prints a result for machines.

@@ -27,7 +27,7 @@ struct EvaluateCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let compute = try compute.makeCompute()
+    let compute = try compute.makeCompute(usesBLAS: false)
     let model = try StoredModel.openConverted(model)
     var dataset = try Dataset.read(data, rows: rows.options)
     guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
@@ -43,20 +43,23 @@ struct EvaluateCommand: ParsableCommand {
     var runs: [EvaluationRun] = []
     var truncated = 0
     for name in ["base"] + adapters {
-      let adapter = try name == "base" ? Adapter.none(for: model.weights) : StoredAdapter.open(name, for: model)
-      let session = Session(
-        model.configuration, weights: model.weights, adapter: adapter, context: description.task.maximumTokens, on: compute)
-      var tagger = try Tagger(labels: description.labels, task: task, session: session)
+      let adapter = try name == "base" ? nil : LoadedAdapter(StoredAdapter.open(name, for: model))
+      let subject = EvaluationSubject(
+        name: name, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), task: task)
       var line = ProgressLine("evaluating \(name)")
-      let result = try Failure.context("evaluating '\(name)' on '\(data)'") {
-        try Evaluator.run(name: name, tagger: &tagger, examples: examples) { done in
-          line.update(done, of: examples.count, "\(done)/\(examples.count) texts")
+      let records = try Failure.context("evaluating '\(name)' on '\(data)'") {
+        try Evaluator.run([subject], labels: description.labels, examples: examples, on: compute) { progress in
+          line.update(progress.done, of: progress.total, "\(progress.done)/\(progress.total) texts")
           return !Interrupt.isRequested
-        }
+        }[0]
       }
       line.finish()
-      runs.append(result.run)
-      truncated = result.truncated
+      if let fault = records.firstFailure {
+        guard records.failures < records.records.count else { throw fault }
+        Terminal.write("note: \(records.failures) of \(examples.count) texts could not be scored under '\(name)', such as: \(fault)\n")
+      }
+      runs.append(EvaluationRun(records))
+      truncated = records.truncated
     }
     let report = EvaluationReport(
       labels: description.labels, split: split.rawValue, examples: examples.count, truncated: truncated, runs: runs)

@@ -50,12 +50,13 @@ public struct TokenizedTask: Sendable {
   /// The tokens of a label inside an answer.
   public func tokens(ofLabel label: String) -> [Int32] { Self.encode(label, tokenizer) }
 
-  /// The prompt for `text`, ready for the answer; `reserve` tokens are kept free for it. Also tells how many tokens were cut off.
-  public func prompt(_ text: String, reserving reserve: Int) -> ChatPrompt {
+  /// The prompt for `text`, ready for the answer; `reserve` tokens are kept free for it. Also tells how many tokens were cut off, by default
+  /// at the text's end.
+  public func prompt(_ text: String, reserving reserve: Int, cut: TextShortening = .tail) -> ChatPrompt {
     let text = String(text.drop { $0.isWhitespace })
-    if let frame { return frame.prompt(text, maximumTokens: max(1, task.maximumTokens - reserve), tokenizer) }
+    if let frame { return frame.prompt(text, maximumTokens: max(1, task.maximumTokens - reserve), cut, tokenizer) }
     return template.prompt(
-      system: task.instruction, user: text, maximumTokens: max(1, task.maximumTokens - reserve), tokenizer: tokenizer)
+      system: task.instruction, user: text, maximumTokens: max(1, task.maximumTokens - reserve), cut: cut, tokenizer: tokenizer)
   }
 
   /// The prompt and the answer with `example`'s labels, of which the labels are content and the JSON around them is scaffolding.
@@ -105,10 +106,10 @@ private struct PromptFrame: Sendable {
     tailTokens = tokenizer.continuation(of: "a", tail, parsingSpecialTokens: true)
   }
 
-  /// The prompt, whose text loses its end where it is too long.
-  func prompt(_ text: String, maximumTokens: Int, _ tokenizer: Tokenizer) -> ChatPrompt {
+  /// The prompt, whose text is cut where it is too long.
+  func prompt(_ text: String, maximumTokens: Int, _ cut: TextShortening, _ tokenizer: Tokenizer) -> ChatPrompt {
     let tokens = tokenizer.continuation(of: head, text, parsingSpecialTokens: false)
-    let kept = tokens.prefix(max(0, maximumTokens - headTokens.count - tailTokens.count))
+    let kept = cut.kept(maximumTokens - headTokens.count - tailTokens.count, of: tokens[...])
     return ChatPrompt(tokens: headTokens + kept + tailTokens, truncatedTokens: tokens.count - kept.count)
   }
 }

@@ -53,6 +53,8 @@ public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible
   case unknownLabels([String], known: Int)
   case indistinguishableLabels([String])
   case inference(InferenceError)
+  case constraint(String)
+  case noLabelList
   case interrupted
 
   /// One sentence: what, what was expected and found.
@@ -64,6 +66,8 @@ public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible
     case .indistinguishableLabels(let labels):
       "two of the labels have the same tokens or none: \(labels.prefix(10).joined(separator: ", "))"
     case .inference(let error): "\(error)"
+    case .constraint(let reason): "answers of this form cannot be guided: \(reason)"
+    case .noLabelList: "the instruction does not list the labels: '\(LabelOrderBias.placeholder)' expected in it, none found"
     case .interrupted: "interrupted"
     }
   }

@@ -1,10 +1,18 @@
+internal import Glibc
+
 /// Token sequences of which an answer must be one, as a trie.
 ///
-/// Only positions where choices part need the model: the rest of a choice is certain once it is the only one left.
+/// Only positions where choices part need the model: the rest of a choice is certain once it is the only one left. A probability is that of
+/// guided decoding: at each branch the model's probabilities of the tokens that can still lead to a choice are scaled to sum to one, and
+/// a choice's probability is the product of its decisions. So probabilities are normalised over the trie, step by step, and not over the
+/// vocabulary; those of all choices sum to one.
 public struct ChoiceSet: Sendable {
-  /// A node with more than one child.
+  /// A node with more than one child. A child's place counts the children of all branches, one branch after the other.
   struct Branch: Sendable {
     let children: [Int32]
+    let firstPlace: Int
+
+    var places: Range<Int> { firstPlace..<firstPlace + children.count }
   }
 
   /// Tokens to run behind the prompt, and the branches met after how many of them.
@@ -16,9 +24,12 @@ public struct ChoiceSet: Sendable {
   /// The branch before the first token, if choices differ there.
   let rootBranch: Int?
   let branches: [Branch]
+  /// What covers all branches but the root's. Of those that share a beginning each runs it.
   let paths: [Path]
-  /// For each choice, the branches it passes and the child it takes there.
-  private let decisions: [[(branch: Int, child: Int32)]]
+  /// For each choice, the places of the children that it takes.
+  private let decisions: [[Int]]
+  /// For each place, how many choices take it.
+  private let takers: [Int]
 
   /// A set of different, non-empty sequences, none of which begins with another: end them with the token that follows an answer.
   ///
@@ -29,11 +40,12 @@ public struct ChoiceSet: Sendable {
       guard !sequence.isEmpty else { return nil }
       var node = 0
       for token in sequence {
-        if let next = nodes[node].next(token) {
+        if let next = nodes[node].children[token] {
           node = next
         } else {
           nodes.append(Node())
-          nodes[node].children.append((token: token, node: nodes.count - 1))
+          nodes[node].children[token] = nodes.count - 1
+          nodes[node].order.append(token)
           node = nodes.count - 1
         }
       }
@@ -43,40 +55,66 @@ public struct ChoiceSet: Sendable {
 
     var branches: [Branch] = []
     var branchOfNode: [Int: Int] = [:]
-    for (index, node) in nodes.enumerated() where node.children.count > 1 {
+    var places = 0
+    for (index, node) in nodes.enumerated() where node.order.count > 1 {
       branchOfNode[index] = branches.count
-      branches.append(Branch(children: node.children.map(\.token)))
+      branches.append(Branch(children: node.order, firstPlace: places))
+      places += node.order.count
     }
-    self.branches = branches
-    rootBranch = branchOfNode[0]
-    var decisions: [[(branch: Int, child: Int32)]] = []
-    var paths: [Path] = []
+    var decisions: [[Int]] = []
+    var candidates: [Path] = []
+    var takers = [Int](repeating: 0, count: places)
     for sequence in sequences {
-      var (node, taken, met): (Int, [(branch: Int, child: Int32)], [(branch: Int, depth: Int)]) = (0, [], [])
+      var (node, taken, met): (Int, [Int], [(branch: Int, depth: Int)]) = (0, [], [])
       for (depth, token) in sequence.enumerated() {
-        if let branch = branchOfNode[node] {
-          taken.append((branch: branch, child: token))
+        if let branch = branchOfNode[node], let child = branches[branch].children.firstIndex(of: token) {
+          taken.append(branches[branch].firstPlace + child)
           if depth > 0 { met.append((branch: branch, depth: depth)) }
         }
-        node = nodes[node].next(token) ?? node
+        node = nodes[node].children[token] ?? node
       }
+      for place in taken { takers[place] += 1 }
       decisions.append(taken)
-      guard let deepest = met.last, !paths.contains(where: { $0.branches.contains { $0.branch == deepest.branch } }) else { continue }
-      paths.append(Path(tokens: Array(sequence.prefix(deepest.depth)), branches: met))
+      if let deepest = met.last { candidates.append(Path(tokens: Array(sequence.prefix(deepest.depth)), branches: met)) }
     }
+    self.branches = branches
     self.decisions = decisions
-    self.paths = paths
+    self.takers = takers
+    rootBranch = branchOfNode[0]
+    paths = Self.cover(candidates)
   }
 
   private struct Node {
-    var children: [(token: Int32, node: Int)] = []
+    var children: [Int32: Int] = [:]
+    var order: [Int32] = []
     var ends = 0
+  }
 
-    func next(_ token: Int32) -> Int? { children.first { $0.token == token }?.node }
+  /// The longest first, so that a path that lies on another one is left out; each branch stays with the first path that meets it.
+  private static func cover(_ candidates: [Path]) -> [Path] {
+    var covered: Set<Int> = []
+    var paths: [Path] = []
+    let order = candidates.indices.sorted { (candidates[$0].tokens.count, $1) > (candidates[$1].tokens.count, $0) }
+    for path in order.map({ candidates[$0] }) {
+      let new = path.branches.filter { !covered.contains($0.branch) }
+      guard let deepest = path.branches.last, !covered.contains(deepest.branch) else { continue }
+      covered.formUnion(new.map(\.branch))
+      paths.append(Path(tokens: path.tokens, branches: new))
+    }
+    return paths
   }
 
   /// The number of choices.
   public var count: Int { decisions.count }
+
+  /// The number of children of all branches.
+  var placeCount: Int { takers.count }
+
+  /// Rows that scoring runs behind each prompt: none where all choices differ in their first token.
+  public var rows: Int { paths.reduce(0) { $0 + $1.tokens.count } }
+
+  /// The most tokens that a pass must hold for one choice.
+  public var longestPath: Int { paths.first?.tokens.count ?? 0 }
 
   /// Runs of paths that fit one pass. A path longer than a pass has no place: see ``longestPath``.
   func groups(rows: Int, segments: Int) -> [Range<Int>] {
@@ -93,11 +131,23 @@ public struct ChoiceSet: Sendable {
     return groups
   }
 
-  /// The most tokens that a pass must hold for one choice.
-  public var longestPath: Int { paths.map(\.tokens.count).max() ?? 0 }
-
-  /// Sums the log-probabilities of each choice's decisions.
-  func scores(_ branchScores: [[Int32: Double]]) -> [Double] {
-    decisions.map { $0.reduce(0) { $0 + (branchScores[$1.branch][$1.child] ?? -.infinity) } }
+  /// The log-probability of each choice in nats, from the logits of all places. Choices that are `excluded` count as if they were not in
+  /// the set: theirs is -∞.
+  func scores(_ logits: [Float], excluding excluded: Set<Int> = []) -> [Double] {
+    var left = takers
+    for choice in excluded where decisions.indices.contains(choice) { for place in decisions[choice] { left[place] -= 1 } }
+    var logProbabilities = [Double](repeating: -.infinity, count: logits.count)
+    for branch in branches {
+      var largest = -Double.infinity
+      for place in branch.places where left[place] > 0 { largest = max(largest, Double(logits[place])) }
+      var sum = 0.0
+      for place in branch.places where left[place] > 0 { sum += exp(Double(logits[place]) - largest) }
+      let normalizer = largest + log(sum)
+      // A logit that is no number makes the sum and so all of these none.
+      for place in branch.places where left[place] > 0 { logProbabilities[place] = Double(logits[place]) - normalizer }
+    }
+    return decisions.indices.map { choice in
+      excluded.contains(choice) ? -.infinity : decisions[choice].reduce(0) { $0 + logProbabilities[$1] }
+    }
   }
 }

@@ -1,7 +1,6 @@
 public import DibitKernels
 public import DibitModel
 internal import DibitTensor
-internal import Glibc
 
 /// One sequence in progress: a decoder, an adapter or none, and the keys and values of the tokens so far.
 ///
@@ -98,16 +97,16 @@ public struct Session: ~Copyable {
     guard count + choices.longestPath <= context, choices.longestPath <= Self.chunk else {
       throw .contextFull(tokens: count + choices.longestPath, context: min(context, count + Self.chunk))
     }
-    var branchScores = [[Int32: Double]](repeating: [:], count: choices.branches.count)
-    if let root = choices.rootBranch { branchScores[root] = Self.normalized(last, row: 0, choices.branches[root].children) }
-    for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &branchScores) }
-    let scores = choices.scores(branchScores)
+    var places = [Float](repeating: 0, count: choices.placeCount)
+    if let root = choices.rootBranch { Self.read(last, row: 0, choices.branches[root], &places) }
+    for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &places) }
+    let scores = choices.scores(places)
     guard scores.allSatisfy(\.isFinite) else { throw .notFinite(position: count) }
     return scores
   }
 
   /// Runs some paths of the trie behind the prompt and reads the branches that lie on them.
-  private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ branchScores: inout [[Int32: Double]]) {
+  private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ places: inout [Float]) {
     var tokens: [Int32] = []
     segments.removeAll()
     for path in choices.paths[group] {
@@ -129,19 +128,13 @@ public struct Session: ~Copyable {
       logits.setRows(piece.count)
       for index in 0..<piece.count { rows.copyRow(start + index, of: state.hidden, to: index) }
       decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
-      for (index, item) in piece.enumerated() {
-        branchScores[item.branch] = Self.normalized(logits, row: index, choices.branches[item.branch].children)
-      }
+      for (index, item) in piece.enumerated() { Self.read(logits, row: index, choices.branches[item.branch], &places) }
     }
   }
 
-  /// Log-probabilities of the allowed tokens of one row of logits, scaled to sum to one.
-  private static func normalized(_ logits: borrowing Matrix, row: Int, _ children: [Int32]) -> [Int32: Double] {
-    var values: [Double] = []
-    for child in children { values.append(Double(logits[row, Int(child)])) }
-    let largest = values.max() ?? 0
-    let normalizer = largest + log(values.reduce(0) { $0 + exp($1 - largest) })
-    return Dictionary(uniqueKeysWithValues: zip(children, values.map { $0 - normalizer }))
+  /// Keeps the logits of a branch's children.
+  private static func read(_ logits: borrowing Matrix, row: Int, _ branch: ChoiceSet.Branch, _ places: inout [Float]) {
+    for (place, child) in zip(branch.places, branch.children) { places[place] = logits[row, Int(child)] }
   }
 }
 

@@ -53,6 +53,14 @@ public struct KeyValueCache: ~Copyable, Sendable {
     }
   }
 
+  /// Copies rows to another place of the cache, which they do not overlap: what many texts begin with is computed once.
+  public mutating func copyRows(_ range: Range<Int>, to start: Int) {
+    for i in 0..<keys.count {
+      keys[i].copyRows(range, to: start)
+      values[i].copyRows(range, to: start)
+    }
+  }
+
   /// Bytes that the cache takes.
   public var byteCount: Int {
     var total = 0

@@ -69,15 +69,21 @@ public struct ChatTemplate: Sendable, Equatable {
 
   /// A system message, if there is one, and a user's message, ready for the answer.
   ///
-  /// - Parameter maximumTokens: The length to keep to by cutting the end of the user's text, in whole tokens. Everything else
-  ///   stays, even if it alone is longer.
-  public func prompt(system: String?, user: String, maximumTokens: Int? = nil, tokenizer: Tokenizer) -> ChatPrompt {
+  /// - Parameters:
+  ///   - maximumTokens: The length to keep to by cutting the user's text, in whole tokens. Everything else stays, even if it alone is
+  ///     longer.
+  ///   - cut: What the text loses.
+  public func prompt(
+    system: String?, user: String, maximumTokens: Int? = nil, cut: TextShortening = .tail, tokenizer: Tokenizer
+  ) -> ChatPrompt {
     let messages = (system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + [ChatMessage(role: .user, content: user)]
-    return prompt(messages, maximumTokens: maximumTokens, tokenizer: tokenizer)
+    return prompt(messages, maximumTokens: maximumTokens, cut: cut, tokenizer: tokenizer)
   }
 
-  /// The messages in order, ready for the answer; when they are too long, the end of the last one is cut.
-  public func prompt(_ messages: [ChatMessage], maximumTokens: Int? = nil, tokenizer: Tokenizer) -> ChatPrompt {
+  /// The messages in order, ready for the answer; when they are too long, the last one is cut, by default at its end.
+  public func prompt(
+    _ messages: [ChatMessage], maximumTokens: Int? = nil, cut: TextShortening = .tail, tokenizer: Tokenizer
+  ) -> ChatPrompt {
     guard let last = messages.last else { return ChatPrompt(tokens: tokenizer.postProcessor.prefix, truncatedTokens: 0) }
     var head = tokenizer.postProcessor.prefix
     let content: (full: [Int32], kept: [Int32])
@@ -93,8 +99,10 @@ public struct ChatTemplate: Sendable, Equatable {
     }
     let room = max(content.kept.count, (maximumTokens ?? .max) - head.count - tail.count)
     if content.full.count <= room { return ChatPrompt(tokens: head + content.full + tail, truncatedTokens: 0) }
-    let cut = room == content.kept.count ? content.kept : Array(content.full.prefix(room))
-    return ChatPrompt(tokens: head + cut + tail, truncatedTokens: content.full.count - cut.count)
+    let start = content.full.prefix(content.kept.count)
+    let kept =
+      room == content.kept.count ? content.kept : start + cut.kept(room - start.count, of: content.full.dropFirst(start.count))
+    return ChatPrompt(tokens: head + kept + tail, truncatedTokens: content.full.count - kept.count)
   }
 
   /// The answer to a prompt: the text and the token that ends it, if the vocabulary has one.

@@ -22,27 +22,8 @@ import Testing
     #endif
   }
 
-  /// A tiny model whose matrices are packed, as `dibit convert` makes them.
-  private func packedModel(_ family: String) throws -> (configuration: ModelConfiguration, weights: DecoderWeights) {
-    let model = try makeModel(family)
-    var weights = model.weights
-    let embedding = weights.embedding.index
-    weights.updateEach { parameter in
-      guard parameter.decays else { return }
-      let weight = parameter.weight
-      let matrix = Matrix(rows: weight.rows, columns: weight.columns, values: Array(copying: weight.values))
-      let bits = parameter.index == embedding ? 4 : 2
-      var error = GridQuantization.Error()
-      let (codes, scales) = GridQuantization.encode(matrix, bits: bits, group: 64, error: &error, on: compute)
-      parameter.weight = Weight(
-        rows: weight.rows, columns: weight.columns, format: .grid(bits: bits, group: 64), elements: Bytes(SharedBytes(codes)),
-        scales: Bytes(SharedBytes(scales)))
-    }
-    return (model.configuration, weights)
-  }
-
   private func session(_ family: String, threads: Int, rank: Int = 0, precision: KeyValuePrecision = .int8) throws -> Session {
-    let (configuration, weights) = try packedModel(family)
+    let (configuration, weights) = try makePackedModel(family)
     var adapter = AdapterConfiguration()
     adapter.rank = rank
     var matrices = Adapter(adapter, for: weights)

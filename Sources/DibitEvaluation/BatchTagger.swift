@@ -1,0 +1,118 @@
+internal import DibitDataset
+public import DibitInference
+public import DibitKernels
+internal import DibitTensor
+internal import DibitTokenizer
+
+/// Scores the labels of many texts, packed into passes: see ``BatchScorer``.
+public struct BatchTagger: ~Copyable {
+  /// What the tagger chooses among.
+  public let labels: [String]
+  /// How texts are scored.
+  public let options: TaggingOptions
+  /// Log-probabilities of the labels behind an empty text, once they have been measured.
+  public private(set) var prior: [Double]?
+  private var subject: EvaluationSubject
+  private let choices: LabelChoices
+  private let reserve: Int
+  private let growth: Int
+  private var commonStart: [Int32]
+  private var scorer: BatchScorer
+
+  /// A tagger of `subject`.
+  ///
+  /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
+  public init(
+    labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), on compute: Compute
+  ) throws(EvaluationError) {
+    self.labels = labels
+    self.subject = subject
+    self.options = options
+    let several = options.selection != .one
+    let task = subject.task
+    choices = try LabelChoices(labels, task, several: several)
+    // Room for the longest answer.
+    let lengths = labels.map { task.tokens(ofLabel: $0).count }.sorted(by: >).prefix(options.selection.most)
+    growth = several ? lengths.reduce(0, +) + lengths.count * task.separator.count : 0
+    reserve = several ? task.opening.count + growth + task.closing.count : task.reserve(for: labels)
+    commonStart = subject.commonStart(cut: options.cut)
+    scorer = BatchScorer(
+      subject.model, sets: [choices.labels] + (choices.endings.map { [$0] } ?? []), context: subject.task.task.maximumTokens,
+      rows: options.rows, on: compute)
+  }
+
+  /// What the scorer has done so far.
+  public var statistics: BatchScorer.Statistics { scorer.statistics }
+
+  /// Goes on with another subject of the same model and the same prompt: another adapter, or none.
+  public mutating func use(_ next: EvaluationSubject) {
+    require(next.task.task == subject.task.task, "BatchTagger.use: another task")
+    subject = next
+    prior = nil
+    commonStart = next.commonStart(cut: options.cut)
+    scorer.use(next.model.adapter)
+  }
+
+  /// The scores of all texts, in order. A text that cannot be scored has an error and stops no other.
+  public mutating func predict(_ texts: [String]) -> [Result<TextScores, EvaluationError>] {
+    var results = [Result<TextScores, EvaluationError>](repeating: .failure(.interrupted), count: texts.count)
+    predict(texts) { index, result in
+      results[index] = result
+      return true
+    }
+    return results
+  }
+
+  /// Scores texts as they come; `receive` is told the number of a text and its scores, in any order, and stops by returning false. A few
+  /// dozen texts are under way at a time.
+  public mutating func predict(
+    _ texts: some Sequence<String>, receive: (_ index: Int, _ result: Result<TextScores, EvaluationError>) -> Bool
+  ) {
+    if options.calibrates, prior == nil {
+      // An empty text takes nothing off itself.
+      var found: Result<TextScores, EvaluationError>?
+      run([""], prior: nil) { _, result in
+        found = result
+        return true
+      }
+      switch found {
+      case .success(let scores): prior = scores.logProbabilities
+      case .failure(let error):
+        // Without the prior no score is what was asked for.
+        for (index, _) in texts.enumerated() { guard receive(index, .failure(error)) else { return } }
+        return
+      case nil: return
+      }
+    }
+    run(texts, prior: prior, receive: receive)
+  }
+
+  private mutating func run(
+    _ texts: some Sequence<String>, prior: [Double]?, receive: (Int, Result<TextScores, EvaluationError>) -> Bool
+  ) {
+    var iterator = texts.makeIterator()
+    var open: [Int: TagProgress] = [:]
+    var count = 0
+    let (subject, choices, options, reserve) = (subject, choices, options, reserve)
+    scorer.run(sharing: commonStart, growth: growth) {
+      guard let text = iterator.next() else { return nil }
+      let prompt = subject.prompt(text, reserving: reserve, cut: options.cut)
+      let tokens = prompt.tokens + subject.task.opening
+      open[count] = TagProgress(
+        labels: labels.count, tokens: tokens.count, truncatedTokens: prompt.truncatedTokens, isEmpty: text.allSatisfy(\.isWhitespace))
+      count += 1
+      return BatchScorer.Query(tokens)
+    } receive: { index, result in
+      guard var progress = open.removeValue(forKey: index) else { return .end }
+      switch result {
+      case .failure(let error): return receive(index, .failure(.inference(error))) ? .end : .stop
+      case .success(let scores):
+        if let next = progress.advance(scores, choices, subject.task, most: options.selection.most, prior: prior) {
+          open[index] = progress
+          return .query(next)
+        }
+        return receive(index, .success(progress.scores)) ? .end : .stop
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+public import DibitDataset
+public import DibitInference
+internal import DibitTokenizer
+
+/// A model, with or without an adapter, and how it is asked.
+public struct EvaluationSubject: Sendable {
+  /// "base", or the adapter's path: what a report calls it.
+  public let name: String
+  /// The model.
+  public let model: MeasuredModel
+  /// The prompt.
+  public let task: TokenizedTask
+  /// What stands before every prompt: see ``FewShotPrompt``.
+  public let shots: [Int32]
+  /// What the tokenizer begins a text with.
+  private let beginning: [Int32]
+
+  /// A subject; `shots` are tokens that stand before every prompt.
+  public init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = []) {
+    (self.name, self.model, self.task, self.shots) = (name, model, task, shots)
+    beginning = ChatTemplate(task.tokenizer).prompt([], tokenizer: task.tokenizer).tokens
+  }
+
+  /// A text's prompt, ready for an answer of up to `reserve` tokens.
+  ///
+  /// The whole, with shots and answer, keeps to the task's most tokens; where shots leave less room than the prompt's own frame takes, it
+  /// is longer and may not fit the model.
+  func prompt(_ text: String, reserving reserve: Int, cut: TextShortening) -> (tokens: [Int32], truncatedTokens: Int) {
+    let prompt = task.prompt(text, reserving: reserve + shots.count, cut: cut)
+    if shots.isEmpty { return (prompt.tokens, prompt.truncatedTokens) }
+    // A text begins once: the shots' beginning serves for all.
+    let rest = prompt.tokens.starts(with: beginning) ? Array(prompt.tokens.dropFirst(beginning.count)) : prompt.tokens
+    return (shots + rest, prompt.truncatedTokens)
+  }
+
+  /// What all prompts begin with.
+  func commonStart(cut: TextShortening) -> [Int32] {
+    // Texts that differ in their first token, whatever joins a letter to what stands before it.
+    let prompts = ["a", "Z", "7", "?"].map { prompt($0, reserving: 0, cut: cut).tokens }
+    return Array(prompts.dropFirst().reduce(prompts[0][...]) { start, other in start.prefix(zip(start, other).prefix { $0 == $1 }.count) })
+  }
+}

@@ -1,0 +1,108 @@
+public import DibitDataset
+internal import DibitInference
+public import DibitKernels
+
+/// How far an evaluation is.
+public struct EvaluationProgress: Equatable, Sendable {
+  /// The subject that is running.
+  public let name: String
+  /// Its place, from 0, and the number of subjects.
+  public let run: Int
+  /// The number of subjects.
+  public let runs: Int
+  /// Texts of this subject that are done.
+  public let done: Int
+  /// Texts of a subject.
+  public let total: Int
+  /// Texts per second of this subject so far.
+  public let textsPerSecond: Double
+
+  /// Seconds until all subjects are done at this speed; nil before the first text.
+  public var secondsLeft: Double? {
+    textsPerSecond > 0 ? Double(total - done + (runs - run - 1) * total) / textsPerSecond : nil
+  }
+}
+
+extension Evaluator {
+  /// Scores the examples under each subject, one subject after the other, and keeps what each said about every example.
+  ///
+  /// Subjects of one model that are asked in the same way share working memory and differ in their adapters only. An example that cannot be
+  /// scored is a failure in its record and stops nothing.
+  ///
+  /// - Parameters:
+  ///   - latencyTexts: of how many texts the time that each takes alone is measured too.
+  ///   - progress: stops the evaluation by returning false.
+  /// - Throws: ``EvaluationError/noExamples``, ``EvaluationError/unknownLabels``, ``EvaluationError/indistinguishableLabels`` or
+  ///   ``EvaluationError/interrupted``.
+  public static func run(
+    _ subjects: [EvaluationSubject], labels: [String], examples: [LabelledExample], options: TaggingOptions = TaggingOptions(),
+    latencyTexts: Int = 0, on compute: Compute, progress: (EvaluationProgress) -> Bool = { _ in true }
+  ) throws(EvaluationError) -> [RunRecords] {
+    guard !examples.isEmpty else { throw .noExamples }
+    let truths = try Truths(labels).places(of: examples)
+    var runs: [RunRecords] = []
+    for (place, subject) in subjects.enumerated() {
+      var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
+      let clock = ContinuousClock()
+      let start = clock.now
+      var outcomes = [Result<TextScores, EvaluationError>](repeating: .failure(.interrupted), count: examples.count)
+      var (done, goesOn) = (0, true)
+      tagger.predict(examples.lazy.map(\.text)) { index, result in
+        outcomes[index] = result
+        done += 1
+        let seconds = start.duration(to: clock.now) / .seconds(1)
+        goesOn = progress(
+          EvaluationProgress(
+            name: subject.name, run: place, runs: subjects.count, done: done, total: examples.count,
+            textsPerSecond: Double(done) / max(seconds, 1e-9)))
+        return goesOn
+      }
+      guard goesOn else { throw .interrupted }
+      let seconds = start.duration(to: clock.now) / .seconds(1)
+      let statistics = tagger.statistics
+      runs.append(
+        RunRecords(
+          name: subject.name, labels: labels,
+          records: examples.indices.map { ExampleRecord(example: $0, truths: truths[$0], outcome: outcomes[$0]) }, prior: tagger.prior,
+          seconds: seconds, promptTokens: statistics.promptTokens, rows: statistics.promptRows + statistics.choiceRows,
+          latencies: tagger.latencies(examples.prefix(latencyTexts).map(\.text))))
+    }
+    return runs
+  }
+}
+
+/// Labels and their places.
+private struct Truths {
+  private let places: [[UInt8]: Int]
+  private let count: Int
+
+  init(_ labels: [String]) {
+    count = labels.count
+    places = Dictionary(zip(labels.map { Array($0.utf8) }, labels.indices), uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The known labels of each example. Strings would compare equal that differ in their bytes.
+  func places(of examples: [LabelledExample]) throws(EvaluationError) -> [[Int]] {
+    var all: [[Int]] = []
+    for example in examples {
+      let found = example.labels.compactMap { places[Array($0.utf8)] }.sorted()
+      guard !found.isEmpty else { throw .unknownLabels(example.labels, known: count) }
+      all.append(found)
+    }
+    return all
+  }
+}
+
+extension BatchTagger {
+  /// Seconds that each text takes when nothing is batched with it; one more runs before, unmeasured.
+  public mutating func latencies(_ texts: [String]) -> [Double] {
+    guard let first = texts.first else { return [] }
+    _ = predict([first])
+    let clock = ContinuousClock()
+    return texts.map { text in
+      let start = clock.now
+      _ = predict([text])
+      return start.duration(to: clock.now) / .seconds(1)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+public import DibitDataset
+public import DibitInference
+public import DibitKernels
+internal import DibitTensor
+public import DibitTokenizer
+internal import Glibc
+
+/// How much the answer depends on the order in which the prompt lists the labels.
+///
+/// The instruction names them where it says `{labels}`, separated by commas. The texts are scored under several orders, drawn with a seed.
+public struct LabelOrderBias: Equatable, Sendable {
+  /// The orders, as places among the labels.
+  public let orders: [[Int]]
+  /// Texts that were scored under all orders.
+  public let texts: Int
+  /// The share of pairs of orders in which a text has the same most likely label, averaged over texts: 1 where the order does not matter.
+  public let agreement: Double
+  /// Half the sum of the absolute differences of a text's probabilities from their mean over orders (the total variation distance),
+  /// averaged over texts and orders: 0 where the order does not matter.
+  public let variation: Double
+  /// For each place in the list, the mean over texts and orders of the probability of the label that stands there, over the mean
+  /// probability of that same label in all orders: above 1 where a place is preferred.
+  public let preference: [Double]
+
+  /// Where the labels are named in an instruction.
+  public static let placeholder = "{labels}"
+
+  /// The instruction with the labels in an order.
+  public static func instruction(_ text: String, labels: [String], order: [Int]) -> String {
+    String(text.replacing(placeholder, with: order.map { labels[$0] }.joined(separator: ", ")))
+  }
+
+  /// Scores `texts` under `count` orders, from 2 on; the first is that of `labels`. Orders may repeat where labels are few.
+  ///
+  /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels, and an error that scoring a text has.
+  public static func measure(
+    _ texts: [String], labels: [String], task: TaggingTask, tokenizer: Tokenizer, model: MeasuredModel, orders count: Int = 6,
+    seed: UInt64 = 0, options: TaggingOptions = TaggingOptions(), on compute: Compute
+  ) throws(EvaluationError) -> LabelOrderBias {
+    guard task.instruction.contains(placeholder) else { throw .noLabelList }
+    guard !texts.isEmpty else { throw .noExamples }
+    var rng = SplitMix64(seed: seed, purpose: "evaluation.label-order")
+    var orders: [[Int]] = []
+    var probabilities: [[[Double]]] = []  // by order, text, label
+    for index in 0..<max(2, count) {
+      var order = Array(labels.indices)
+      if index > 0 { rng.shuffle(&order) }
+      orders.append(order)
+      var listed = task
+      listed.instruction = instruction(task.instruction, labels: labels, order: order)
+      let subject = EvaluationSubject(name: "order \(index)", model: model, task: TokenizedTask(listed, tokenizer: tokenizer))
+      var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
+      var rows: [[Double]] = []
+      for result in tagger.predict(texts) { rows.append(try result.get().logProbabilities.map { exp($0) }) }
+      probabilities.append(rows)
+    }
+    return LabelOrderBias(orders: orders, probabilities: probabilities)
+  }
+
+  /// What probabilities, by order, text and label, say.
+  init(orders: [[Int]], probabilities: [[[Double]]]) {
+    self.orders = orders
+    texts = probabilities.first?.count ?? 0
+    let (count, labels) = (orders.count, orders.first?.count ?? 0)
+    var (same, distance) = (0.0, 0.0)
+    var (atPlace, expected) = ([Double](repeating: 0, count: labels), [Double](repeating: 0, count: labels))
+    for text in 0..<texts {
+      let rows = probabilities.map { $0[text] }
+      let best = rows.map { LabelScores.best($0) }
+      var pairs = 0
+      for a in 0..<count { for b in 0..<a where best[a] == best[b] { pairs += 1 } }
+      same += Double(pairs) / Double(max(1, count * (count - 1) / 2))
+      let mean = (0..<labels).map { label in rows.reduce(0) { $0 + $1[label] } / Double(count) }
+      for (order, row) in zip(orders, rows) {
+        distance += zip(row, mean).reduce(0) { $0 + abs($1.0 - $1.1) } / 2
+        for (place, label) in order.enumerated() {
+          atPlace[place] += row[label]
+          expected[place] += mean[label]
+        }
+      }
+    }
+    agreement = texts > 0 ? same / Double(texts) : 1
+    variation = texts > 0 ? distance / Double(texts * count) : 0
+    preference = zip(atPlace, expected).map { $1 > 0 ? $0 / $1 : 1 }
+  }
+}

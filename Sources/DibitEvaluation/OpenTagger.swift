@@ -1,0 +1,116 @@
+public import DibitDataset
+public import DibitInference
+internal import DibitConstraint
+internal import DibitJSON
+internal import DibitTokenizer
+
+/// An answer that the model wrote word for word.
+public struct OpenAnswer: Equatable, Sendable {
+  /// What it wrote.
+  public let text: String
+  /// The tags in their order, without repetition; nil where the text is no object that has a list of strings under the task's key.
+  public let tags: [String]?
+  /// Tokens of the answer.
+  public let tokens: Int
+  /// Why it ended.
+  public let finishReason: FinishReason
+  /// Tokens of the prompt's text that were cut off to fit.
+  public let truncatedTokens: Int
+
+  /// Whether the answer can be read.
+  public var isParsable: Bool { tags != nil }
+
+  /// The tags of an answer in JSON, `{"topics": ["a", "b"]}`; nil where it is something else. Other keys do not matter; white space around
+  /// the object does not either.
+  public static func tags(in text: String, key: String) -> [String]? {
+    guard let value = try? JSONValue(parsing: text), let list = value[key]?.array else { return nil }
+    var tags: [String] = []
+    var seen: Set<[UInt8]> = []
+    for item in list {
+      guard let tag = item.string else { return nil }
+      if seen.insert(Array(tag.utf8)).inserted { tags.append(tag) }
+    }
+    return tags
+  }
+}
+
+extension [OpenAnswer] {
+  /// The share of answers that cannot be read; 0 where there is none.
+  public var unparsableShare: Double { isEmpty ? 0 : Double(count { !$0.isParsable }) / Double(count) }
+}
+
+/// Asks for tags that no list names: the model writes them, guided so that the answer is JSON of the task's form, or freely.
+public struct OpenTagger: ~Copyable {
+  /// What an answer may be.
+  public struct Options: Equatable, Sendable {
+    /// Whether tokens are kept from the answer that break its form. Free answers may be unreadable: see ``OpenAnswer/isParsable``.
+    public var isGuided = true
+    /// The most tags.
+    public var mostTags = 8
+    /// The most characters of a tag.
+    public var longestTag = 60
+    /// The most tokens of an answer.
+    public var maximumTokens = 128
+
+    /// Guided, up to 8 tags.
+    public init() {}
+  }
+
+  private let task: TokenizedTask
+  private let options: Options
+  private let constraint: TokenConstraint?
+  private let generation: GenerationOptions
+  private var session: Session
+
+  /// A tagger over `session`, which it takes over. `labels` are the only tags where there are some.
+  ///
+  /// - Throws: ``EvaluationError/constraint`` when the vocabulary cannot spell such answers.
+  public init(task: TokenizedTask, session: consuming Session, options: Options = Options(), labels: [String]? = nil)
+    throws(EvaluationError)
+  {
+    self.task = task
+    self.options = options
+    self.session = session
+    let stopTokens = Set(ChatTemplate(task.tokenizer).stopTokens(task.tokenizer)).filter {
+      $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount
+    }
+    var generation = GenerationOptions()
+    (generation.maximumTokens, generation.stopTokens) = (options.maximumTokens, stopTokens)
+    self.generation = generation
+    guard options.isGuided else {
+      constraint = nil
+      return
+    }
+    do throws(ConstraintError) {
+      constraint = try TokenConstraint(
+        Constraint(schema: Self.schema(task.task.key, options, labels)),
+        vocabulary: TokenVocabulary(task.tokenizer, endTokens: stopTokens))
+    } catch { throw .constraint("\(error)") }
+  }
+
+  /// The answer for a text: greedy, so that it is the same each time.
+  public mutating func predict(_ text: String) throws(EvaluationError) -> OpenAnswer {
+    let prompt = task.prompt(text, reserving: min(options.maximumTokens, session.context / 2))
+    session.rewind()
+    do throws(InferenceError) {
+      let result = try session.generate(prompt.tokens, tokenizer: task.tokenizer, options: generation, constraint: constraint)
+      return OpenAnswer(
+        text: result.text, tags: OpenAnswer.tags(in: result.text, key: task.task.key), tokens: result.tokens.count,
+        finishReason: result.finishReason, truncatedTokens: prompt.truncatedTokens)
+    } catch { throw .inference(error) }
+  }
+
+  private static func schema(_ key: String, _ options: Options, _ labels: [String]?) -> JSONValue {
+    let item: JSONValue =
+      if let labels {
+        ["enum": .array(labels.map { .string($0) })]
+      } else {
+        ["type": "string", "minLength": 1, "maxLength": .integer(options.longestTag)]
+      }
+    let list: JSONValue = ["type": "array", "items": item, "minItems": 1, "maxItems": .integer(max(1, options.mostTags))]
+    return [
+      "type": "object", "properties": .object(JSONObject([(key: key, value: list)])), "required": .array([.string(key)]),
+      "additionalProperties": false,
+    ]
+  }
+}

@@ -1,0 +1,57 @@
+public import DibitKernels
+
+/// What is predicted for one of many texts.
+public struct TextPrediction: Equatable, Sendable {
+  /// The text's number, from 0.
+  public let index: Int
+  /// The most likely label.
+  public let label: String
+  /// The labels that are in the answer with at least the threshold's probability, the likeliest first; without a threshold, those of
+  /// the likeliest answer.
+  public let tags: [String]
+  /// What the labels' probabilities are.
+  public let scores: TextScores
+}
+
+/// Tags a stream of texts in batches.
+public struct PredictionJob: ~Copyable {
+  /// The probability from which on a label is a tag; nil takes the likeliest answer.
+  public let threshold: Double?
+  private var tagger: BatchTagger
+
+  /// A job of one subject.
+  ///
+  /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
+  public init(
+    labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), threshold: Double? = nil, on compute: Compute
+  ) throws(EvaluationError) {
+    self.threshold = threshold
+    tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
+  }
+
+  /// The labels, in the order of every index.
+  public var labels: [String] { tagger.labels }
+
+  /// Predicts texts as they come, in any number; `receive` is told each one's result, in any order, and stops by returning false.
+  public mutating func run(
+    _ texts: some Sequence<String>, receive: (_ index: Int, _ result: Result<TextPrediction, EvaluationError>) -> Bool
+  ) {
+    let (labels, threshold) = (tagger.labels, threshold)
+    tagger.predict(texts) { index, result in
+      receive(index, result.map { Self.prediction(index, $0, labels, threshold) })
+    }
+  }
+
+  /// The predictions of all texts, in order.
+  public mutating func run(_ texts: [String]) -> [Result<TextPrediction, EvaluationError>] {
+    let (labels, threshold) = (tagger.labels, threshold)
+    return tagger.predict(texts).enumerated().map { index, result in
+      result.map { Self.prediction(index, $0, labels, threshold) }
+    }
+  }
+
+  private static func prediction(_ index: Int, _ scores: TextScores, _ labels: [String], _ threshold: Double?) -> TextPrediction {
+    let tags = threshold.map { scores.labels(atLeast: $0) } ?? scores.chosen
+    return TextPrediction(index: index, label: labels[scores.best], tags: tags.map { labels[$0] }, scores: scores)
+  }
+}
