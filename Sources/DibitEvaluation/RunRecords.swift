@@ -1,3 +1,5 @@
+internal import DibitStatistics
+
 /// What one subject said about one example.
 public struct ExampleRecord: Equatable, Sendable {
   /// The example's place in the data.
