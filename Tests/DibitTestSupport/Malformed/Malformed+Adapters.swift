@@ -85,7 +85,7 @@ extension MalformedFile {
       config("alpha 1e300", #""lora_alpha":4"#, #""lora_alpha":1e300"#, says: "lora_alpha"),
       config("alpha -4", #""lora_alpha":4"#, #""lora_alpha":-4"#, says: "lora_alpha"),
       config("alpha as text", #""lora_alpha":4"#, #""lora_alpha":"4""#, says: "lora_alpha"),
-      config("DoRA", #""r":2"#, #""r":2,"use_dora":true"#, says: "use_dora"),
+      config("DoRA", #""r":2"#, #""r":2,"use_dora":true"#, says: "lora_magnitude_vector"),
       config("ranks by pattern", #""r":2"#, #""r":2,"rank_pattern":{"q_proj":4}"#, says: "rank_pattern"),
       config("another method", "LORA", "IA3", says: "peft_type"),
       config("no JSON", "{", "", says: "adapter_config.json"),
