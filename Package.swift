@@ -197,7 +197,8 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics", "CAllocationCount",
+        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics",
+        "CAllocationCount",
         "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
     tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),

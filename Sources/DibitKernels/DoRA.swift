@@ -33,7 +33,8 @@ public enum DoRA {
 
   /// The adapted weight never exists as a whole.
   private static func eachNorm(
-    _ w: Weight, _ a: borrowing Matrix, _ b: borrowing Matrix, _ scale: Float, _ compute: Compute, _ body: (_ row: Int, _ norm: Float) -> Void
+    _ w: Weight, _ a: borrowing Matrix, _ b: borrowing Matrix, _ scale: Float, _ compute: Compute,
+    _ body: (_ row: Int, _ norm: Float) -> Void
   ) {
     let (k, r) = (w.columns, a.rows)
     require(b.rows == w.rows && b.columns == r && a.columns == k, "DoRA: W \(w.shape), A \(a.shape), B \(b.shape)")

@@ -91,7 +91,8 @@ struct AdaptedLinear {
     }
     if isDropped == true { return }
     LoRA.forward(
-      x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &saved.low[kind.rawValue], into: &y, on: compute)
+      x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saving: &saved.low[kind.rawValue], into: &y,
+      on: compute)
   }
 
   /// Saves `x Aᵀ` and nothing else; enough for a layer without a magnitude.
@@ -164,7 +165,8 @@ struct AdaptedLinear {
       return
     }
     LoRA.backward(
-      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue], dh: &work.dLow,
+      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue],
+      dh: &work.dLow,
       da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
   }
 }

@@ -63,7 +63,8 @@ public struct LossHead: ~Copyable, Sendable {
   /// As ``forward(_:hidden:targets:weights:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the gradient
   /// of that sum; accumulates the output weight's when `gradients` includes weights.
   public mutating func forwardBackward(
-    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, total weight: Float = 1,
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
+    total weight: Float = 1,
     dHidden: inout Matrix, gradients: inout Gradients, on compute: Compute,
     eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
@@ -115,7 +116,8 @@ public struct LossHead: ~Copyable, Sendable {
 
   /// Gathers labelled rows and calls `body` for each full or last chunk.
   private mutating func forEachChunk(
-    _ hidden: borrowing Matrix, _ all: Span<Int32>, _ allWeights: Span<Float>, total: Float = 1, _ body: (inout LossHead, _ count: Int) -> Void
+    _ hidden: borrowing Matrix, _ all: Span<Int32>, _ allWeights: Span<Float>, total: Float = 1,
+    _ body: (inout LossHead, _ count: Int) -> Void
   ) {
     require(all.count == hidden.rows && allWeights.count == hidden.rows, "LossHead: hidden \(hidden.shape), \(all.count) targets")
     var count = 0

@@ -52,7 +52,8 @@ public struct MemoryPlan: Equatable, Sendable {
     layers = configuration.layers
     weights = decoder.weights.byteCount
     trained = 4 * copies * parameters
-    backward = BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights, savesOutputs: savesOutputs).byteCount
+    backward =
+      BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights, savesOutputs: savesOutputs).byteCount
     cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true).byteCount
     loss = LossHead(configuration).byteCount
     // Memory is taken only where it is written, so that these cost nothing.

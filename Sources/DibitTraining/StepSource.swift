@@ -179,7 +179,9 @@ struct TextWindows: StepSource {
   }
 
   func forEachValidationBatch(_ body: (Batch) -> Void) {
-    let starts = stride(from: 0, through: validation.count - window, by: window).prefix(Self.validationWindows)
+    let count = min(Self.validationWindows, validation.count / window)
+    // Spread over all of the text, which may have come from many files.
+    let starts = (0..<count).map { $0 * (validation.count - window) / max(count - 1, 1) }
     for batch in batches(starts.map { validation[$0..<$0 + window] }) { body(batch) }
   }
 }

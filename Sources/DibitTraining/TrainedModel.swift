@@ -24,7 +24,16 @@ struct TrainedModel: ~Copyable {
   /// The weights that the optimiser moves.
   var trained: DecoderWeights {
     get { masters ?? decoder.weights }
-    _modify { if masters != nil { yield &masters! } else { yield &decoder.weights } }
+    _modify {
+      if var weights = masters {
+        // Out of its place, so that writing does not copy.
+        masters = nil
+        defer { masters = weights }
+        yield &weights
+      } else {
+        yield &decoder.weights
+      }
+    }
   }
 
   /// Brings the decoder's weights up to date where they are rounded: after whatever changed the trained ones.

@@ -130,7 +130,8 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       parameters.adapter.dropout?.begin(step: number, firstRow: row)
       row += batch.tokens.count
       loss += engine.accumulate(
-        batch, parameters.model.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients, losses: &sums)
+        batch, parameters.model.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients,
+        losses: &sums)
     }
     parameters.adapter.dropout?.end()
     let norm = gradients.norm(on: compute)
