@@ -105,14 +105,15 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
-    // L5: evaluation, benchmarks and recipes.
+    // L5: evaluation and its reports, benchmarks and recipes.
+    layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
       "DibitEvaluation",
       [
-        "DibitInference", "DibitConstraint", "DibitDataset", "DibitModel", "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON",
-        "DibitTensor",
+        "DibitReport", "DibitBaselines", "DibitStatistics", "DibitCheckpoint", "DibitInference", "DibitConstraint", "DibitDataset",
+        "DibitModel", "DibitTokenizer", "DibitKernels",
+        "DibitJSON", "DibitTensor",
       ]),
-    layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
       "DibitBenchmark",
       [
@@ -128,7 +129,8 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
         "DibitModelStore", "DibitModel",
         "DibitQuantization",
-        "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor",
+        "DibitReport", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics",
+        "DibitTensor",
         "DibitKernels",
         "DibitJSON", "DibitDigest",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -197,8 +199,8 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitStatistics",
-        "CAllocationCount",
+        "DibitEvaluation", "DibitReport", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer",
+        "DibitStatistics", "CAllocationCount",
         "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
     tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),

@@ -3,131 +3,179 @@ internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
 internal import DibitKernels
-internal import DibitModel
-internal import DibitModelStore
-internal import DibitStatistics
+internal import DibitReport
+internal import DibitTokenizer
 
 struct EvaluateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "evaluate",
-    abstract: "Compare a model and its adapters on labelled texts.",
+    abstract: "Is an adapter better than the base model and than cheap classifiers?",
     discussion: """
-      Example: dibit evaluate ./model --adapter ./notes-adapter --data ./notes
+      Example: dibit evaluate ./model --adapter ./notes-adapter --data ./notes --report notes.html
 
-      Every run goes through the runtime that ships. The answer must be one of the labels; the most likely one counts.
-      The test split is used where there is one, otherwise the validation split, otherwise the texts that were held out in training.
+      Every run goes through the runtime that ships. The answer must be one of the labels; the most likely one counts. The test split is used
+      where there is one, otherwise the validation split, otherwise the texts that were held out in training.
+
+      The first line says whether the best adapter beats the base model and every baseline beyond noise. Baselines learn from the training
+      split: the most frequent label, naive Bayes on words, the nearest centroid of and logistic regression on the base model's embeddings,
+      and the base model with a few answered examples before each text.
+
+      Texts that an adapter was trained on, or nearly so, are refused. With --require-improvement the exit status is 3 unless an adapter is
+      better than all of them.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
-  @Option(name: .customLong("adapter"), help: "An adapter of this model; give the option again for more.") var adapters: [String] = []
+  @Option(name: .customLong("adapter"), help: "An adapter of this model or of one to compare; give the option again for more.")
+  var adapters: [String] = []
+  @Option(
+    name: .customLong("compare"),
+    help: ArgumentHelp("Another model, converted or not, beside this one; give the option again for more.", valueName: "model"))
+  var others: [String] = []
   @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
-  @Flag(help: "Print the report as JSON.") var json = false
+  @OptionGroup(title: "Scoring") var scoring: ScoringArguments
+  @OptionGroup(title: "Statistics") var statistics: StatisticsArguments
+  @OptionGroup(title: "Results") var results: ResultArguments
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
 
+  func validate() throws {
+    if scoring.instruction != nil, !adapters.isEmpty {
+      throw ValidationError("--instruction: an adapter is asked as it was trained; expected no --adapter beside it")
+    }
+  }
+
   func run() throws {
     Interrupt.listen()
+    // What cannot be written is found before the work, not behind it.
+    try results.check()
     let compute = try compute.makeCompute(usesBLAS: false)
-    let model = try StoredModel.openConverted(model)
+    // Faults of models and adapters are told before any text is run.
+    let line = try EvaluationLine(model: model, others: others, adapters: adapters)
     var dataset = try Dataset.read(data, rows: rows.options)
     guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
-    let description = try commonDescription(dataset, model)
-    // Faults of an adapter are told before any text is run.
-    for adapter in adapters { _ = try StoredAdapter.open(adapter, for: model) }
-    let split = dataset.splitForEvaluation(seed: description.seed).name
+    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    let description = try line.description(for: dataset, at: data, instruction: scoring.instruction)
+    let automatic = dataset.splitForEvaluation(seed: description.seed).name
+    let split = scoring.split ?? automatic
     let examples = dataset.labelled(split)
-    if split == .train, !adapters.isEmpty {
-      Terminal.write("note: no text was held out, so these are the texts the adapter was trained on: the scores say little about others\n")
+    // What learns from texts cannot be tested on them.
+    let training = split == .train ? [] : dataset.labelled(.train)
+    let leakage = line.leakage(examples, training, split)
+    if let leakage, !statistics.allowLeakage { try refuse(leakage, examples.count, split) }
+    var bar = ProgressLines()
+    var study = try EvaluationStudy(
+      labels: description.labels, examples: examples, training: training, options: scoring.options, seed: statistics.seed, on: compute
+    ) { progress in
+      bar.update(progress.title, progress.done, of: progress.total)
+      return !Interrupt.isRequested
     }
-    let task = TokenizedTask(description.task, tokenizer: model.tokenizer)
-    var runs: [EvaluationRun] = []
-    var truncated = 0
-    for name in ["base"] + adapters {
-      let adapter = try name == "base" ? nil : LoadedAdapter(StoredAdapter.open(name, for: model))
-      let subject = EvaluationSubject(
-        name: name, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), task: task)
-      var line = ProgressLine("evaluating \(name)")
-      let records = try Failure.context("evaluating '\(name)' on '\(data)'") {
-        try Evaluator.run([subject], labels: description.labels, examples: examples, on: compute) { progress in
-          line.update(progress.done, of: progress.total, "\(progress.done)/\(progress.total) texts")
-          return !Interrupt.isRequested
-        }[0]
+    let subjects = line.subjects(description.task)
+    for subject in subjects { try study.add(subject, aloneTexts: statistics.alone) }
+    try study.addBaselines(statistics.baselines, shots: statistics.shots, base: subjects[0].subject)
+    try study.measureOrderBias(subjects, texts: statistics.orderTexts)
+    bar.finish()
+    var report = study.report(split: split.rawValue, resamples: statistics.resamples, keepsTexts: results.keepsTexts)
+    (report.model, report.data, report.leakage) = (model, data, leakage)
+    (report.digests, report.command, report.losses) = (line.digests(data: dataset.digest), CommandText.ofProcess, line.losses)
+    report.notes += line.notes(dataset, at: data, split)
+    try results.write(report)
+    if statistics.requireImprovement, report.subject?.kind != .adapter || report.standing != .better {
+      throw Failure(.notImproved, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
+    }
+  }
+
+  private func refuse(_ leakage: Leakage, _ count: Int, _ split: SplitName) throws {
+    guard leakage.exact + leakage.near > 0 else { return }
+    let what =
+      "\(leakage.exact) of the \(count) texts of the \(split.rawValue) split of '\(data)' were trained on, \(leakage.near) more nearly so"
+    let remedy = "take them out ('dibit dataset \(data)' lists them) or hold others out; --allow-leakage evaluates all the same"
+    throw Failure(.badData, "\(what): \(remedy)")
+  }
+}
+
+/// How texts are scored.
+struct ScoringArguments: ParsableArguments {
+  @Option(help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: Self.split)
+  var split: SplitName?
+  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = 1
+  @Option(
+    help: ArgumentHelp("What a text loses that is too long: its tail, its head or its middle.", valueName: "part"),
+    transform: TextShortening.named)
+  var cut = TextShortening.tail
+  @Flag(help: "Take off what each label has without any text, so that none is preferred whatever the text says.") var calibrate = false
+
+  @Option(
+    help: ArgumentHelp(
+      "What a model without an adapter is told to do; {labels} stands for the labels.", valueName: "text"))
+  var instruction: String?
+
+  func validate() throws {
+    guard (1...100).contains(tags) else { throw ValidationError("--tags: expected a number from 1 to 100, found \(tags)") }
+  }
+
+  var options: TaggingOptions {
+    var options = TaggingOptions()
+    (options.cut, options.calibrates) = (cut, calibrate)
+    options.selection = tags == 1 ? .one : .several(most: tags)
+    return options
+  }
+
+  private static func split(_ name: String) throws -> SplitName {
+    guard let split = SplitName(rawValue: name) else {
+      throw ValidationError("--split: expected test, validation or train, found '\(name)'")
+    }
+    return split
+  }
+}
+
+/// What is computed beside the scores.
+struct StatisticsArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Baselines, separated by commas: \(BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")); all or none.", valueName: "list"),
+    transform: Self.kinds)
+  var baselines = BaselineKind.allCases
+  @Option(help: ArgumentHelp("Examples in the few-shot prompt, as far as they fit.", valueName: "n")) var shots = 8
+  @Option(
+    help: ArgumentHelp("Texts that also go through each model alone: latency, free answers, loss of labels.", valueName: "n"))
+  var alone = 32
+  @Option(help: ArgumentHelp("Texts on which the order of the labels in the instruction is changed, if it lists them.", valueName: "n"))
+  var orderTexts = 64
+  @Option(help: ArgumentHelp("Samples of the bootstrap.", valueName: "n")) var resamples = 2000
+  @Option(help: ArgumentHelp("The seed of everything random.", valueName: "n")) var seed: UInt64 = 0
+  @Flag(help: "Evaluate texts that are in the training data too.") var allowLeakage = false
+  @Flag(help: "Exit with status 3 unless an adapter is better than the base model and every baseline.") var requireImprovement = false
+
+  func validate() throws {
+    func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+      guard !range.contains(value) else { return }
+      throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
+    }
+    try check("shots", shots, 1...1000)
+    try check("alone", alone, 0...100_000)
+    try check("order-texts", orderTexts, 0...100_000)
+    try check("resamples", resamples, 100...1_000_000)
+  }
+
+  private static func kinds(_ list: String) throws -> [BaselineKind] {
+    if list == "all" { return BaselineKind.allCases }
+    if list == "none" { return [] }
+    return try list.split(separator: ",").map { name in
+      guard let kind = BaselineKind(rawValue: String(name)) else {
+        let known = BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError("--baselines: expected some of \(known), or all or none, found '\(name)'")
       }
-      line.finish()
-      if let fault = records.firstFailure {
-        guard records.failures < records.records.count else { throw fault }
-        Terminal.write("note: \(records.failures) of \(examples.count) texts could not be scored under '\(name)', such as: \(fault)\n")
-      }
-      runs.append(EvaluationRun(records))
-      truncated = records.truncated
+      return kind
     }
-    let report = EvaluationReport(
-      labels: description.labels, split: split.rawValue, examples: examples.count, truncated: truncated, runs: runs)
-    if json { printJSON(report.json) } else { show(report) }
   }
+}
 
-  /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
-  private func commonDescription(_ dataset: Dataset, _ model: StoredModel) throws -> AdapterDescription {
-    guard let first = adapters.first else {
-      var task = TaggingTask()
-      task.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
-      return AdapterDescription(labels: dataset.labels, task: task, seed: 0, dataDigest: dataset.digest)
+extension TextShortening {
+  /// The way to shorten of this name, for an option.
+  static func named(_ name: String) throws -> TextShortening {
+    guard let cut = TextShortening(rawValue: name) else {
+      throw ValidationError("--cut: expected tail, head or middle, found '\(name)'")
     }
-    let description = try AdapterDescription(adapter: first)
-    for other in adapters.dropFirst() {
-      let its = try AdapterDescription(adapter: other)
-      guard its.labels == description.labels, its.task == description.task else {
-        throw Failure(.badData, "adapters '\(first)' and '\(other)' were trained for different labels or prompts: evaluate them one by one")
-      }
-    }
-    let unknown = dataset.labels.filter { label in !description.labels.contains { $0.utf8.elementsEqual(label.utf8) } }
-    guard unknown.isEmpty else { throw EvaluationError.unknownLabels(unknown, known: description.labels.count) }
-    if dataset.digest != description.dataDigest {
-      Terminal.write("note: '\(data)' is not the data that '\(first)' was trained on, or it has changed since\n")
-    }
-    return description
-  }
-
-  private func show(_ report: EvaluationReport) {
-    print("\(report.examples) texts of the \(report.split) split, \(report.labels.count) labels")
-    if report.truncated > 0 { print("\(report.truncated) texts were cut to fit") }
-    print()
-    var rows = [["", "accuracy", "macro F1", "log loss", "texts/s"]]
-    rows.append(["always the most frequent label", percent(report.majority), "", "", ""])
-    for run in report.runs {
-      rows.append([
-        run.name, percent(run.metrics.accuracy), decimal(run.metrics.macroF1, 3), decimal(run.logLoss, 3),
-        decimal(Double(report.examples) / max(run.seconds, 1e-9), 1),
-      ])
-    }
-    printTable(rows)
-    guard let best = report.runs.max(by: { $0.metrics.accuracy < $1.metrics.accuracy }) else { return }
-    print("\nPer label, \(best.name):")
-    printTable(
-      [["  label", "precision", "recall", "F1", "texts", "most often taken for"]]
-        + report.labels.indices.map { label in
-          let metrics = best.metrics.perLabel[label]
-          return [
-            "  " + report.labels[label], decimal(metrics.precision, 2), decimal(metrics.recall, 2), decimal(metrics.f1, 2),
-            "\(metrics.support)",
-            confused(best.metrics.confusion[label], label, report.labels),
-          ]
-        })
-    for run in report.runs.dropFirst() { print("\n" + verdict(report.runs[0], run)) }
-  }
-
-  private func confused(_ row: [Int], _ label: Int, _ labels: [String]) -> String {
-    let others = row.indices.filter { $0 != label && row[$0] > 0 }
-    guard let worst = others.max(by: { row[$0] < row[$1] }) else { return "-" }
-    return "\(labels[worst]) (\(row[worst]))"
-  }
-
-  private func verdict(_ base: EvaluationRun, _ run: EvaluationRun) -> String {
-    let (before, after) = (base.metrics.accuracy, run.metrics.accuracy)
-    let right = { (run: EvaluationRun) in Int((run.metrics.accuracy * Double(run.metrics.count)).rounded()) }
-    if after > before {
-      return "With '\(run.name)' the model tags \(right(run)) of \(run.metrics.count) texts right; without it, \(right(base))."
-    }
-    return "'\(run.name)' does not help: \(right(run)) of \(run.metrics.count) texts right with it, \(right(base)) without it."
+    return cut
   }
 }

@@ -15,8 +15,9 @@ internal import Glibc
 
 /// One line for the user and the exit code that goes with it.
 struct Failure: Error {
-  /// Codes of sysexits.h, and the shell's code for an interruption.
+  /// Codes of sysexits.h, the shell's code for an interruption, and one for an evaluation that finds no improvement.
   enum Code: Int32 {
+    case notImproved = 3
     case usage = 64
     case badData = 65
     case missingInput = 66

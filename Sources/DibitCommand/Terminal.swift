@@ -59,6 +59,22 @@ struct ProgressLine {
   }
 }
 
+/// A ``ProgressLine`` for each of several things that are done one after the other.
+struct ProgressLines {
+  private var title = ""
+  private var line: ProgressLine?
+
+  mutating func update(_ title: String, _ done: Int, of total: Int) {
+    if title != self.title {
+      finish()
+      (self.title, line) = (title, ProgressLine(title))
+    }
+    line?.update(done, of: total, "\(done)/\(total) texts")
+  }
+
+  mutating func finish() { line?.finish() }
+}
+
 /// "4 s", "3 min 20 s", "2 h 5 min".
 func duration(_ seconds: Double) -> String {
   let whole = Int(seconds.rounded())

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -67,7 +68,7 @@ struct TrainCommand: ParsableCommand {
     var options = options(recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let task = try task(recipe, model)
+    let task = try task(recipe, model).listing(dataset.labels)
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
       options: JSONObject(members(options, compute, task)))
@@ -111,7 +112,13 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    let manifest = manifest(model, dataset, split, task, options, result, identity, compute)
+    var manifest = manifest(model, dataset, split, task, options, result, identity, compute)
+    if dataset.kind == .labelled {
+      let sketches = TextSketches(dataset.labelled(.train).map(\.text))
+      let text = sketches.json.serialized() + "\n"
+      try directory.write(text, to: StoreFile.trainingTexts)
+      manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(Array(text.utf8)))]
+    }
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)

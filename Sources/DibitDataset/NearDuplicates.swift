@@ -9,7 +9,7 @@ public struct NearDuplicates: Equatable, Sendable {
 
   /// The share of runs that two texts must have in common.
   public static let threshold = 0.8
-  private static let bands = 8
+  private static let bands = MinHash.places / rows
   private static let rows = 4
 
   /// The number of texts that lie in a group.
@@ -53,40 +53,17 @@ public struct NearDuplicates: Equatable, Sendable {
   }
 
   /// For each text and band a hash of four minima; 0 for a text without words.
-  ///
-  /// One hash of a run gives both the place of a minimum and its value; minima that no run reaches are copied from others (Shrivastava,
-  /// "Optimal densification for fast and accurate minwise hashing", 2017).
   private static func keys(_ count: Int, _ text: (Int) -> String?) -> [UInt64] {
     var keys = [UInt64](repeating: 0, count: count * bands)
-    var minima = [UInt64](repeating: .max, count: bands * rows)
+    var hash = MinHash()
     for index in 0..<count {
-      guard let text = text(index) else { continue }
-      for place in minima.indices { minima[place] = .max }
-      var reached = 0
-      WordShingles.forEach(in: text) { hash in
-        let place = Int(truncatingIfNeeded: hash >> 59)
-        let value = hash & (1 << 59 - 1)
-        if minima[place] == .max { reached += 1 }
-        if value < minima[place] { minima[place] = value }
-      }
-      if reached == 0 { continue }
+      guard let text = text(index), hash.read(text) else { continue }
       for band in 0..<bands {
         var key: UInt64 = 0xCBF2_9CE4_8422_2325
-        for row in 0..<rows { key = (key ^ minimum(minima, band * rows + row)) &* 0x9E37_79B9_7F4A_7C15 }
+        for row in 0..<rows { key = (key ^ hash[band * rows + row]) &* 0x9E37_79B9_7F4A_7C15 }
         keys[index * bands + band] = key == 0 ? 1 : key
       }
     }
     return keys
-  }
-
-  /// The minimum at a place, or at the first of other places, in an order of its own, that a run has reached.
-  private static func minimum(_ minima: [UInt64], _ place: Int) -> UInt64 {
-    var place = place
-    var state = UInt64(place) &+ 1
-    while minima[place] == .max {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      place = Int(truncatingIfNeeded: state >> 59)
-    }
-    return minima[place]
   }
 }

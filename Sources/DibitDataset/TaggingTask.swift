@@ -5,7 +5,7 @@ public import DibitTokenizer
 /// The answer is compact JSON with one key, `{"topics":["sport"]}`. Its parts are tokenised one by one, so that a label has the same
 /// tokens wherever it stands.
 public struct TaggingTask: Equatable, Sendable {
-  /// What the model is told to do.
+  /// What the model is told to do; where it says ``labelsPlaceholder``, see ``listing(_:)``.
   public var instruction = "Tag the text with its topic."
   /// The key of the answer.
   public var key = "topics"
@@ -19,6 +19,27 @@ public struct TaggingTask: Equatable, Sendable {
 
   /// The task that `dibit train` uses when nothing else is said.
   public init() {}
+
+  /// Where an instruction names the labels.
+  public static let labelsPlaceholder = "{labels}"
+
+  /// The task with the labels named where its instruction says so, separated by commas.
+  public func listing(_ labels: [String]) -> TaggingTask {
+    var task = self
+    task.instruction = instruction.replacing(Self.labelsPlaceholder, with: Self.list(labels))
+    return task
+  }
+
+  /// The task before ``listing(_:)``; nil where its instruction does not name the labels in this order.
+  public func unlisting(_ labels: [String]) -> TaggingTask? {
+    let list = Self.list(labels)
+    guard labels.count > 1, instruction.contains(list) else { return nil }
+    var task = self
+    task.instruction = instruction.replacing(list, with: Self.labelsPlaceholder)
+    return task
+  }
+
+  private static func list(_ labels: [String]) -> String { labels.joined(separator: ", ") }
 }
 
 /// A tagging task in a tokenizer's ids.

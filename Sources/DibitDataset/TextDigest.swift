@@ -32,6 +32,9 @@ public struct TextDigest: Hashable, Sendable, CustomStringConvertible {
     return digits
   }
 
+  /// Its first 128 bits.
+  var half: SIMD2<UInt64> { [words.0, words.1] }
+
   /// Whether all bits are the same.
   public static func == (left: TextDigest, right: TextDigest) -> Bool { left.words == right.words }
 

@@ -1,34 +1,93 @@
 public import DibitDataset
-internal import DibitStatistics
+internal import DibitInference
+public import DibitKernels
 
-/// Runs a data set through taggers and counts.
+/// How far an evaluation is.
+public struct EvaluationProgress: Equatable, Sendable {
+  /// The subject that is running.
+  public let name: String
+  /// Its place, from 0, and the number of subjects.
+  public let run: Int
+  /// The number of subjects.
+  public let runs: Int
+  /// Texts of this subject that are done.
+  public let done: Int
+  /// Texts of a subject.
+  public let total: Int
+  /// Texts per second of this subject so far.
+  public let textsPerSecond: Double
+
+  /// Seconds until all subjects are done at this speed; nil before the first text.
+  public var secondsLeft: Double? {
+    textsPerSecond > 0 ? Double(total - done + (runs - run - 1) * total) / textsPerSecond : nil
+  }
+}
+
+/// Runs a data set through models and adapters.
 public enum Evaluator {
-  /// Evaluates one tagger over `examples`; `progress` is told how many are done and stops by returning false.
+  /// Scores the examples under each subject, one subject after the other, and keeps what each said about every example.
   ///
-  /// An example with several labels counts as right when the prediction is one of them.
+  /// Subjects of one model that are asked in the same way share working memory and differ in their adapters only. An example that cannot be
+  /// scored is a failure in its record and stops nothing.
+  ///
+  /// - Parameters:
+  ///   - latencyTexts: of how many texts the time that each takes alone is measured too.
+  ///   - progress: stops the evaluation by returning false.
+  /// - Throws: ``EvaluationError/noExamples``, ``EvaluationError/unknownLabels``, ``EvaluationError/indistinguishableLabels`` or
+  ///   ``EvaluationError/interrupted``.
   public static func run(
-    name: String, tagger: inout Tagger, examples: [LabelledExample], progress: (Int) -> Bool = { _ in true }
-  ) throws(EvaluationError) -> (run: EvaluationRun, truncated: Int) {
+    _ subjects: [EvaluationSubject], labels: [String], examples: [LabelledExample], options: TaggingOptions = TaggingOptions(),
+    latencyTexts: Int = 0, on compute: Compute, progress: (EvaluationProgress) -> Bool = { _ in true }
+  ) throws(EvaluationError) -> [RunRecords] {
     guard !examples.isEmpty else { throw .noExamples }
-    let clock = ContinuousClock()
-    let start = clock.now
-    let labels = tagger.labels
-    var pairs: [(truth: Int, prediction: Int)] = []
-    var (loss, truncated) = (0.0, 0)
-    for (index, example) in examples.enumerated() {
-      let truths = labels.indices.filter { label in example.labels.contains { $0.utf8.elementsEqual(labels[label].utf8) } }
-      guard let first = truths.first else { throw .unknownLabels(example.labels, known: labels.count) }
-      let prediction = try tagger.predict(example.text)
-      let best = prediction.best
-      pairs.append((truth: truths.contains(best) ? best : first, prediction: best))
-      loss -= truths.map { prediction.scores[$0] }.max() ?? 0
-      if prediction.truncatedTokens > 0 { truncated += 1 }
-      guard progress(index + 1) else { throw .interrupted }
+    let truths = try Truths(labels).places(of: examples)
+    var runs: [RunRecords] = []
+    for (place, subject) in subjects.enumerated() {
+      var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
+      let clock = ContinuousClock()
+      let start = clock.now
+      var outcomes = [Result<TextScores, EvaluationError>](repeating: .failure(.interrupted), count: examples.count)
+      var (done, goesOn) = (0, true)
+      tagger.predict(examples.lazy.map(\.text)) { index, result in
+        outcomes[index] = result
+        done += 1
+        let seconds = start.duration(to: clock.now) / .seconds(1)
+        goesOn = progress(
+          EvaluationProgress(
+            name: subject.name, run: place, runs: subjects.count, done: done, total: examples.count,
+            textsPerSecond: Double(done) / max(seconds, 1e-9)))
+        return goesOn
+      }
+      guard goesOn else { throw .interrupted }
+      let seconds = start.duration(to: clock.now) / .seconds(1)
+      let statistics = tagger.statistics
+      runs.append(
+        RunRecords(
+          name: subject.name, labels: labels,
+          records: examples.indices.map { ExampleRecord(example: $0, truths: truths[$0], outcome: outcomes[$0]) }, prior: tagger.prior,
+          seconds: seconds, promptTokens: statistics.promptTokens, rows: statistics.promptRows + statistics.choiceRows,
+          latencies: tagger.latencies(spread(examples, latencyTexts).map(\.text))))
     }
-    let elapsed = (clock.now - start).components
-    let run = EvaluationRun(
-      name: name, metrics: ClassificationMetrics(labels: labels.count, pairs: pairs), logLoss: loss / Double(examples.count),
-      seconds: Double(elapsed.seconds) + Double(elapsed.attoseconds) * 1e-18)
-    return (run, truncated)
+    return runs
+  }
+
+  /// Up to `count` examples from all over the data.
+  static func spread(_ examples: [LabelledExample], _ count: Int) -> [LabelledExample] {
+    let count = min(count, examples.count)
+    return (0..<max(0, count)).map { examples[$0 * examples.count / count] }
+  }
+}
+
+extension BatchTagger {
+  /// Seconds that each text takes when nothing is batched with it; one more runs before, unmeasured.
+  public mutating func latencies(_ texts: [String]) -> [Double] {
+    guard let first = texts.first else { return [] }
+    _ = predict([first])
+    let clock = ContinuousClock()
+    return texts.map { text in
+      let start = clock.now
+      _ = predict([text])
+      return start.duration(to: clock.now) / .seconds(1)
+    }
   }
 }

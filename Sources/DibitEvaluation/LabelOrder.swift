@@ -7,7 +7,7 @@ internal import Glibc
 
 /// How much the answer depends on the order in which the prompt lists the labels.
 ///
-/// The instruction names them where it says `{labels}`, separated by commas. The texts are scored under several orders, drawn with a seed.
+/// The instruction names them where it says ``TaggingTask/labelsPlaceholder``. The texts are scored under several orders, drawn with a seed.
 public struct LabelOrderBias: Equatable, Sendable {
   /// The orders, as places among the labels.
   public let orders: [[Int]]
@@ -22,14 +22,6 @@ public struct LabelOrderBias: Equatable, Sendable {
   /// probability of that same label in all orders: above 1 where a place is preferred.
   public let preference: [Double]
 
-  /// Where the labels are named in an instruction.
-  public static let placeholder = "{labels}"
-
-  /// The instruction with the labels in an order.
-  public static func instruction(_ text: String, labels: [String], order: [Int]) -> String {
-    String(text.replacing(placeholder, with: order.map { labels[$0] }.joined(separator: ", ")))
-  }
-
   /// Scores `texts` under `count` orders, from 2 on; the first is that of `labels`. Orders may repeat where labels are few.
   ///
   /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels, and an error that scoring a text has.
@@ -37,7 +29,7 @@ public struct LabelOrderBias: Equatable, Sendable {
     _ texts: [String], labels: [String], task: TaggingTask, tokenizer: Tokenizer, model: MeasuredModel, orders count: Int = 6,
     seed: UInt64 = 0, options: TaggingOptions = TaggingOptions(), on compute: Compute
   ) throws(EvaluationError) -> LabelOrderBias {
-    guard task.instruction.contains(placeholder) else { throw .noLabelList }
+    guard task.instruction.contains(TaggingTask.labelsPlaceholder) else { throw .noLabelList }
     guard !texts.isEmpty else { throw .noExamples }
     var rng = SplitMix64(seed: seed, purpose: "evaluation.label-order")
     var orders: [[Int]] = []
@@ -46,8 +38,7 @@ public struct LabelOrderBias: Equatable, Sendable {
       var order = Array(labels.indices)
       if index > 0 { rng.shuffle(&order) }
       orders.append(order)
-      var listed = task
-      listed.instruction = instruction(task.instruction, labels: labels, order: order)
+      let listed = task.listing(order.map { labels[$0] })
       let subject = EvaluationSubject(name: "order \(index)", model: model, task: TokenizedTask(listed, tokenizer: tokenizer))
       var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
       var rows: [[Double]] = []

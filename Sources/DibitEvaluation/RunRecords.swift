@@ -1,5 +1,3 @@
-internal import DibitStatistics
-
 /// What one subject said about one example.
 public struct ExampleRecord: Equatable, Sendable {
   /// The example's place in the data.
@@ -58,22 +56,5 @@ public struct RunRecords: Equatable, Sendable {
     guard !latencies.isEmpty else { return nil }
     let rank = Int((share * Double(latencies.count)).rounded(.up))
     return latencies.sorted()[min(max(rank, 1), latencies.count) - 1]
-  }
-}
-
-extension EvaluationRun {
-  /// Accuracy, confusion and loss of the examples that have scores. An example with several labels counts as right when the most likely one
-  /// is among them; its loss is that of the likeliest of them.
-  public init(_ run: RunRecords) {
-    var pairs: [(truth: Int, prediction: Int)] = []
-    var loss = 0.0
-    for record in run.records {
-      guard let scores = record.scores, let first = record.truths.first else { continue }
-      pairs.append((truth: record.truths.contains(scores.best) ? scores.best : first, prediction: scores.best))
-      loss -= record.truths.map { scores.logProbabilities[$0] }.max() ?? 0
-    }
-    self.init(
-      name: run.name, metrics: ClassificationMetrics(labels: run.labels.count, pairs: pairs),
-      logLoss: pairs.isEmpty ? .nan : loss / Double(pairs.count), seconds: run.seconds)
   }
 }

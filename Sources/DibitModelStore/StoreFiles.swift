@@ -15,6 +15,8 @@ public enum StoreFile {
   public static let adapterConfiguration = "adapter_config.json"
   /// PEFT's weights of an adapter.
   public static let adapterWeights = "adapter_model.safetensors"
+  /// Sketches of the texts that an adapter learnt from.
+  public static let trainingTexts = "training_texts.json"
   /// The same as older versions of PEFT wrote it.
   static let adapterPickle = "adapter_model.bin"
   /// What Hugging Face keeps beside a tokenizer: special tokens, chat template.

@@ -67,6 +67,7 @@ extension RunComparison {
     object["cohen_h"] = number(effectSize)
     object["odds_ratio"] = number(oddsRatio)
     object["smallest_detectable"] = number(smallestDetectable)
+    if isIdentical { object["identical"] = .bool(true) }
     return .object(object)
   }
 }
@@ -80,6 +81,10 @@ extension ReportedRun {
     object["accuracy_ci95"] = ends(accuracyInterval)
     object["macro_f1"] = .number(metrics.macroF1)
     object["macro_f1_ci95"] = ends(macroF1Interval)
+    if !intervals.isEmpty {
+      object["intervals"] = .object(
+        JSONObject(Metric.allCases.compactMap { metric in ends(intervals[metric]).map { (key: metric.rawValue, value: $0) } }))
+    }
     object["weighted_f1"] = .number(metrics.weighted(\.f1))
     object["balanced_accuracy"] = .number(metrics.balancedAccuracy)
     object["cohen_kappa"] = .number(metrics.cohenKappa)
@@ -99,20 +104,21 @@ extension ReportedRun {
     object["unparsable_share"] = number(unparsableShare)
     object["content_loss"] = number(contentLoss)
     object["perplexity"] = number(perplexity)
+    object["kl_from_base"] = number(divergence)
     object["tags"] = tags?.json
     object["calibration"] = .array(calibration.map(\.json))
     object["abstention"] = .array(
       abstention.map { ["threshold": .number($0.threshold), "coverage": .number($0.coverage), "risk": .number($0.risk)] })
     object["per_label"] = .object(
       JSONObject(
-        zip(labels, metrics.perLabel).map { label, metrics in
-          (
-            key: label,
-            value: [
-              "precision": .number(metrics.precision), "recall": .number(metrics.recall), "f1": .number(metrics.f1),
-              "support": .integer(metrics.support),
-            ]
-          )
+        labels.indices.map { label in
+          let scores = metrics.perLabel[label]
+          var object = JSONObject([
+            (key: "precision", value: .number(scores.precision)), (key: "recall", value: .number(scores.recall)),
+            (key: "f1", value: .number(scores.f1)), (key: "support", value: .integer(scores.support)),
+          ])
+          if label < f1Intervals.count { object["f1_ci95"] = ends(f1Intervals[label]) }
+          return (key: labels[label], value: .object(object))
         }))
     object["confusion"] = .array(metrics.confusion.map { .array($0.map { .integer($0) }) })
     if !samples.isEmpty { object["samples"] = .array(samples.map { $0.json(labels) }) }
@@ -140,6 +146,7 @@ extension ReportedTags {
     return [
       "micro": object(micro), "macro": object(macro), "samples": object(samples), "subset_accuracy": .number(subsetAccuracy),
       "hamming_loss": .number(hammingLoss),
+      "at_k": .array(atK.map { ["k": .integer($0.k), "precision": .number($0.precision), "recall": .number($0.recall)] }),
     ]
   }
 }

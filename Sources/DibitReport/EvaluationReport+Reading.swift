@@ -106,6 +106,7 @@ extension RunComparison {
       interval: try ConfidenceInterval(try members.required("ci95"), -1...1), pValue: pValue,
       rawPValue: try members.number("p_value_raw", 0...1) ?? pValue, effectSize: try members.number("cohen_h", -3.2...3.2),
       oddsRatio: try members.number("odds_ratio"), smallestDetectable: try members.number("smallest_detectable", 0...1))
+    isIdentical = try members.optional("identical")?.flag() ?? false
   }
 }
 
@@ -160,6 +161,15 @@ extension ReportedRun {
     unparsableShare = try members.number("unparsable_share", 0...1)
     contentLoss = try members.number("content_loss")
     perplexity = try members.number("perplexity")
+    divergence = try members.number("kl_from_base", 0...(.greatestFiniteMagnitude))
+    if let reader = members.optional("intervals") {
+      let written = try reader.members()
+      for metric in Metric.allCases {
+        guard let ends = written.optional(metric.rawValue) else { continue }
+        intervals[metric] = try ConfidenceInterval(ends, 0...(.greatestFiniteMagnitude))
+      }
+    }
+    if let reader = members.optional("per_label") { f1Intervals = try Self.f1Intervals(reader, labels) }
     if let reader = members.optional("tags") { tags = try ReportedTags(reader) }
     calibration = try members.list("calibration") { reader throws(ReportError) in
       let bin = try reader.members()
@@ -174,6 +184,17 @@ extension ReportedRun {
         risk: try point.required("risk").share())
     }
     samples = try members.list("samples") { reader throws(ReportError) in try ReportedSample(reader, labels) }
+  }
+
+  /// An interval for each label, or none where one lacks it: earlier reports have none.
+  private static func f1Intervals(_ reader: ReportReader, _ labels: [[UInt8]: Int]) throws(ReportError) -> [ConfidenceInterval] {
+    var found: [Int: ConfidenceInterval] = [:]
+    for member in reader.value.object?.members ?? [] {
+      guard let label = labels[Array(member.key.utf8)] else { continue }
+      let scores = try ReportReader(member.value, place: reader.place).members()
+      if let ends = scores.optional("f1_ci95") { found[label] = try ConfidenceInterval(ends, 0...1) }
+    }
+    return found.count == labels.count ? found.sorted { $0.key < $1.key }.map(\.value) : []
   }
 }
 
@@ -192,6 +213,12 @@ extension ReportedTags {
     self.init(
       micro: try scores("micro"), macro: try scores("macro"), samples: try scores("samples"),
       subsetAccuracy: try members.required("subset_accuracy").share(), hammingLoss: try members.required("hamming_loss").share())
+    atK = try members.list("at_k") { reader throws(ReportError) in
+      let members = try reader.members()
+      return AtK(
+        k: try members.required("k").count(), precision: try members.required("precision").share(),
+        recall: try members.required("recall").share())
+    }
   }
 }
 

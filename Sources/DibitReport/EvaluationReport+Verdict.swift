@@ -9,6 +9,8 @@ extension EvaluationReport {
     case unproven
     /// Worse than one of them, beyond noise.
     case worse
+    /// It answers exactly as the base does: an adapter that changes nothing, or was not applied.
+    case identical
     /// There is nothing to compare with.
     case alone
   }
@@ -17,6 +19,7 @@ extension EvaluationReport {
   public var standing: Standing {
     let found = rivals.map { comparison(subject?.name ?? "", $0.name) }
     if found.isEmpty { return .alone }
+    if twin != nil { return .identical }
     if found.contains(where: { $0?.isWorse == true }) { return .worse }
     return found.allSatisfy { $0?.isBetter == true } ? .better : .unproven
   }
@@ -25,6 +28,12 @@ extension EvaluationReport {
   private var rivals: [ReportedRun] {
     guard let subject else { return [] }
     return runs.filter { $0.kind == .base && $0.name != subject.name } + baselines
+  }
+
+  /// The base model, where the subject gives every label of every text the very same probability.
+  private var twin: ReportedRun? {
+    guard let subject else { return nil }
+    return rivals.first { $0.kind == .base && comparison(subject.name, $0.name)?.isIdentical == true }
   }
 
   /// One sentence: is the subject better than the base and than every baseline, by how much, and how sure is that.
@@ -36,6 +45,8 @@ extension EvaluationReport {
     let base = rivals.first { $0.kind == .base }
     switch standing {
     case .alone: return "\(capital(name)) has \(share); there is nothing to compare it with."
+    case .identical:
+      return "\(capital(name)) changes nothing: every label of every text has the very same probability as in the base model; \(share)."
     case .better:
       let over = [base.map { "than the base model (\(gain(subject, $0)))" }, favourite.map { "\(theBest($0)) (\(gain(subject, $0)))" }]
       return "\(capital(name)) is better \(over.compactMap(\.self).joined(separator: " and ")): \(share)."
@@ -78,7 +89,8 @@ extension EvaluationReport {
     switch run.kind {
     case .base: "the base model"
     case .adapter: "adapter '\(shortened(run.name))'"
-    case .float: "the model in floats"
+    case .float: "the model in floats '\(shortened(run.name))'"
+    case .model: "model '\(shortened(run.name))'"
     case .baseline: "'\(shortened(run.name))'"
     }
   }

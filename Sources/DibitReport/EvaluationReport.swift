@@ -139,25 +139,3 @@ public struct Digests: Equatable, Sendable {
     (self.model, self.data, self.adapters) = (model, data, adapters)
   }
 }
-
-/// A loss over the steps of training.
-public struct LossSeries: Equatable, Sendable {
-  /// A loss at a step.
-  public struct Point: Equatable, Sendable {
-    /// Steps done before it was measured.
-    public var step: Int
-    /// The loss in nats per token.
-    public var loss: Double
-
-    /// A point of known values.
-    public init(step: Int, loss: Double) { (self.step, self.loss) = (step, loss) }
-  }
-
-  /// What it is: "training", "validation".
-  public var name: String
-  /// In the order of steps.
-  public var points: [Point]
-
-  /// A series of points.
-  public init(name: String, points: [Point]) { (self.name, self.points) = (name, points) }
-}

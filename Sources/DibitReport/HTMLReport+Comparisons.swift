@@ -28,7 +28,10 @@ extension HTMLReport {
       text += "<td class=\"less\">\(found.effectSize.map { fixed($0, 2).minus } ?? "–")</td>"
       text += "<td class=\"less\">\(found.smallestDetectable.map { fixed(100 * $0, 1) } ?? "–")</td>"
     }
-    let finding = found.isBetter ? "<td class=\"yes\">better</td>" : found.isWorse ? "<td class=\"no\">worse</td>" : "<td>not shown</td>"
+    let finding =
+      found.isIdentical
+      ? "<td>identical</td>"
+      : found.isBetter ? "<td class=\"yes\">better</td>" : found.isWorse ? "<td class=\"no\">worse</td>" : "<td>not shown</td>"
     return text + finding + "</tr>\n"
   }
 

@@ -3,7 +3,7 @@ internal import DibitStatistics
 extension HTMLReport {
   /// Rates, times and memory of every run that was measured.
   var speed: String {
-    let measured = report.runs.filter { $0.seconds > 0 || $0.latency != nil }
+    let measured = report.everything.filter { $0.seconds > 0 || $0.latency != nil }
     guard !measured.isEmpty else { return "" }
     var text =
       "<div class=\"scroll\" \(region("Speed"))><table><thead><tr><th scope=\"col\">Run</th>" + column("Texts/s") + column("Tokens/s")
@@ -15,17 +15,20 @@ extension HTMLReport {
         "<td>\(run.latency.map { duration($0.p95) } ?? "–")</td><td>\(run.memoryBytes.map(bytes) ?? "–")</td><td>\(run.seconds > 0 ? duration(run.seconds) : "–")</td></tr>\n"
     }
     text += "</tbody></table></div>\n"
-    let free = report.runs.filter { $0.unparsableShare != nil || $0.contentLoss != nil || $0.perplexity != nil }
+    let free = report.runs.filter {
+      $0.unparsableShare != nil || $0.contentLoss != nil || $0.perplexity != nil || $0.divergence != nil
+    }
     guard !free.isEmpty else { return text }
     text +=
       "<div class=\"scroll\" style=\"margin-top:28px\" \(region("Language"))><table><caption>As a language model</caption><thead><tr><th scope=\"col\">Run</th>"
     text +=
-      column("Free answers that are no label") + column("Content loss, nats per token") + column("Perplexity") + "</tr></thead><tbody>"
+      column("Free answers that cannot be read") + column("Loss of labels, nats per token") + column("Perplexity of labels")
+      + column("Divergence from the base, nats") + "</tr></thead><tbody>"
     for run in free {
       text +=
         rowHead(run.name)
         + "<td>\(run.unparsableShare.map { percent($0) } ?? "–")</td><td>\(run.contentLoss.map { fixed($0, 3) } ?? "–")</td>"
-      text += "<td>\(run.perplexity.map { fixed($0, 2) } ?? "–")</td></tr>\n"
+      text += "<td>\(run.perplexity.map { fixed($0, 2) } ?? "–")</td><td>\(run.divergence.map { fixed($0, 3) } ?? "–")</td></tr>\n"
     }
     return text + "</tbody></table></div>\n"
   }

@@ -32,11 +32,16 @@ extension HTMLReport {
       text += rowHead(report.labels[label])
       text += "<td class=\"wide\"><div class=\"fill\" aria-hidden=\"true\"><i style=\"width:\(css(scores.f1))\"></i></div></td>"
       text +=
-        "<td>\(fixed(scores.f1, 2))</td><td>\(fixed(scores.precision, 2))</td><td>\(fixed(scores.recall, 2))</td><td>\(scores.support)</td><td>"
+        "<td>\(fixed(scores.f1, 2))<span class=\"kind\">\(interval(run, label))</span></td><td>\(fixed(scores.precision, 2))</td><td>\(fixed(scores.recall, 2))</td><td>\(scores.support)</td><td>"
       text += run.metrics.takenFor(label).map { "<bdi>\(middle(report.labels[$0.label], 34).html)</bdi> <small>\($0.count)</small>" } ?? "–"
       text += "</td></tr>\n"
     }
     return text + "</tbody></table></div>\n"
+  }
+
+  private func interval(_ run: ReportedRun, _ label: Int) -> String {
+    guard label < run.f1Intervals.count else { return "" }
+    return "\(fixed(run.f1Intervals[label].low, 2)) – \(fixed(run.f1Intervals[label].high, 2))"
   }
 
   // MARK: Confusion

@@ -26,6 +26,7 @@ public struct HTMLReport: Sendable {
       <meta name="viewport" content="width=device-width,initial-scale=1">
       <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
       <meta name="referrer" content="no-referrer">
+      \(Self.generator)
       <title>\(title.html)</title>
       <style>
       \(HTMLStyle.sheet)
@@ -36,7 +37,7 @@ public struct HTMLReport: Sendable {
       <header>
       <p class="over">\(title.html)</p>
       <h1>\(headline.html)</h1>
-      <p class="verdict">\(report.verdict.html.signed)</p>
+      <p class="verdict">\(report.verdict.html.signed.replacing("p = ", with: "p&nbsp;= "))</p>
       \(caution)\(facts)
       <nav aria-label="Sections">
       """
@@ -49,6 +50,9 @@ public struct HTMLReport: Sendable {
     return page
       + "</main>\n<footer>Made by <code>dibit evaluate</code>. The page holds all it shows and loads nothing.</footer>\n</body>\n</html>\n"
   }
+
+  /// What tells these pages from others.
+  public static let generator = "<meta name=\"generator\" content=\"dibit evaluate\">"
 
   /// Styles are the page's own; everything else is forbidden.
   private static let policy = [
@@ -73,6 +77,7 @@ public struct HTMLReport: Sendable {
         + (report.baselines.isEmpty ? "the base model" : hasBase ? "the base model and every baseline" : "every baseline")
     case .unproven: return "Not shown to beat " + simplest { $0?.isBetter != true }
     case .worse: return "Worse than " + simplest { $0?.isWorse == true }
+    case .identical: return "The same as the base model"
     case .alone: return "Nothing to compare with"
     }
   }
@@ -112,14 +117,17 @@ public struct HTMLReport: Sendable {
       text +=
         "<td class=\"wide\">\(track(run))</td><td>\(percent(accuracy))<span class=\"kind\">\(range(run.accuracyInterval, percent: true))</span></td>"
       text += "<td>\(fixed(run.metrics.macroF1, 3))<span class=\"kind\">\(range(run.macroF1Interval, percent: false))</span></td>"
-      text +=
-        "<td class=\"less\">\(run.logLoss.map { fixed($0, 3) } ?? "–")</td><td class=\"less\">\(run.calibrationError.map { fixed($0, 3) } ?? "–")</td></tr>\n"
+      for (value, metric) in [(run.logLoss, ReportedRun.Metric.logLoss), (run.calibrationError, .calibrationError)] {
+        let interval = value == nil ? nil : run.intervals[metric]
+        text += "<td class=\"less\">\(value.map { fixed($0, 3) } ?? "–")<span class=\"kind\">\(range(interval, percent: false))</span></td>"
+      }
+      text += "</tr>\n"
     }
     return text + "</tbody></table></div>\n" + tags
   }
 
   private static let kinds: [ReportedRun.Kind: String] = [
-    .base: "base model", .adapter: "adapter", .float: "model in floats", .baseline: "baseline",
+    .base: "base model", .adapter: "adapter", .float: "model in floats", .model: "another model", .baseline: "baseline",
   ]
 
   private func track(_ run: ReportedRun) -> String {
@@ -139,13 +147,19 @@ public struct HTMLReport: Sendable {
     guard !tagged.isEmpty else { return "" }
     var text =
       "<h3 style=\"margin-top:36px\">Sets of labels</h3><div class=\"scroll\" \(region("Scores of sets"))><table><thead><tr><th scope=\"col\">Run</th>"
+    let ranks = tagged.compactMap(\.tags?.atK).max { $0.count < $1.count } ?? []
     text += ["Micro F1", "Macro F1", "F1 per text", "Jaccard per text", "Exact sets", "Wrong decisions"].map { column($0) }.joined()
-    text += "</tr></thead><tbody>"
+    text += ranks.map { column("Precision, recall at \($0.k)", less: true) }.joined() + "</tr></thead><tbody>"
     for run in tagged {
       guard let tags = run.tags else { continue }
       text += rowHead(run.name)
       for value in [tags.micro.f1, tags.macro.f1, tags.samples.f1, tags.samples.jaccard] { text += "<td>\(fixed(value, 3))</td>" }
-      text += "<td>\(percent(tags.subsetAccuracy))</td><td>\(percent(tags.hammingLoss))</td></tr>\n"
+      text += "<td>\(percent(tags.subsetAccuracy))</td><td>\(percent(tags.hammingLoss))</td>"
+      for rank in ranks {
+        let own = tags.atK.first { $0.k == rank.k }
+        text += "<td class=\"less\">\(own.map { fixed($0.precision, 3) + ", " + fixed($0.recall, 3) } ?? "–")</td>"
+      }
+      text += "</tr>\n"
     }
     return text + "</tbody></table></div>\n"
   }

@@ -35,8 +35,10 @@ func duration(_ seconds: Double) -> String {
   }
 }
 
-/// A rate: three significant digits.
-func rate(_ value: Double) -> String { fixed(value, value < 10 ? 2 : value < 100 ? 1 : 0) }
+/// A rate: three significant digits at least, millions as "31 M".
+func rate(_ value: Double) -> String {
+  value < 1e6 ? fixed(value, value < 10 ? 2 : value < 100 ? 1 : 0) : fixed(value / 1e6, value < 1e7 ? 1 : 0) + " M"
+}
 
 /// Bytes: "1.4 GiB".
 func bytes(_ count: Int) -> String {

@@ -8,8 +8,10 @@ public struct ReportedRun: Equatable, Sendable {
     case base
     /// The model with an adapter.
     case adapter
-    /// The model before its weights were rounded.
+    /// A model in floats.
     case float
+    /// Another model of packed weights.
+    case model
     /// A cheap classifier.
     case baseline
   }
@@ -24,6 +26,10 @@ public struct ReportedRun: Equatable, Sendable {
   public var accuracyInterval: ConfidenceInterval?
   /// Where the true macro F1 is (bootstrap).
   public var macroF1Interval: ConfidenceInterval?
+  /// Where the true values of other metrics are (bootstrap).
+  public var intervals: [Metric: ConfidenceInterval] = [:]
+  /// Where each label's true F1 is (bootstrap); empty when unknown.
+  public var f1Intervals: [ConfidenceInterval] = []
   /// Mean negative log-likelihood of the true label in nats; nil when unknown, or infinite because one was given probability zero.
   public var logLoss: Double?
   /// Brier score over all labels, 0 to 2.
@@ -54,8 +60,10 @@ public struct ReportedRun: Equatable, Sendable {
   public var unparsableShare: Double?
   /// Mean loss over the tokens of labels, in nats per token.
   public var contentLoss: Double?
-  /// The exponential of the mean loss per token of text.
+  /// The exponential of ``contentLoss``.
   public var perplexity: Double?
+  /// How far the labels' probabilities are from the base model's: the mean over texts of `Σ p ln(p / q)` in nats, q the base's.
+  public var divergence: Double?
   /// Scores of sets of labels, where examples have several.
   public var tags: ReportedTags?
   /// Examples with their text, where the caller asked for them.
@@ -64,6 +72,22 @@ public struct ReportedRun: Equatable, Sendable {
   /// A run of known metrics; everything else can be set afterwards.
   public init(name: String, kind: Kind, metrics: ClassificationMetrics) {
     (self.name, self.kind, self.metrics) = (name, kind, metrics)
+  }
+
+  /// A metric that has an interval of its own among ``intervals``.
+  public enum Metric: String, Equatable, Sendable, CaseIterable {
+    /// Mean F1 weighted by the labels' examples.
+    case weightedF1 = "weighted_f1"
+    /// Mean negative logarithm of the truth's probability.
+    case logLoss = "log_loss"
+    /// Brier's score.
+    case brier
+    /// Expected calibration error.
+    case calibrationError = "ece"
+    /// F1 over all decisions about sets of labels.
+    case microTagF1 = "tags_micro_f1"
+    /// The mean over texts of the Jaccard index of sets of labels.
+    case jaccard = "tags_jaccard"
   }
 
   /// What one text alone takes, in seconds.
@@ -94,6 +118,21 @@ public struct ReportedTags: Equatable, Sendable {
   public var subsetAccuracy: Double
   /// The share of decisions that are wrong.
   public var hammingLoss: Double
+  /// Precision and recall of the likeliest labels, by their number.
+  public var atK: [AtK] = []
+
+  /// What the k likeliest labels are worth.
+  public struct AtK: Equatable, Sendable {
+    /// How many labels are looked at.
+    public var k: Int
+    /// The share of them that are true.
+    public var precision: Double
+    /// The share of the true labels that is among them.
+    public var recall: Double
+
+    /// Known values.
+    public init(k: Int, precision: Double, recall: Double) { (self.k, self.precision, self.recall) = (k, precision, recall) }
+  }
 
   /// What `metrics` say.
   public init(_ metrics: TagMetrics) {

@@ -27,6 +27,8 @@ public struct RunComparison: Equatable, Sendable {
   public var oddsRatio: Double?
   /// The smallest difference that so many examples would have shown with a chance of 80 %, for accuracies.
   public var smallestDetectable: Double?
+  /// Whether both runs gave every label of every example the very same probability: two names for one thing.
+  public var isIdentical = false
 
   /// A comparison of known values.
   public init(
@@ -45,9 +47,11 @@ public struct RunComparison: Equatable, Sendable {
 
   /// The same with the runs exchanged.
   public var swapped: RunComparison {
-    RunComparison(
+    var other = RunComparison(
       a: b, b: a, metric: metric, difference: -difference,
       interval: ConfidenceInterval(low: -interval.high, high: -interval.low, level: interval.level), pValue: pValue, rawPValue: rawPValue,
       effectSize: effectSize.map { -$0 }, oddsRatio: oddsRatio.flatMap { $0 > 0 ? 1 / $0 : nil }, smallestDetectable: smallestDetectable)
+    other.isIdentical = isIdentical
+    return other
   }
 }

@@ -47,40 +47,58 @@ public struct Bootstrap: Equatable, Sendable {
   /// With `strata` (a group for each example, for instance its true label) every sample has as many examples of each group as the set.
   /// Samples whose statistic is not finite are left out.
   public func estimate(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> Estimate {
-    let value = statistic(Array(0..<count))
-    let replicates = distribution(count: count, strata: strata, statistic: statistic).filter(
-      \.isFinite
-    ).sorted()
-    guard value.isFinite, !replicates.isEmpty else {
-      return Estimate(
-        value: value, interval: .init(low: value, high: value, level: level), standardError: .nan,
-        pValue: 1)
+    let found = estimates(count: count, strata: strata) { [statistic($0)] }
+    return found[0]
+  }
+
+  /// Estimates several statistics on the same samples: `statistics` gives their values, always as many and in the same order.
+  public func estimates(count: Int, strata: [Int]? = nil, statistics: ([Int]) -> [Double]) -> [Estimate] {
+    let values = statistics(Array(0..<count))
+    var replicates = [[Double]](repeating: [], count: values.count)
+    sample(count: count, strata: strata) { indices in
+      for (place, value) in statistics(indices).enumerated() where value.isFinite { replicates[place].append(value) }
     }
-    let knife = method == .bca ? Self.jackknife(count: count, statistic: statistic) : []
+    var knives = [[Double]](repeating: [], count: values.count)
+    if method == .bca {
+      for row in Self.jackknife(count: count, statistics: statistics) {
+        for (place, value) in row.enumerated() { knives[place].append(value) }
+      }
+    }
+    return values.indices.map { estimate(values[$0], sorted: replicates[$0].sorted(), jackknife: knives[$0]) }
+  }
+
+  private func estimate(_ value: Double, sorted replicates: [Double], jackknife: [Double]) -> Estimate {
+    guard value.isFinite, !replicates.isEmpty else {
+      return Estimate(value: value, interval: .init(low: value, high: value, level: level), standardError: .nan, pValue: 1)
+    }
     let n = Double(replicates.count)
     let mean = replicates.reduce(0, +) / n
     let squares = replicates.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
     let below = Double(replicates.count { $0 <= 0 }) + 1
     let above = Double(replicates.count { $0 >= 0 }) + 1
     return Estimate(
-      value: value, interval: interval(value, sorted: replicates, jackknife: knife),
-      standardError: .sqrt(squares / max(n - 1, 1)),
+      value: value, interval: interval(value, sorted: replicates, jackknife: jackknife), standardError: .sqrt(squares / max(n - 1, 1)),
       pValue: min(1, 2 * min(below, above) / (n + 1)))
   }
 
   /// The statistics of the samples, in the order in which they were drawn.
-  public func distribution(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double)
-    -> [Double]
-  {
+  public func distribution(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> [Double] {
+    var values: [Double] = []
+    values.reserveCapacity(resamples)
+    sample(count: count, strata: strata) { values.append(statistic($0)) }
+    return values
+  }
+
+  /// Draws the samples, one after the other.
+  private func sample(count: Int, strata: [Int]?, body: ([Int]) -> Void) {
     require(
-      count > 0 && strata.map { $0.count == count } ?? true,
-      "Bootstrap: \(count) examples, \(strata?.count ?? count) strata")
+      count > 0 && strata.map { $0.count == count } ?? true, "Bootstrap: \(count) examples, \(strata?.count ?? count) strata")
     let groups = strata.map { strata in
       Dictionary(grouping: strata.indices) { strata[$0] }.sorted { $0.key < $1.key }.map(\.value)
     }
     var generator = SplitMix64(seed: seed, purpose: "bootstrap")
     var indices = [Int](repeating: 0, count: count)
-    return (0..<resamples).map { _ in
+    for _ in 0..<resamples {
       if let groups {
         var place = 0
         for group in groups {
@@ -92,15 +110,15 @@ public struct Bootstrap: Equatable, Sendable {
       } else {
         for place in 0..<count { indices[place] = generator.below(count) }
       }
-      return statistic(indices)
+      body(indices)
     }
   }
 
   /// The statistics without each example, or beyond 500 examples without each of 500 groups: its skewness is the same but for noise.
-  static func jackknife(count: Int, statistic: ([Int]) -> Double) -> [Double] {
+  static func jackknife(count: Int, statistics: ([Int]) -> [Double]) -> [[Double]] {
     let groups = min(count, 500)
     guard groups > 1 else { return [] }
-    return (0..<groups).map { group in statistic((0..<count).filter { $0 % groups != group }) }
+    return (0..<groups).map { group in statistics((0..<count).filter { $0 % groups != group }) }
   }
 
   /// The interval of a statistic `value` whose samples gave `replicates` and whose jackknife gave `jackknife` (needed for BCa only).

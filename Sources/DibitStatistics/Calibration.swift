@@ -46,8 +46,7 @@ public struct Calibration: Equatable, Sendable {
     case .equalWidth:
       var members = [[Int]](repeating: [], count: bins)
       for (index, confidence) in confidences.enumerated() {
-        members[min(bins - 1, max(0, Int((confidence * Double(bins)).rounded(.up)) - 1))].append(
-          index)
+        members[Self.bin(of: confidence, bins)].append(index)
       }
       self.bins = members.enumerated().map { bin, members in
         Self.bin(
@@ -91,6 +90,18 @@ public struct Calibration: Equatable, Sendable {
     return total > 0
       ? bins.reduce(0) { $0 + Double($1.count) * abs($1.confidence - $1.accuracy) } / Double(total)
       : 0
+  }
+
+  /// ``expectedError`` over `bins` bins of equal width of the examples at `indices`, which may repeat: what a bootstrap asks for.
+  public static func expectedError(confidences: [Double], hits: [Bool], bins: Int, at indices: [Int]) -> Double {
+    var sums = [Double](repeating: 0, count: bins)
+    for index in indices { sums[bin(of: confidences[index], bins)] += (hits[index] ? 1 : 0) - confidences[index] }
+    return indices.isEmpty ? 0 : sums.reduce(0) { $0 + abs($1) } / Double(indices.count)
+  }
+
+  /// The bin of equal width that a confidence belongs to.
+  private static func bin(of confidence: Double, _ bins: Int) -> Int {
+    min(bins - 1, max(0, Int((confidence * Double(bins)).rounded(.up)) - 1))
   }
 
   /// The largest distance of confidence and accuracy in a bin that has examples (MCE).

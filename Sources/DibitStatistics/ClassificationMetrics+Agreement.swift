@@ -35,28 +35,4 @@ extension ClassificationMetrics {
     let spread = (n * n - predictions) * (n * n - truths)
     return spread > 0 ? (Double(hits) * n - both) / .sqrt(spread) : 0
   }
-
-  /// Macro F1 of the examples at `indices`, which may repeat: what a bootstrap asks for thousands of times.
-  ///
-  /// The same value as ``macroF1`` of those examples, without the matrix. `truths` and `predictions` are indices below `labels`.
-  public static func macroF1(labels: Int, truths: [Int], predictions: [Int], at indices: [Int])
-    -> Double
-  {
-    var (hits, support, predicted) = (
-      [Int](repeating: 0, count: labels), [Int](repeating: 0, count: labels),
-      [Int](repeating: 0, count: labels)
-    )
-    for index in indices {
-      let (truth, prediction) = (truths[index], predictions[index])
-      support[truth] += 1
-      predicted[prediction] += 1
-      if truth == prediction { hits[truth] += 1 }
-    }
-    var (sum, present) = (0.0, 0)
-    for label in 0..<labels where support[label] + predicted[label] > 0 {
-      sum += 2 * Double(hits[label]) / Double(support[label] + predicted[label])
-      present += 1
-    }
-    return present > 0 ? sum / Double(present) : 0
-  }
 }

@@ -40,19 +40,24 @@ public struct Forecasts: Equatable, Sendable {
     count > 0 ? -zip(truths, logProbabilities).reduce(0) { $0 + $1.1[$1.0] } / Double(count) : 0
   }
 
+  /// The negative logarithm of each example's true label's probability, in nats.
+  public var losses: [Double] { zip(truths, logProbabilities).map { -$1[$0] } }
+
   /// The mean of each example's squared distance from certainty of the truth, `Σ (p - y)²` over labels: 0 at best, 2 at worst.
   ///
   /// Source: Brier, "Verification of forecasts expressed in terms of probability" (1950), the original form.
   public var brier: Double {
-    guard count > 0 else { return 0 }
-    var sum = 0.0
-    for (truth, row) in zip(truths, logProbabilities) {
-      for (label, value) in row.enumerated() {
-        let distance = Double.exp(value) - (label == truth ? 1 : 0)
-        sum += distance * distance
+    count > 0 ? squaredDistances.reduce(0, +) / Double(count) : 0
+  }
+
+  /// Each example's squared distance from certainty of the truth: ``brier`` is their mean.
+  public var squaredDistances: [Double] {
+    zip(truths, logProbabilities).map { truth, row in
+      row.enumerated().reduce(0) { sum, value in
+        let distance = Double.exp(value.element) - (value.offset == truth ? 1 : 0)
+        return sum + distance * distance
       }
     }
-    return sum / Double(count)
   }
 
   /// The mean over labels of how well a label's probability tells its examples from the others (``ROC/area(_:positive:)``).

@@ -75,6 +75,11 @@ final class DibitProcess {
 
 /// Runs `dibit` to its end.
 func dibit(_ arguments: String..., environment: [String: String] = [:], in directory: String? = nil) throws -> Outcome {
+  try dibit(arguments, environment: environment, in: directory)
+}
+
+/// Runs `dibit` to its end.
+func dibit(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil) throws -> Outcome {
   try DibitProcess(arguments, environment: environment, in: directory).finish()
 }
 

@@ -20,7 +20,10 @@ import Testing
       #expect(isClose(metrics.cohenKappa, try golden.number("kappa")))
       #expect(isClose(metrics.matthewsCorrelation, try golden.number("mcc")))
       let all = Array(truths.indices)
-      #expect(ClassificationMetrics.macroF1(labels: labels, truths: truths, predictions: predictions, at: all) == metrics.macroF1)
+      let scores = F1Scores(labels: labels, truths: truths, predictions: predictions, at: all)
+      #expect(scores.macro == metrics.macroF1)
+      #expect(isClose(scores.weighted, metrics.weighted(\.f1)))
+      #expect(scores.perLabel == metrics.perLabel.map(\.f1))
       #expect(ClassificationMetrics(confusion: metrics.confusion) == metrics)
     }
   }

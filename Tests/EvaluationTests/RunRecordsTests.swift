@@ -32,12 +32,13 @@ import Testing
     let halfway = try #require(seen[11].secondsLeft)
     #expect(abs(halfway * seen[11].textsPerSecond - 12) <= 1e-6)
 
-    var tagger = try Tagger(labels: labels, task: tiny.task, session: tiny.session())
-    let (single, truncated) = try Evaluator.run(name: "base", tagger: &tagger, examples: examples)
-    let batched = EvaluationRun(runs[0])
-    #expect(batched.metrics == single.metrics)
-    #expect(abs(batched.logLoss - single.logLoss) <= TinyTask.tolerance)
-    #expect(runs[0].truncated == truncated)
+    for (example, record) in zip(examples, runs[0].records) {
+      let expected = try tiny.reference(example.text, labels)
+      let scores = try #require(record.scores).logProbabilities
+      #expect(zip(scores, expected).allSatisfy { abs($0 - $1) <= TinyTask.tolerance })
+      #expect(record.truths == [try #require(labels.firstIndex(of: example.labels[0]))])
+    }
+    #expect(runs[0].truncated == 0)
     #expect(runs[0].promptTokens == runs[0].records.reduce(0) { $0 + ($1.scores?.tokens ?? 0) })
     #expect(runs[0].rows > 0)
     #expect(runs[0].latencies.count == 5)
@@ -64,7 +65,10 @@ import Testing
     }
     let clean = try Evaluator.run([tiny.subject()], labels: labels, examples: examples, on: compute)[0]
     #expect(clean.failures == 0)
-    #expect(EvaluationRun(run).metrics == EvaluationRun(clean).metrics)
+    // Other texts beside it: sums of a float model in another order.
+    for (one, other) in zip(run.records.compactMap(\.scores), clean.records.compactMap(\.scores)) {
+      #expect(zip(one.logProbabilities, other.logProbabilities).allSatisfy { abs($0 - $1) <= TinyTask.tolerance })
+    }
   }
 
   @Test func emptyTextsAreCounted() throws {
@@ -84,6 +88,13 @@ import Testing
     #expect(throws: EvaluationError.noExamples) { try Evaluator.run([tiny.subject()], labels: labels, examples: [], on: compute) }
     #expect(throws: EvaluationError.unknownLabels(["sport"], known: 2)) {
       try Evaluator.run([tiny.subject()], labels: ["food", "money"], examples: examples.filter { $0.labels == ["sport"] }, on: compute)
+    }
+    #expect(
+      EvaluationError.unknownLabels(["sport"], known: 2).description
+        == "the data has labels that the adapter was not trained on: sport (it knows 2)")
+    #expect(throws: EvaluationError.indistinguishableLabels(["a", "a"])) {
+      try Evaluator.run(
+        [tiny.subject()], labels: ["a", "a"], examples: [LabelledExample(path: "x", text: "x", labels: ["a"])], on: compute)
     }
     #expect(throws: EvaluationError.interrupted) {
       try Evaluator.run([tiny.subject()], labels: labels, examples: examples, on: compute) { $0.done < 4 }
@@ -131,7 +142,10 @@ import Testing
     #expect(bias.orders.allSatisfy { $0.sorted() == [0, 1, 2] })
     #expect((0...1).contains(bias.agreement) && bias.variation > 0)
     #expect(bias.texts == texts.count)
-    #expect(LabelOrderBias.instruction("of {labels}!", labels: labels, order: [2, 0, 1]) == "of space, food, money!")
+    let listed = tiny.task.task.listing(labels)
+    #expect(listed.instruction == "Choose one of: food, money, space.")
+    #expect(listed.unlisting(labels) == tiny.task.task)
+    #expect(listed.unlisting(["food", "space"]) == nil)
     #expect(throws: EvaluationError.noLabelList) {
       try LabelOrderBias.measure(
         texts, labels: labels, task: TaggingTask(), tokenizer: tiny.model.tokenizer, model: tiny.measured, on: Compute(threads: 1))

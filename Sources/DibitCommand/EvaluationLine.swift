@@ -1,0 +1,172 @@
+internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitDigest
+internal import DibitEvaluation
+internal import DibitInference
+internal import DibitJSON
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitReport
+internal import DibitTraining
+
+/// The models and adapters of an evaluation, opened and found to fit together before any text is run.
+struct EvaluationLine {
+  /// The first is the base; others are compared with it.
+  private let models: [StoredModel]
+  private let adapters: [Entry]
+
+  private struct Entry {
+    let path: String
+    /// The place of its model.
+    let model: Int
+    let adapter: LoadedAdapter
+    let description: AdapterDescription
+    let digest: String?
+    /// Nil for an adapter that was made before sketches were kept, or elsewhere.
+    let sketches: TextSketches?
+  }
+
+  init(model: String, others: [String], adapters: [String]) throws {
+    let paths = [model] + others
+    try Self.refuseRepeated(paths, "model")
+    try Self.refuseRepeated(adapters, "adapter")
+    let models = [try StoredModel.openConverted(model)] + (try others.map { try StoredModel.open($0) })
+    self.models = models
+    self.adapters = try adapters.map { path in
+      let manifest = try StoredAdapter.readManifest(path)
+      // An adapter says whose it is; one that is nobody's is told so by the first model.
+      let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
+      return Entry(
+        path: path, model: place, adapter: LoadedAdapter(try StoredAdapter.open(path, for: models[place])),
+        description: try AdapterDescription(adapter: path), digest: manifest["digest"]?.string, sketches: try Self.sketches(path, manifest))
+    }
+  }
+
+  /// The same directory twice would be two runs of one name.
+  private static func refuseRepeated(_ paths: [String], _ what: String) throws {
+    for (place, path) in paths.enumerated() where paths[..<place].contains(path) {
+      throw Failure(.usage, "'\(path)' is given twice; each \(what) runs once")
+    }
+  }
+
+  /// The sketches of an adapter's training texts, which its manifest vouches for.
+  private static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
+    guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
+    let bytes = try readBytes(StoreFile.trainingTexts, in: path)
+    let file = path + "/" + StoreFile.trainingTexts
+    let found = SHA256.digest(bytes)
+    guard found == digest else {
+      throw Failure(
+        .badData, "'\(file)' was changed: SHA-256 \(digest) expected from the manifest, \(found) found; train the adapter again")
+    }
+    guard let sketches = (try? JSONValue(parsing: bytes)).flatMap({ TextSketches(json: $0) }) else {
+      throw Failure(.badData, "'\(file)' holds no sketches of texts; train the adapter again")
+    }
+    return sketches
+  }
+
+  // MARK: What is asked
+
+  /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
+  func description(for dataset: Dataset, at path: String, instruction: String?) throws -> AdapterDescription {
+    guard let first = adapters.first else {
+      var task = TaggingTask()
+      task.instruction = instruction ?? task.instruction
+      task.maximumTokens = models.reduce(task.maximumTokens) { min($0, $1.configuration.contextLength) }
+      return AdapterDescription(labels: dataset.labels, task: task.listing(dataset.labels), seed: 0, dataDigest: dataset.digest)
+    }
+    let description = first.description
+    for other in adapters.dropFirst() {
+      guard other.description.labels == description.labels, other.description.task == description.task else {
+        throw Failure(
+          .badData, "adapters '\(first.path)' and '\(other.path)' were trained for different labels or prompts: evaluate them one by one")
+      }
+    }
+    let unknown = dataset.labels.filter { label in !description.labels.contains { $0.utf8.elementsEqual(label.utf8) } }
+    guard unknown.isEmpty else { throw EvaluationError.unknownLabels(unknown, known: description.labels.count) }
+    return description
+  }
+
+  /// Base first, its adapters, then the other models, each with its adapters.
+  func subjects(_ task: TaggingTask) -> [EvaluationStudy.Subject] {
+    var subjects: [EvaluationStudy.Subject] = []
+    for (place, model) in models.enumerated() {
+      var own = task
+      own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
+      let tokenized = TokenizedTask(own, tokenizer: model.tokenizer)
+      let isFloat = model.scheme.map { !$0.isQuantized } ?? true
+      let kind = place == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
+      subjects.append(
+        .init(
+          kind,
+          EvaluationSubject(
+            name: place == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights), task: tokenized)))
+      for adapter in adapters where adapter.model == place {
+        subjects.append(
+          .init(
+            .adapter,
+            EvaluationSubject(
+              name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.adapter),
+              task: tokenized)))
+      }
+    }
+    return subjects
+  }
+
+  // MARK: What was learnt
+
+  /// How many examples an adapter or a baseline has learnt from, or nearly so; nil where nothing has learnt that can be looked at.
+  func leakage(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> Leakage? {
+    var known = adapters.compactMap(\.sketches)
+    if split == .train, adapters.contains(where: { $0.sketches == nil }) { return Leakage(exact: examples.count, near: 0) }
+    if !training.isEmpty { known.append(TextSketches(training.map(\.text))) }
+    guard !known.isEmpty else { return nil }
+    var found = [TextSketches.Match?](repeating: nil, count: examples.count)
+    for sketches in known {
+      for (place, match) in sketches.matches(of: examples.map(\.text)).enumerated() where found[place] != .exact {
+        found[place] = match ?? found[place]
+      }
+    }
+    return Leakage(exact: found.count { $0 == .exact }, near: found.count { $0 == .near })
+  }
+
+  /// What a reader should know of the adapters.
+  func notes(_ dataset: Dataset, at path: String, _ split: SplitName) -> [HygieneNote] {
+    var notes: [HygieneNote] = []
+    for adapter in adapters {
+      if adapter.description.dataDigest != dataset.digest {
+        notes.append(
+          HygieneNote(.other, count: 0, "'\(path)' is not the data that '\(adapter.path)' was trained on, or it has changed since."))
+      }
+      if adapter.sketches == nil {
+        notes.append(
+          HygieneNote(
+            .other, count: 0, "'\(adapter.path)' does not say which texts it was trained on: whether these were among them is not known."))
+      }
+    }
+    if split == .validation, !adapters.isEmpty {
+      notes.append(
+        HygieneNote(
+          .other, count: 0, "Training watched these texts: where it kept the step that did best on them, scores are a little too high."))
+    }
+    return notes
+  }
+
+  /// SHA-256 of what was evaluated. Plain checkpoints have none.
+  func digests(data: String) -> Digests {
+    Digests(
+      model: models[0].digest, data: data,
+      adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
+  }
+
+  /// The losses of each adapter's training, where its event log is there.
+  var losses: [LossSeries] {
+    adapters.flatMap { adapter -> [LossSeries] in
+      guard let bytes = try? readBytes(CheckpointStore.eventLog, in: adapter.path) else { return [] }
+      return LossSeries.read(eventLog: bytes).map { series in
+        LossSeries(name: adapters.count > 1 ? "\(adapter.path), \(series.name)" : series.name, points: series.points)
+      }
+    }
+  }
+}

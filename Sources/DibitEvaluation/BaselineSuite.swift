@@ -1,0 +1,174 @@
+public import DibitDataset
+public import DibitKernels
+public import DibitReport
+internal import DibitBaselines
+internal import Glibc
+
+/// A cheap classifier that an adapter must beat.
+public enum BaselineKind: String, Equatable, Sendable, CaseIterable {
+  /// The most frequent label of the training texts.
+  case majority
+  /// Naive Bayes on words.
+  case words
+  /// The nearest mean of the base model's frozen embeddings.
+  case centroid
+  /// Logistic regression on them.
+  case logistic
+  /// The base model, asked with some answered examples before each text.
+  case shots
+
+  /// What a report calls it.
+  public var name: String {
+    switch self {
+    case .majority: "most frequent label"
+    case .words: "naive Bayes on words"
+    case .centroid: "nearest centroid of embeddings"
+    case .logistic: "logistic regression on embeddings"
+    case .shots: "few-shot prompt"
+    }
+  }
+
+  /// Whether it runs the model over texts.
+  public var runsModel: Bool { self != .majority && self != .words }
+}
+
+/// Trains baselines on labelled texts and runs them over others.
+public struct BaselineSuite: Sendable {
+  /// The labels, in the order of every index.
+  public let labels: [String]
+  /// The base model, without an adapter and as it is asked.
+  public let base: EvaluationSubject
+  /// How texts are scored.
+  public let options: TaggingOptions
+  /// The most examples in a few-shot prompt.
+  public let shots: Int
+  /// What the draw of those examples follows from.
+  public let seed: UInt64
+  private let truths: Truths
+
+  /// Baselines beside a base model.
+  public init(labels: [String], base: EvaluationSubject, options: TaggingOptions, shots: Int, seed: UInt64) {
+    (self.labels, self.base, self.options, self.shots, self.seed) = (labels, base, options, shots, seed)
+    truths = Truths(labels)
+  }
+
+  /// How far baselines are.
+  public struct Progress: Equatable, Sendable {
+    /// What runs.
+    public let name: String
+    /// Texts that went through the model.
+    public let done: Int
+    /// Texts that will.
+    public let total: Int
+  }
+
+  /// The outcomes of some kinds, trained on `training` (texts whose labels are not known are left out), for each of `examples`.
+  ///
+  /// A text that carries several labels counts once for each of them. Where answers are sets, the likeliest labels are given, as many as a
+  /// training text has on average. A text without an embedding gets the labels' frequencies. Kinds that cannot be had are left out: all
+  /// where there is nothing to learn from, few-shot prompts where no example fits.
+  ///
+  /// - Parameter progress: stops by returning false.
+  /// - Throws: ``EvaluationError/interrupted``, and what scoring a text under the few-shot prompt has for an error.
+  public func run(
+    _ kinds: [BaselineKind], training: [LabelledExample], examples: [LabelledExample], on compute: Compute,
+    progress: (Progress) -> Bool = { _ in true }
+  ) throws(EvaluationError) -> [RunOutcomes] {
+    let training = training.filter { !truths.known($0).isEmpty }
+    guard !training.isEmpty, !examples.isEmpty else { return [] }
+    let task = LearningTask(training, examples, truths)
+    var embeddings: Embeddings?
+    var found: [RunOutcomes] = []
+    for kind in kinds {
+      if kind == .shots {
+        if let outcomes = try fewShot(task, compute, progress) { found.append(outcomes) }
+        continue
+      }
+      if kind.runsModel, embeddings == nil { embeddings = try embed(task, compute, progress) }
+      let clock = ContinuousClock()
+      let start = clock.now
+      let rows = probabilities(kind, task, embeddings)
+      let seconds = start.duration(to: clock.now) / .seconds(1) + (kind.runsModel ? embeddings?.seconds ?? 0 : 0)
+      var outcomes = RunOutcomes(name: kind.name, kind: .baseline, logProbabilities: rows, seconds: seconds)
+      if options.selection != .one {
+        let count = min(task.labelsOfText, options.selection.most)
+        outcomes.tags = rows.map { row in Set(row.indices.sorted { (row[$0], $1) > (row[$1], $0) }.prefix(count)) }
+        outcomes.inclusion = rows.map { $0.map { exp($0) } }
+      }
+      found.append(outcomes)
+    }
+    return found
+  }
+
+  /// What is learnt from and what is asked.
+  private struct LearningTask {
+    let training: [LabelledExample]
+    let examples: [LabelledExample]
+    /// Every label of every training text.
+    let pairs: [(text: Int, label: Int)]
+
+    init(_ training: [LabelledExample], _ examples: [LabelledExample], _ truths: Truths) {
+      (self.training, self.examples) = (training, examples)
+      pairs = training.indices.flatMap { index in truths.known(training[index]).map { (text: index, label: $0) } }
+    }
+
+    /// The mean number of labels of a training text, rounded.
+    var labelsOfText: Int { max(1, Int((Double(pairs.count) / Double(training.count)).rounded())) }
+  }
+
+  /// The base model's vectors of all texts, those to learn from first; nil for a text that has none.
+  private struct Embeddings {
+    var rows: [[Float]?] = []
+    var seconds = 0.0
+  }
+
+  private func embed(_ task: LearningTask, _ compute: Compute, _ progress: (Progress) -> Bool) throws(EvaluationError) -> Embeddings {
+    let clock = ContinuousClock()
+    let start = clock.now
+    var features = TextFeatures(
+      base.model, tokenizer: base.task.tokenizer, maximumTokens: base.task.task.maximumTokens, cut: options.cut, on: compute)
+    let texts = task.training.map(\.text) + task.examples.map(\.text)
+    var embeddings = Embeddings()
+    for first in stride(from: 0, to: texts.count, by: 64) {
+      embeddings.rows += features.rows(Array(texts[first..<min(first + 64, texts.count)])).map { try? $0.get() }
+      guard progress(Progress(name: "embeddings", done: embeddings.rows.count, total: texts.count)) else { throw .interrupted }
+    }
+    embeddings.seconds = start.duration(to: clock.now) / .seconds(1)
+    return embeddings
+  }
+
+  /// A row of log-probabilities for each example.
+  private func probabilities(_ kind: BaselineKind, _ task: LearningTask, _ embeddings: Embeddings?) -> [[Double]] {
+    let labels = task.pairs.map(\.label)
+    let prior = MajorityClass(labels: labels, count: self.labels.count)
+    if kind == .words {
+      let classifier = NaiveBayes(texts: task.pairs.map { task.training[$0.text].text }, labels: labels, count: self.labels.count)
+      return task.examples.map { classifier.logProbabilities($0.text) }
+    }
+    let known = task.pairs.filter { embeddings?.rows[$0.text] != nil }
+    guard kind != .majority, let embeddings, !known.isEmpty else { return task.examples.map { prior.logProbabilities($0.text) } }
+    let inputs = known.compactMap { embeddings.rows[$0.text] }
+    let classifier: any FeatureBaseline =
+      kind == .centroid
+      ? NearestCentroid(features: inputs, labels: known.map(\.label), count: self.labels.count)
+      : LogisticRegression(features: inputs, labels: known.map(\.label), count: self.labels.count)
+    return task.examples.indices.map { index in
+      embeddings.rows[task.training.count + index].map { classifier.logProbabilities($0) }
+        ?? prior.logProbabilities(task.examples[index].text)
+    }
+  }
+
+  private func fewShot(_ task: LearningTask, _ compute: Compute, _ progress: (Progress) -> Bool) throws(EvaluationError) -> RunOutcomes? {
+    let prompt = FewShotPrompt(task.training, shots: shots, task: base.task, seed: seed)
+    guard !prompt.examples.isEmpty else { return nil }
+    let count = prompt.examples.count
+    let subject = EvaluationSubject(
+      name: "\(BaselineKind.shots.name), \(count) \(count == 1 ? "example" : "examples")", model: base.model, task: base.task,
+      shots: prompt.tokens)
+    let records = try Evaluator.run([subject], labels: labels, examples: task.examples, options: options, on: compute) { report in
+      progress(Progress(name: report.name, done: report.done, total: report.total))
+    }[0]
+    if let fault = records.firstFailure { throw fault }
+    return records.outcomes(.baseline, at: Array(task.examples.indices), answersSets: options.selection != .one)
+  }
+}

@@ -1,0 +1,28 @@
+internal import DibitDataset
+public import DibitInference
+
+/// Why an evaluation cannot be done.
+public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible {
+  case noExamples
+  case unknownLabels([String], known: Int)
+  case indistinguishableLabels([String])
+  case inference(InferenceError)
+  case constraint(String)
+  case noLabelList
+  case interrupted
+
+  /// One sentence: what, what was expected and found.
+  public var description: String {
+    switch self {
+    case .noExamples: "there is no example to evaluate"
+    case .unknownLabels(let labels, let known):
+      "the data has labels that the adapter was not trained on: \(labels.prefix(5).joined(separator: ", ")) (it knows \(known))"
+    case .indistinguishableLabels(let labels):
+      "two of the labels have the same tokens or none: \(labels.prefix(10).joined(separator: ", "))"
+    case .inference(let error): "\(error)"
+    case .constraint(let reason): "answers of this form cannot be guided: \(reason)"
+    case .noLabelList: "the instruction does not list the labels: '\(TaggingTask.labelsPlaceholder)' expected in it, none found"
+    case .interrupted: "interrupted"
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import DibitJSON
+
+/// A loss over the steps of training.
+public struct LossSeries: Equatable, Sendable {
+  /// A loss at a step.
+  public struct Point: Equatable, Sendable {
+    /// Steps done before it was measured.
+    public var step: Int
+    /// The loss in nats per token.
+    public var loss: Double
+
+    /// A point of known values.
+    public init(step: Int, loss: Double) { (self.step, self.loss) = (step, loss) }
+  }
+
+  /// What it is: "training", "validation".
+  public var name: String
+  /// In the order of steps.
+  public var points: [Point]
+
+  /// A series of points.
+  public init(name: String, points: [Point]) { (self.name, self.points) = (name, points) }
+
+  /// At most so many points: what a chart can show.
+  private static let mostPoints = 200
+
+  /// The losses in an event log of training, one event in a line: training, each point the mean of equally many steps, and validation.
+  /// Lines that are no events of a step or a validation are passed over.
+  public static func read(eventLog bytes: [UInt8]) -> [LossSeries] {
+    var (training, validation): ([Point], [Point]) = ([], [])
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      guard let event = try? JSONValue(parsing: line), let step = event["step"]?.int, let loss = event["loss"]?.double, loss.isFinite
+      else { continue }
+      switch event["event"]?.string {
+      case "step": training.append(Point(step: step, loss: loss))
+      case "validation": validation.append(Point(step: step, loss: loss))
+      default: continue
+      }
+    }
+    let series = [LossSeries(name: "training", points: thinned(training)), LossSeries(name: "validation", points: validation)]
+    return series.filter { !$0.points.isEmpty }
+  }
+
+  private static func thinned(_ points: [Point]) -> [Point] {
+    let stride = (points.count + mostPoints - 1) / mostPoints
+    guard stride > 1 else { return points }
+    return Swift.stride(from: 0, to: points.count, by: stride).map { first in
+      let some = points[first..<min(first + stride, points.count)]
+      return Point(step: points[some.endIndex - 1].step, loss: some.reduce(0) { $0 + $1.loss } / Double(some.count))
+    }
+  }
+}

@@ -1,0 +1,202 @@
+public import DibitStatistics
+internal import RealModule
+
+/// Turns outcomes into runs, intervals and comparisons.
+public struct ReportBuilder: Sendable {
+  /// The number of labels.
+  public let labels: Int
+  /// Each example's true labels; at least one.
+  public let truths: [[Int]]
+  /// How intervals are made.
+  public var bootstrap: Bootstrap
+  /// The examples' texts; empty when the report shall hold none.
+  public var texts: [String] = []
+  /// How many mistakes are shown with their text.
+  public var sampleCount = 12
+  /// How many characters of a text are shown.
+  public var sampleLength = 600
+
+  /// A builder for examples with these true labels.
+  public init(labels: Int, truths: [[Int]], bootstrap: Bootstrap = Bootstrap()) {
+    (self.labels, self.truths, self.bootstrap) = (labels, truths, bootstrap)
+  }
+
+  /// Forecasts of a run. The truth of an example with several labels is the one that the run finds most likely: any of them is right.
+  public func forecasts(_ outcomes: RunOutcomes) -> Forecasts {
+    let likeliest = zip(truths, outcomes.logProbabilities).map { truths, row in
+      truths.reduce(truths.first ?? 0) { row[$1] > row[$0] ? $1 : $0 }
+    }
+    return Forecasts(truths: likeliest, logProbabilities: outcomes.logProbabilities)
+  }
+
+  /// The run of these outcomes with every metric.
+  public func run(_ outcomes: RunOutcomes) -> ReportedRun {
+    let forecasts = forecasts(outcomes)
+    let (predictions, confidences, hits) = (forecasts.predictions, forecasts.confidences, forecasts.hits)
+    var run = ReportedRun(
+      name: outcomes.name, kind: outcomes.kind,
+      metrics: ClassificationMetrics(labels: labels, pairs: zip(forecasts.truths, predictions).map { (truth: $0, prediction: $1) }))
+    run.seconds = outcomes.seconds
+    run.latency = ReportedRun.Latency(outcomes.latencies)
+    run.tokensPerSecond = outcomes.tokens.flatMap { outcomes.seconds > 0 ? Double($0) / outcomes.seconds : nil }
+    (run.memoryBytes, run.unparsableShare, run.contentLoss) = (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss)
+    run.perplexity = outcomes.contentLoss.map { .exp($0) }
+    guard forecasts.count > 0 else { return run }
+    run.accuracyInterval = .wilson(successes: run.metrics.hits, of: forecasts.count, level: bootstrap.level)
+    run.logLoss = forecasts.logLoss.isFinite ? forecasts.logLoss : nil
+    run.brier = forecasts.brier
+    run.macroAUROC = forecasts.macroAUROC
+    let calibration = Calibration(confidences: confidences, hits: hits, bins: 10)
+    run.calibration = calibration.bins
+    run.calibrationError = calibration.expectedError
+    run.maximumCalibrationError = calibration.maximumError
+    run.equalMassCalibrationError = Calibration(confidences: confidences, hits: hits, bins: 10, binning: .equalMass).expectedError
+    let abstention = RiskCoverage(confidences: confidences, hits: hits)
+    run.abstention = abstention.thinned(to: 50)
+    run.abstentionArea = abstention.area
+    run.samples = samples(forecasts, predictions, confidences, hits)
+    addIntervals(to: &run, forecasts, predictions, confidences, hits)
+    if let tags = outcomes.tags { addTags(to: &run, tags, outcomes.inclusion) }
+    return run
+  }
+
+  /// Intervals of everything that has one, all from the same samples.
+  private func addIntervals(
+    to run: inout ReportedRun, _ forecasts: Forecasts, _ predictions: [Int], _ confidences: [Double], _ hits: [Bool]
+  ) {
+    let (losses, distances) = (forecasts.losses, forecasts.squaredDistances)
+    let estimates = bootstrap.estimates(count: forecasts.count) { indices in
+      let f1 = F1Scores(labels: labels, truths: forecasts.truths, predictions: predictions, at: indices)
+      let n = Double(indices.count)
+      let loss = indices.reduce(0) { $0 + losses[$1] } / n
+      let brier = indices.reduce(0) { $0 + distances[$1] } / n
+      let calibration = Calibration.expectedError(confidences: confidences, hits: hits, bins: 10, at: indices)
+      return [f1.macro, f1.weighted, loss, brier, calibration] + f1.perLabel
+    }
+    run.macroF1Interval = estimates[0].interval
+    run.intervals[.weightedF1] = estimates[1].interval
+    // An infinite loss has no interval.
+    if estimates[2].value.isFinite { run.intervals[.logLoss] = estimates[2].interval }
+    run.intervals[.brier] = estimates[3].interval
+    run.intervals[.calibrationError] = estimates[4].interval
+    run.f1Intervals = estimates.dropFirst(5).map(\.interval)
+  }
+
+  private func addTags(to run: inout ReportedRun, _ tags: [Set<Int>], _ inclusion: [[Double]]) {
+    let sets = truths.map { Set($0) }
+    func metrics(_ indices: some Sequence<Int>) -> TagMetrics {
+      TagMetrics(labels: labels, examples: indices.map { (truth: sets[$0], prediction: tags[$0]) })
+    }
+    var found = ReportedTags(metrics(truths.indices))
+    if inclusion.count == truths.count {
+      found.atK = [1, 3, 5].filter { $0 <= labels }.map { k in
+        let ranking = TagRanking(at: k, truths: sets, scores: inclusion)
+        return .init(k: k, precision: ranking.precision, recall: ranking.recall)
+      }
+    }
+    run.tags = found
+    let estimates = bootstrap.estimates(count: truths.count) { indices in
+      let sample = metrics(indices)
+      return [sample.micro.f1, sample.samples.jaccard]
+    }
+    run.intervals[.microTagF1] = estimates[0].interval
+    run.intervals[.jaccard] = estimates[1].interval
+  }
+
+  /// The mistakes that the run was surest of, then those whose true label it found least likely.
+  private func samples(_ forecasts: Forecasts, _ predictions: [Int], _ confidences: [Double], _ hits: [Bool]) -> [ReportedSample] {
+    guard texts.count == forecasts.count else { return [] }
+    let mistakes = hits.indices.filter { !hits[$0] }
+    let surest = mistakes.sorted { confidences[$0] > confidences[$1] || confidences[$0] == confidences[$1] && $0 < $1 }
+    let doubt = mistakes.map { (index: $0, value: forecasts.logProbabilities[$0][forecasts.truths[$0]]) }
+    let worst = doubt.sorted { $0.value < $1.value || $0.value == $1.value && $0.index < $1.index }.map(\.index)
+    var chosen = Array(surest.prefix(sampleCount))
+    for index in worst.prefix(sampleCount) where !chosen.contains(index) { chosen.append(index) }
+    return chosen.map { index in
+      let row = forecasts.logProbabilities[index]
+      let truth = forecasts.truths[index]
+      var likely = Array(row.indices.sorted { row[$0] > row[$1] || row[$0] == row[$1] && $0 < $1 }.prefix(3))
+      if !likely.contains(truth) { likely.append(truth) }
+      let text = texts[index]
+      return ReportedSample(
+        text: text.count > sampleLength ? text.prefix(sampleLength) + "…" : text, truth: truth, prediction: predictions[index],
+        probabilities: likely.map { .init(label: $0, probability: forecasts.probability(index, of: $0)) })
+    }
+  }
+
+  /// Compares pairs of runs by accuracy and by macro F1; p-values are corrected for all pairs of a metric.
+  public func compare(_ pairs: [(a: RunOutcomes, b: RunOutcomes)]) -> [RunComparison] {
+    var result: [RunComparison] = []
+    for metric in [RunComparison.accuracy, RunComparison.macroF1] {
+      var ofMetric = pairs.map { compare($0.a, $0.b, metric) }
+      let corrected = MultipleTesting.holm(ofMetric.map(\.rawPValue))
+      for index in ofMetric.indices { ofMetric[index].pValue = corrected[index] }
+      result += ofMetric
+    }
+    return result
+  }
+
+  private func compare(_ a: RunOutcomes, _ b: RunOutcomes, _ metric: String) -> RunComparison {
+    var found = difference(a, b, metric)
+    found.isIdentical = a.logProbabilities == b.logProbabilities && a.tags == b.tags
+    return found
+  }
+
+  private func difference(_ a: RunOutcomes, _ b: RunOutcomes, _ metric: String) -> RunComparison {
+    let (first, second) = (forecasts(a), forecasts(b))
+    if metric == RunComparison.accuracy {
+      let (x, y) = (first.hits, second.hits)
+      let pairs = PairedOutcomes(first: x, second: y)
+      let gains = zip(x, y).map { ($0 ? 1.0 : 0) - ($1 ? 1.0 : 0) }
+      let estimate = bootstrap.estimate(count: truths.count) { indices in
+        indices.reduce(0) { $0 + gains[$1] } / Double(indices.count)
+      }
+      return RunComparison(
+        a: a.name, b: b.name, metric: metric, difference: pairs.difference, interval: estimate.interval, pValue: pairs.exactPValue,
+        rawPValue: pairs.exactPValue, effectSize: pairs.cohenH, oddsRatio: pairs.oddsRatio.flatMap { $0.isFinite ? $0 : nil },
+        smallestDetectable: pairs.smallestDetectableDifference())
+    }
+    let (x, y) = (first.predictions, second.predictions)
+    let estimate = bootstrap.estimate(count: truths.count) { indices in
+      F1Scores(labels: labels, truths: first.truths, predictions: x, at: indices).macro
+        - F1Scores(labels: labels, truths: second.truths, predictions: y, at: indices).macro
+    }
+    return RunComparison(
+      a: a.name, b: b.name, metric: metric, difference: estimate.value, interval: estimate.interval, pValue: estimate.pValue,
+      rawPValue: estimate.pValue)
+  }
+
+  /// A whole report: the runs, the baselines, and every comparison that the verdict needs.
+  ///
+  /// Every two runs are compared, adapters before the models they are of; every adapter with every baseline, and without adapters the
+  /// first run.
+  /// - Parameters: `runs` and `baselines` have outcomes for the same examples in the same order; `names` are the labels' names.
+  public func report(names: [String], split: String, truncated: Int = 0, runs: [RunOutcomes], baselines: [RunOutcomes]) -> EvaluationReport
+  {
+    var report = EvaluationReport(
+      labels: names, split: split, examples: truths.count, truncated: truncated, runs: runs.map { run($0) },
+      baselines: baselines.map { run($0) })
+    guard !truths.isEmpty else { return report }
+    if let base = runs.first(where: { $0.kind == .base }) {
+      for (place, run) in runs.enumerated() where run.name != base.name { report.runs[place].divergence = divergence(run, from: base) }
+    }
+    let adapters = runs.filter { $0.kind == .adapter }
+    let ordered = adapters + runs.filter { $0.kind == .model || $0.kind == .float } + runs.filter { $0.kind == .base }
+    var pairs: [(a: RunOutcomes, b: RunOutcomes)] = []
+    for (place, run) in ordered.enumerated() { pairs += ordered.dropFirst(place + 1).map { (a: run, b: $0) } }
+    for run in adapters.isEmpty ? Array(runs.prefix(1)) : adapters { pairs += baselines.map { (a: run, b: $0) } }
+    report.comparisons = compare(pairs)
+    report.seed = bootstrap.seed
+    return report
+  }
+
+  /// The mean over examples of `Σ p ln(p / q)`, p of `run` and q of `base`, in nats; nil where it is infinite.
+  private func divergence(_ run: RunOutcomes, from base: RunOutcomes) -> Double? {
+    var sum = 0.0
+    for (p, q) in zip(run.logProbabilities, base.logProbabilities) {
+      for (a, b) in zip(p, q) where a.isFinite { sum += .exp(a) * (a - b) }
+    }
+    // Rounding may leave a little less than nothing of two equal rows.
+    return sum.isFinite ? max(0, sum / Double(max(1, truths.count))) : nil
+  }
+}
