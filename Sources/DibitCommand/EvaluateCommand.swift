@@ -70,9 +70,11 @@ struct EvaluateCommand: ParsableCommand {
       return !Interrupt.isRequested
     }
     let subjects = line.subjects(description.task)
-    for subject in subjects { try study.add(subject, aloneTexts: statistics.alone) }
+    for subject in subjects {
+      if scoring.open { try study.addOpen(subject) } else { try study.add(subject, aloneTexts: statistics.alone) }
+    }
     try study.addBaselines(statistics.baselines, shots: statistics.shots, base: subjects[0].subject)
-    try study.measureOrderBias(subjects, texts: statistics.orderTexts)
+    if !scoring.open { try study.measureOrderBias(subjects, texts: statistics.orderTexts) }
     bar.finish()
     var report = study.report(split: split.rawValue, resamples: statistics.resamples, keepsTexts: results.keepsTexts)
     (report.model, report.data, report.leakage) = (model, data, leakage)
@@ -98,6 +100,8 @@ struct ScoringArguments: ParsableArguments {
   @Option(help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: Self.split)
   var split: SplitName?
   @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = 1
+  @Flag(help: "Let models write their tags themselves, as JSON, instead of choosing among the labels; the first tag is the answer.")
+  var open = false
   @Option(
     help: ArgumentHelp("What a text loses that is too long: its tail, its head or its middle.", valueName: "part"),
     transform: TextShortening.named)

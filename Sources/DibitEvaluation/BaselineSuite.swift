@@ -169,6 +169,6 @@ public struct BaselineSuite: Sendable {
       progress(Progress(name: report.name, done: report.done, total: report.total))
     }[0]
     if let fault = records.firstFailure { throw fault }
-    return records.outcomes(.baseline, at: Array(task.examples.indices), answersSets: options.selection != .one)
+    return records.outcomes(.baseline, answersSets: options.selection != .one)
   }
 }

@@ -2,7 +2,10 @@ public import DibitDataset
 public import DibitKernels
 public import DibitReport
 internal import DibitCheckpoint
+internal import DibitInference
+internal import DibitModel
 internal import DibitStatistics
+internal import DibitTokenizer
 
 /// Runs models, adapters and baselines over the same labelled texts and turns what they said into one report.
 public struct EvaluationStudy {
@@ -27,12 +30,12 @@ public struct EvaluationStudy {
     public let total: Int
   }
 
-  /// A finished run.
+  /// A finished run over all examples.
   private struct Run {
-    let kind: ReportedRun.Kind
-    let records: RunRecords
-    let memory: Int?
-    let measures: SingleTextMeasures?
+    var outcomes: RunOutcomes
+    /// Why examples have no outcome, by their place.
+    let failures: [Int: EvaluationError]
+    let truncated: Int
   }
 
   private let labels: [String]
@@ -45,6 +48,7 @@ public struct EvaluationStudy {
   private var runs: [Run] = []
   private var baselines: [RunOutcomes] = []
   private var notes: [HygieneNote]
+  private var answersOpenly = false
 
   /// A study of `examples` under `labels`; baselines learn from `training`. `progress` stops the work by returning false.
   ///
@@ -74,7 +78,59 @@ public struct EvaluationStudy {
     let measures = try SingleTextMeasures.measure(
       subject.subject, labels: labels, examples: examples, count: aloneTexts, on: compute
     ) { [progress] done, total in progress(Progress(title: "\(title), one text at a time", done: done, total: total)) }
-    runs.append(Run(kind: subject.kind, records: records, memory: memory, measures: measures))
+    var outcomes = records.outcomes(subject.kind, answersSets: options.selection != .one)
+    (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss) = (memory, measures?.unparsableShare, measures?.contentLoss)
+    let failures = records.records.compactMap { record in
+      if case .failure(let fault) = record.outcome { (record.example, fault) } else { nil }
+    }
+    runs.append(
+      Run(outcomes: outcomes, failures: Dictionary(failures, uniquingKeysWith: { first, _ in first }), truncated: records.truncated))
+  }
+
+  /// What a report calls an answer that is none of the labels.
+  public static let otherTag = "(another tag)"
+
+  /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
+  /// them its set. A tag that is no label counts as ``otherTag``.
+  public mutating func addOpen(_ subject: Subject) throws(EvaluationError) {
+    answersOpenly = true
+    let title = "evaluating \(subject.subject.name)"
+    let (model, task) = (subject.subject.model, subject.subject.task)
+    var openOptions = OpenTagger.Options()
+    openOptions.mostTags = options.selection.most
+    var session = Session(model.configuration, weights: model.weights, adapter: .none(for: model.weights), on: compute)
+    session.use(model.adapter)
+    var tagger = try OpenTagger(task: task, session: session, options: openOptions)
+    let truths = Truths(labels)
+    var outcomes = RunOutcomes(name: subject.subject.name, kind: subject.kind, logProbabilities: [], seconds: 0)
+    outcomes.hasProbabilities = false
+    var (tags, failures, answers): ([Set<Int>], [Int: EvaluationError], [OpenAnswer]) = ([], [:], [])
+    let clock = ContinuousClock()
+    let start = clock.now
+    ProcessMemory.resetPeak()
+    for (place, example) in examples.enumerated() {
+      let began = clock.now
+      var row = [Double](repeating: -.infinity, count: labels.count + 1)
+      do throws(EvaluationError) {
+        let answer = try tagger.predict(example.text)
+        let places = (answer.tags ?? []).map { truths.place(of: $0) ?? labels.count }
+        row[places.first ?? labels.count] = 0
+        tags.append(Set(places.isEmpty ? [labels.count] : places))
+        answers.append(answer)
+      } catch {
+        failures[place] = error
+        tags.append([])
+        row = []
+      }
+      outcomes.logProbabilities.append(row)
+      outcomes.latencies.append(began.duration(to: clock.now) / .seconds(1))
+      guard progress(Progress(title: title, done: place + 1, total: examples.count)) else { throw .interrupted }
+    }
+    if let fault = failures.values.first, failures.count == examples.count { throw fault }
+    outcomes.seconds = start.duration(to: clock.now) / .seconds(1)
+    outcomes.tags = tags
+    (outcomes.memoryBytes, outcomes.unparsableShare) = (ProcessMemory.peak, answers.unparsableShare)
+    runs.append(Run(outcomes: outcomes, failures: failures, truncated: answers.count { $0.truncatedTokens > 0 }))
   }
 
   /// Runs baselines beside `base`, the model without an adapter; without training texts there are none.
@@ -113,22 +169,29 @@ public struct EvaluationStudy {
 
   /// The report of everything that has run. Texts that one of the runs could not score are left out of all.
   public func report(split: String, resamples: Int, keepsTexts: Bool) -> EvaluationReport {
-    let kept = examples.indices.filter { index in runs.allSatisfy { $0.records.records[index].scores != nil } }
+    let kept = examples.indices.filter { index in runs.allSatisfy { $0.failures[index] == nil } }
     let truths = Truths(labels)
+    let names = answersOpenly ? labels + [Self.otherTag] : labels
     var builder = ReportBuilder(
-      labels: labels.count, truths: kept.map { truths.known(examples[$0]) }, bootstrap: Bootstrap(resamples: resamples, seed: seed))
+      labels: names.count, truths: kept.map { truths.known(examples[$0]) }, bootstrap: Bootstrap(resamples: resamples, seed: seed))
     if keepsTexts { builder.texts = kept.map { examples[$0].text } }
-    let outcomes = runs.map { run in
-      var outcomes = run.records.outcomes(run.kind, at: kept, answersSets: options.selection != .one)
-      (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss) = (
-        run.memory, run.measures?.unparsableShare, run.measures?.contentLoss
-      )
-      return outcomes
-    }
+    func outcomes(_ all: RunOutcomes) -> RunOutcomes { all.keeping(kept).padded(to: names.count) }
     var report = builder.report(
-      names: labels, split: split, truncated: runs.map(\.records.truncated).max() ?? 0, runs: outcomes,
-      baselines: baselines.map { $0.keeping(kept) })
+      names: names, split: split, truncated: runs.map(\.truncated).max() ?? 0, runs: runs.map { outcomes($0.outcomes) },
+      baselines: baselines.map(outcomes))
     report.notes = notes + failures
+    if report.truncated > 0 {
+      let part =
+        switch options.cut {
+        case .tail: "its end"
+        case .head: "its beginning"
+        case .middle: "its middle"
+        }
+      report.notes.append(
+        HygieneNote(
+          .truncated, count: report.truncated,
+          "\(report.truncated) of the texts \(report.truncated == 1 ? "is" : "are") too long for the prompt: each lost \(part)."))
+    }
     for found in report.comparisons where found.isIdentical && found.metric == RunComparison.accuracy {
       report.notes.append(
         HygieneNote(.other, count: report.examples, "'\(found.a)' and '\(found.b)' gave every label of every text the same probability."))
@@ -138,23 +201,12 @@ public struct EvaluationStudy {
 
   private var failures: [HygieneNote] {
     runs.compactMap { run in
-      guard let fault = run.records.firstFailure else { return nil }
-      let count = run.records.failures
+      guard let fault = run.failures.min(by: { $0.key < $1.key })?.value else { return nil }
+      let count = run.failures.count
       return HygieneNote(
         .failed, count: count,
-        "\(count) of \(examples.count) texts could not be scored under '\(run.records.name)' and \(count == 1 ? "is" : "are") left out, such as: "
-          + "\(fault)")
+        "\(count) of \(examples.count) texts could not be scored under '\(run.outcomes.name)' and \(count == 1 ? "is" : "are") left out, such "
+          + "as: \(fault)")
     }
-  }
-}
-
-extension RunOutcomes {
-  /// The outcomes of the examples at `indices` alone.
-  fileprivate func keeping(_ indices: [Int]) -> RunOutcomes {
-    var kept = self
-    kept.logProbabilities = indices.map { logProbabilities[$0] }
-    kept.tags = tags.map { tags in indices.map { tags[$0] } }
-    if !inclusion.isEmpty { kept.inclusion = indices.map { inclusion[$0] } }
-    return kept
   }
 }

@@ -10,6 +10,9 @@ struct Truths: Sendable {
     places = Dictionary(zip(labels.map { Array($0.utf8) }, labels.indices), uniquingKeysWith: { first, _ in first })
   }
 
+  /// The place of a label; nil for another text.
+  func place(of label: String) -> Int? { places[Array(label.utf8)] }
+
   /// The places of those labels of an example that are known, in ascending order.
   func known(_ example: LabelledExample) -> [Int] { example.labels.compactMap { places[Array($0.utf8)] }.sorted() }
 

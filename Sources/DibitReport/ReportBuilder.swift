@@ -43,6 +43,14 @@ public struct ReportBuilder: Sendable {
     run.perplexity = outcomes.contentLoss.map { .exp($0) }
     guard forecasts.count > 0 else { return run }
     run.accuracyInterval = .wilson(successes: run.metrics.hits, of: forecasts.count, level: bootstrap.level)
+    if outcomes.hasProbabilities { addProbabilities(to: &run, forecasts, confidences, hits) }
+    run.samples = samples(forecasts, predictions, confidences, hits)
+    addIntervals(to: &run, forecasts, predictions, confidences, hits)
+    if let tags = outcomes.tags { addTags(to: &run, tags, outcomes.inclusion) }
+    return run
+  }
+
+  private func addProbabilities(to run: inout ReportedRun, _ forecasts: Forecasts, _ confidences: [Double], _ hits: [Bool]) {
     run.logLoss = forecasts.logLoss.isFinite ? forecasts.logLoss : nil
     run.brier = forecasts.brier
     run.macroAUROC = forecasts.macroAUROC
@@ -54,10 +62,6 @@ public struct ReportBuilder: Sendable {
     let abstention = RiskCoverage(confidences: confidences, hits: hits)
     run.abstention = abstention.thinned(to: 50)
     run.abstentionArea = abstention.area
-    run.samples = samples(forecasts, predictions, confidences, hits)
-    addIntervals(to: &run, forecasts, predictions, confidences, hits)
-    if let tags = outcomes.tags { addTags(to: &run, tags, outcomes.inclusion) }
-    return run
   }
 
   /// Intervals of everything that has one, all from the same samples.
@@ -76,9 +80,9 @@ public struct ReportBuilder: Sendable {
     run.macroF1Interval = estimates[0].interval
     run.intervals[.weightedF1] = estimates[1].interval
     // An infinite loss has no interval.
-    if estimates[2].value.isFinite { run.intervals[.logLoss] = estimates[2].interval }
-    run.intervals[.brier] = estimates[3].interval
-    run.intervals[.calibrationError] = estimates[4].interval
+    if run.logLoss != nil { run.intervals[.logLoss] = estimates[2].interval }
+    if run.brier != nil { run.intervals[.brier] = estimates[3].interval }
+    if run.calibrationError != nil { run.intervals[.calibrationError] = estimates[4].interval }
     run.f1Intervals = estimates.dropFirst(5).map(\.interval)
   }
 
@@ -178,7 +182,9 @@ public struct ReportBuilder: Sendable {
       baselines: baselines.map { run($0) })
     guard !truths.isEmpty else { return report }
     if let base = runs.first(where: { $0.kind == .base }) {
-      for (place, run) in runs.enumerated() where run.name != base.name { report.runs[place].divergence = divergence(run, from: base) }
+      for (place, run) in runs.enumerated() where run.name != base.name && run.hasProbabilities && base.hasProbabilities {
+        report.runs[place].divergence = divergence(run, from: base)
+      }
     }
     let adapters = runs.filter { $0.kind == .adapter }
     let ordered = adapters + runs.filter { $0.kind == .model || $0.kind == .float } + runs.filter { $0.kind == .base }

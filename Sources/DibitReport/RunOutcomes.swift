@@ -6,6 +6,8 @@ public struct RunOutcomes: Equatable, Sendable {
   public var kind: ReportedRun.Kind
   /// For each example the natural logarithm of each label's probability.
   public var logProbabilities: [[Double]]
+  /// Whether these are probabilities, and not only which label was answered: 0 for that one and -∞ for others.
+  public var hasProbabilities = true
   /// How long the run took, in seconds.
   public var seconds: Double
   /// Times of single texts, in seconds.
@@ -22,6 +24,25 @@ public struct RunOutcomes: Equatable, Sendable {
   public var unparsableShare: Double?
   /// The mean loss over the tokens of labels without any guidance, in nats per token.
   public var contentLoss: Double?
+
+  /// The outcomes of the examples at `indices` alone.
+  public func keeping(_ indices: [Int]) -> RunOutcomes {
+    var kept = self
+    kept.logProbabilities = indices.map { logProbabilities[$0] }
+    kept.tags = tags.map { tags in indices.map { tags[$0] } }
+    if !inclusion.isEmpty { kept.inclusion = indices.map { inclusion[$0] } }
+    return kept
+  }
+
+  /// The same among `count` labels, the new ones without any probability.
+  public func padded(to count: Int) -> RunOutcomes {
+    func pad(_ rows: [[Double]], _ value: Double) -> [[Double]] {
+      rows.map { $0.isEmpty ? $0 : $0 + [Double](repeating: value, count: max(0, count - $0.count)) }
+    }
+    var wider = self
+    (wider.logProbabilities, wider.inclusion) = (pad(logProbabilities, -.infinity), pad(inclusion, 0))
+    return wider
+  }
 
   /// Outcomes of a finished run.
   public init(name: String, kind: ReportedRun.Kind, logProbabilities: [[Double]], seconds: Double) {
