@@ -44,7 +44,11 @@ public final class AdapterDropout: Sendable {
     state.withLock { state in
       guard let step = state.step else { return false }
       var generator = SplitMix64(seed: seed, purpose: "adapter.dropout")
-      for part in [step, layer, kind.rawValue] { generator.state = generator.next() &+ UInt64(part) }
+      // No list of the three: it would be allocated in every pass.
+      func mix(_ part: Int) { generator.state = generator.next() &+ UInt64(part) }
+      mix(step)
+      mix(layer)
+      mix(kind.rawValue)
       let mask = DropoutMask(key: generator.next(), rate: rate, firstRow: state.firstRow)
       for i in 0..<state.work.count where state.work[i].columns == columns {
         state.work[i].setRows(rows)

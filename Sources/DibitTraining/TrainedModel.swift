@@ -22,18 +22,15 @@ struct TrainedModel: ~Copyable {
   }
 
   /// The weights that the optimiser moves.
-  var trained: DecoderWeights {
-    get { masters ?? decoder.weights }
-    _modify {
-      if var weights = masters {
-        // Out of its place, so that writing does not copy.
-        masters = nil
-        defer { masters = weights }
-        yield &weights
-      } else {
-        yield &decoder.weights
-      }
-    }
+  var trained: DecoderWeights { masters ?? decoder.weights }
+
+  /// Calls `body` with the weights that the optimiser moves; ``round(on:)`` must follow.
+  mutating func updateTrained(_ body: (inout DecoderWeights) -> Void) {
+    guard var weights = masters else { return body(&decoder.weights) }
+    // Out of its place, so that writing does not copy.
+    masters = nil
+    body(&weights)
+    masters = weights
   }
 
   /// Brings the decoder's weights up to date where they are rounded: after whatever changed the trained ones.

@@ -70,11 +70,13 @@ extension TrainedParameters {
     try Self.read(&adapter, "parameters", file)
     if trainsWeights {
       var failure: CheckpointError?
-      model.trained.updateEach { parameter in
-        let name = "parameters/" + Self.name(of: parameter)
-        let rows = parameter.weight.rows
-        parameter.weight.withMutableValues { values in
-          do throws(CheckpointError) { try file.readRows(name, rows: 0..<rows, into: &values) } catch { failure = error }
+      model.updateTrained { weights in
+        weights.updateEach { parameter in
+          let name = "parameters/" + Self.name(of: parameter)
+          let rows = parameter.weight.rows
+          parameter.weight.withMutableValues { values in
+            do throws(CheckpointError) { try file.readRows(name, rows: 0..<rows, into: &values) } catch { failure = error }
+          }
         }
       }
       if let failure { throw failure }

@@ -59,7 +59,7 @@ struct TrainedParameters: ~Copyable {
     }
     if trainsWeights {
       Self.stepWeights(
-        optimizer, &model.trained, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
+        optimizer, &model, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
     }
     if options.averageDecay > 0 {
       // The first steps are far from where the run ends: they count for less.
@@ -78,14 +78,16 @@ struct TrainedParameters: ~Copyable {
   }
 
   private static func stepWeights(
-    _ optimizer: AdamW, _ weights: inout DecoderWeights, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
+    _ optimizer: AdamW, _ model: inout TrainedModel, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
     _ moment2: inout UniqueArray<Matrix>, _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ compute: Compute
   ) {
-    weights.updateEach { parameter in
-      let i = parameter.index
-      optimizer.step(
-        &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate,
-        step: step, gradientScale: gradientScale, decays: parameter.decays, on: compute)
+    model.updateTrained { weights in
+      weights.updateEach { parameter in
+        let i = parameter.index
+        optimizer.step(
+          &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate,
+          step: step, gradientScale: gradientScale, decays: parameter.decays, on: compute)
+      }
     }
   }
 }
@@ -123,13 +125,13 @@ extension TrainedParameters {
   /// Calls `body` with each trained tensor and its place in a copy.
   private mutating func forEachPair(_ copy: Copy, _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void) {
     switch copy {
-    case .average: Self.forEachPair(&adapter, &model.trained, trainsWeights, &average, body)
-    case .best: Self.forEachPair(&adapter, &model.trained, trainsWeights, &best, body)
+    case .average: Self.forEachPair(&adapter, &model, trainsWeights, &average, body)
+    case .best: Self.forEachPair(&adapter, &model, trainsWeights, &best, body)
     }
   }
 
   private static func forEachPair(
-    _ adapter: inout Adapter, _ weights: inout DecoderWeights, _ trainsWeights: Bool, _ copy: inout Gradients,
+    _ adapter: inout Adapter, _ model: inout TrainedModel, _ trainsWeights: Bool, _ copy: inout Gradients,
     _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
   ) {
     for i in 0..<adapter.count {
@@ -138,18 +140,20 @@ extension TrainedParameters {
     }
     for i in 0..<adapter.magnitudes.count { pair(&adapter.magnitudes[i], &copy.adapter.magnitudes[i], body) }
     guard trainsWeights else { return }
-    pairWeights(&weights, &copy.weights, body)
+    pairWeights(&model, &copy.weights, body)
   }
 
   private static func pairWeights(
-    _ weights: inout DecoderWeights, _ copies: inout UniqueArray<Matrix>,
+    _ model: inout TrainedModel, _ copies: inout UniqueArray<Matrix>,
     _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
   ) {
-    weights.updateEach { parameter in
-      let i = parameter.index
-      parameter.weight.withMutableValues { live in
-        var other = copies[i].mutableSpan
-        body(&live, &other)
+    model.updateTrained { weights in
+      weights.updateEach { parameter in
+        let i = parameter.index
+        parameter.weight.withMutableValues { live in
+          var other = copies[i].mutableSpan
+          body(&live, &other)
+        }
       }
     }
   }
