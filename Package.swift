@@ -125,8 +125,8 @@ let package = Package(
     layer(
       "DibitCommand",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
-        "DibitModelStore", "DibitModel",
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
+        "DibitRecipe", "DibitModelStore", "DibitModel",
         "DibitQuantization",
         "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor",
         "DibitKernels",

@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// The output stream, unbuffered: for results that come one by one, where a reader that has gone away ends the work.
+package enum StandardOutput {
+  /// Whether it is a terminal.
+  package static let isTerminal = isatty(STDOUT_FILENO) == 1
+
+  /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored.
+  ///
+  /// - Throws: ``CheckpointError/system(operation:path:code:)`` for a full disk and the like.
+  package static func write(_ bytes: [UInt8]) throws(CheckpointError) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // SAFETY: the pointer is used within the closure only.
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EPIPE { return false }
+      guard count > 0 else { throw .system(operation: "write", path: "standard output", code: count == 0 ? EIO : errno) }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+}
