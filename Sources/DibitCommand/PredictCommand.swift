@@ -134,6 +134,7 @@ struct PredictCommand: ParsableCommand {
     if feed.unclaimed > 0 {
       Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
     }
+    if feed.skipped + progress.done == 0 { Terminal.write("note: there was no text to tag\n") }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
   }
 

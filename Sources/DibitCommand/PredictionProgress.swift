@@ -49,7 +49,7 @@ struct PredictionProgress {
   mutating func show(read: Int, of total: Int, before: Int) {
     guard showsLine, read < total else { return }
     let left = line.elapsed * Double(total - read) / Double(max(1, read - before))
-    let detail = "\(grouped(done)) texts, \(rate)/s"
+    let detail = "\(counted(done)), \(rate)/s"
     line.update(read, of: total, left: left, detail)
   }
 
@@ -57,8 +57,8 @@ struct PredictionProgress {
   mutating func finish() {
     line.finish()
     if failed > Self.toldFaults { line.note("not tagged: \(grouped(failed - Self.toldFaults)) more") }
-    if done == 0 { line.note("note: there was no text to tag") }
-    if empty > 0 { line.note("note: \(counted(empty)) without anything in them; their tags do not come from them") }
+
+    if empty > 0 { line.note("note: \(counted(empty, "empty text")), tagged by the prompt alone") }
     guard !isBrief, done > 0 else { return }
     let cut = truncated > 0 ? ", \(grouped(truncated)) cut to fit" : ""
     line.note("\(counted(done)) in \(duration(line.elapsed)), \(rate) texts/s\(failed > 0 ? ", \(grouped(failed)) failed" : "")\(cut)")

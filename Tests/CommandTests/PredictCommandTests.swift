@@ -31,7 +31,7 @@ import Testing
     let objects = texts.map { "{\"body\":\"\($0)\"}\n" }.joined()
     let folder = try predict(scratch("in"))
     #expect(folder.status == 0, "\(folder.errors)")
-    #expect(folder.errors == "note: 1 text without anything in them; their tags do not come from them\n")
+    #expect(folder.errors == "note: 1 empty text, tagged by the prompt alone\n")
     let expected = fields(folder.output)
     #expect(expected.map { $0[0] } == (0..<10).map { scratch("in/\($0).txt") })
     let tags = expected.prefix(8).map { Array($0[1...]) }
