@@ -126,8 +126,8 @@ let package = Package(
     layer(
       "DibitCommand",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBenchmark", "DibitVerification", "DibitRecipe",
-        "DibitModelStore", "DibitModel",
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
+        "DibitRecipe", "DibitModelStore", "DibitModel",
         "DibitQuantization",
         "DibitReport", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics",
         "DibitTensor",

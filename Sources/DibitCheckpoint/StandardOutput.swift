@@ -1,12 +1,31 @@
 internal import Glibc
 
-/// The stream of results.
+/// The output stream, unbuffered: for results that come one by one, where a reader that has gone away ends the work.
 public enum StandardOutput {
+  /// Whether it is a terminal.
+  public static let isTerminal = isatty(STDOUT_FILENO) == 1
+
   /// Columns and rows of the terminal that it is; nil where it is none, or does not say.
   public static var size: (columns: Int, rows: Int)? {
     var size = winsize()
     // SAFETY: the kernel writes one `winsize`, which lives until the call returns.
     guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
     return (Int(size.ws_col), Int(size.ws_row))
+  }
+
+  /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored.
+  ///
+  /// - Throws: ``CheckpointError/system(operation:path:code:)`` for a full disk and the like.
+  public static func write(_ bytes: [UInt8]) throws(CheckpointError) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // SAFETY: the pointer is used within the closure only.
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EPIPE { return false }
+      guard count > 0 else { throw .system(operation: "write", path: "standard output", code: count == 0 ? EIO : errno) }
+      rest = rest.dropFirst(count)
+    }
+    return true
   }
 }

@@ -3,73 +3,180 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
-internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitTokenizer
 internal import Glibc
 
 struct PredictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "predict",
-    abstract: "Print the tags of files.",
+    abstract: "Print the tags of texts: files, folders of files, rows, standard input.",
     discussion: """
       Example: dibit predict ./model --adapter ./notes-adapter note.txt letter.txt
+      Example: dibit predict ./model --adapter ./notes-adapter ./mail --format csv --output tags.csv
+      Example: dibit predict ./model --adapter ./notes-adapter --lines - < titles.txt
 
-      One line for each file: its path, the tag, and the tag's probability among all labels.
+      One line for each text: its path, its tag, and the tag's probability among all labels. Files that end in csv, tsv, jsonl or ndjson \
+      are rows, each with a text; the path of a row has its line behind it.
+
+      What cannot be read is told, and the rest goes on. A job with --output that was interrupted goes on with --resume, to the same bytes.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: "The adapter, which knows the labels.") var adapter: String
-  @Argument(help: "The files to tag.") var files: [String]
-  @Flag(help: "Print the result as JSON.") var json = false
+  @Argument(help: ArgumentHelp("Files, folders, or - for standard input.", valueName: "path")) var paths: [String]
+
+  @Option(
+    help: ArgumentHelp("What the inputs are: auto, text, lines, csv, tsv or jsonl; auto goes by the ending of a file.", valueName: "form"),
+    transform: { try choice($0, "--input-format") })
+  var inputFormat = TextInputFormat.auto
+  @Flag(help: "Every line is a text: as --input-format lines.") var lines = false
+  @Option(help: ArgumentHelp("The column or key of the text in rows; by default text or a name like it.", valueName: "name"))
+  var textColumn: String?
+
+  @Option(
+    help: ArgumentHelp("Every label with at least this probability, of 0 to 1, is a tag; there may be none.", valueName: "p"))
+  var threshold: Double?
+  @Option(help: ArgumentHelp("Up to this many tags for a text, for adapters that learnt several.", valueName: "n")) var tags = 1
+  @Option(
+    help: ArgumentHelp("What a text loses that is too long: its tail, head or middle.", valueName: "part"),
+    transform: { try choice($0, "--cut") })
+  var cut = TextShortening.tail
+
+  @Option(
+    help: ArgumentHelp("What is written: text, csv, jsonl (an object on each line) or json.", valueName: "form"),
+    transform: { try choice($0, "--format") })
+  var format: PredictionFormat.Kind?
+  @Flag(help: "The probabilities of all labels too; json has them always.") var scores = false
+  @Flag(help: "Print the result as JSON: as --format json.") var json = false
+  @Option(name: .shortAndLong, help: "The file to write to, line by line, instead of standard output.") var output: String?
+  @Flag(help: "Go on behind what an interrupted job wrote into the output.") var resume = false
+  @Flag(help: "Replace an existing output.") var overwrite = false
   @OptionGroup var compute: RuntimeOptions
 
-  /// Far longer than any text that fits a model.
-  private static let largestFile = 16 << 20
-  /// Files that are read at a time.
-  private static let batch = 64
+  private var kind: PredictionFormat.Kind { json ? .json : format ?? .text }
+
+  func validate() throws {
+    if textColumn?.isEmpty == true { throw ValidationError("--text-column: expected some text, found none") }
+    if let threshold, !(0...1).contains(threshold) {
+      throw ValidationError("--threshold: expected a number from 0 to 1, found \(threshold)")
+    }
+    if tags < 1 { throw ValidationError("--tags: expected at least 1, found \(tags)") }
+    if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
+    if lines, inputFormat != .auto, inputFormat != .lines {
+      throw ValidationError("--lines: expected either it or --input-format, found both")
+    }
+    if json, let format, format != .json { throw ValidationError("--json: expected either it or --format, found both") }
+    if scores, kind == .text { throw ValidationError("--scores: goes with --format csv, jsonl or json") }
+    if resume || overwrite, output == nil { throw ValidationError("--\(resume ? "resume" : "overwrite"): expected --output beside it") }
+    if resume, overwrite { throw ValidationError("--resume: expected either it or --overwrite, found both") }
+    if resume, kind == .json { throw ValidationError("--resume: goes with --format text, csv or jsonl") }
+  }
 
   func run() throws {
+    Interrupt.listen()
+    // A reader that goes away is noticed where results are written.
+    signal(SIGPIPE, SIG_IGN)
     let compute = try compute.makeCompute(usesBLAS: false)
     let model = try StoredModel.openConverted(model)
     let description = try AdapterDescription(adapter: adapter)
-    let loaded = LoadedAdapter(try StoredAdapter.open(adapter, for: model))
+    let form = PredictionFormat(
+      kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags > 1)
+    var sink = try PredictionSink(form, output: output, resume: resume, overwrite: overwrite)
     let subject = EvaluationSubject(
-      name: adapter, model: MeasuredModel(model.configuration, weights: model.weights, adapter: loaded),
+      name: adapter,
+      model: MeasuredModel(
+        model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model))),
       task: TokenizedTask(description.task, tokenizer: model.tokenizer))
-    var tagger = try BatchTagger(labels: description.labels, subject: subject, on: compute)
-    var results: [JSONValue] = []
-    // Lines appear as files are read: a batch is enough to fill passes.
-    for first in stride(from: 0, to: files.count, by: Self.batch) {
-      let some = files[first..<min(first + Self.batch, files.count)]
-      var texts: [String] = []
-      var fault: (any Error)?
-      for file in some where fault == nil {
-        do { texts.append(try text(of: file)) } catch { fault = error }
-      }
-      // What stands before a file that cannot be read is told all the same.
-      for (file, result) in zip(some, tagger.predict(texts)) {
-        let scores = try Failure.context("tagging '\(file)'") { try result.get() }
-        let (label, probability) = (tagger.labels[scores.best], exp(scores.logProbabilities[scores.best]))
-        if json {
-          results.append([
-            "file": .string(file), "topics": [.string(label)], "probability": .number(probability),
-            "truncated_tokens": .integer(scores.truncatedTokens),
-            "scores": .object(JSONObject(zip(tagger.labels, scores.logProbabilities).map { (key: $0, value: .number(exp($1))) })),
-          ])
-        } else {
-          print("\(file)\t\(label)\t\(decimal(probability, 3))")
-        }
-      }
-      if let fault { throw fault }
-    }
-    if json { printJSON(.array(results)) }
+    var options = TaggingOptions()
+    options.cut = cut
+    if tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
+    var job = try PredictionJob(labels: description.labels, subject: subject, options: options, threshold: threshold, on: compute)
+    try tag(TextInputs(paths, options: inputOptions), with: &job, to: &sink)
   }
 
-  private func text(of file: String) throws -> String {
-    guard let decoded = TextDecoding.decode(try readFile(file, limit: Self.largestFile)) else {
-      throw Failure(.badData, "'\(file)' is not text")
-    }
-    return decoded.text
+  private var inputOptions: TextInputOptions {
+    var options = TextInputOptions()
+    options.format = lines ? .lines : inputFormat
+    (options.textColumn, options.excluded) = (textColumn, output)
+    options.isStopped = { Interrupt.isRequested }
+    return options
   }
+
+  private func tag(_ inputs: TextInputs, with job: inout PredictionJob, to sink: inout PredictionSink) throws {
+    let earlier = (count: sink.finished.count, failures: sink.finished.failures)
+    var progress = PredictionProgress(inputs: inputs, toFile: output != nil)
+    if earlier.count > 0 { Terminal.write("going on behind \(counted(earlier.count))\n") }
+    guard try sink.begin() else { return }
+    let feed = PendingInputs(inputs, finished: sink.finished)
+    let isOnly = inputs.count == 1 && !inputs.hasRows
+    var (isRead, fault): (Bool, (any Error)?) = (true, nil)
+    job.run(feed) { prediction in
+      progress.add(prediction, isOnly: isOnly)
+      do { isRead = try sink.write(prediction) } catch { fault = error }
+      if inputs.hasRows {
+        progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0, before: feed.bytesSkipped)
+      } else {
+        progress.show(read: feed.skipped + progress.done, of: inputs.count, before: feed.skipped)
+      }
+      return isRead && fault == nil && !Interrupt.isRequested
+    }
+    guard isRead else { return }
+    if let fault { throw fault }
+    try sink.finish()
+    progress.finish()
+    if Interrupt.isRequested {
+      let goesOn =
+        output != nil && kind != .json ? "; the same command with --resume\(overwrite ? " instead of --overwrite" : "") goes on" : ""
+      throw Failure(.interrupted, "interrupted after \(counted(feed.skipped + progress.done))\(goesOn)")
+    }
+    if feed.unclaimed > 0 {
+      Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
+    }
+    if feed.skipped + progress.done == 0 { Terminal.write("note: there was no text to tag\n") }
+    try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
+  }
+
+  /// Fails if anything could not be tagged.
+  private func tellFailures(_ progress: PredictionProgress, earlier: Int, of total: Int) throws {
+    let failed = progress.failed + earlier
+    guard failed > 0 else { return }
+    let code = progress.firstFailure?.code ?? .badData
+    guard failed == total else { throw Failure(code, "\(grouped(failed)) of \(counted(total)) could not be tagged") }
+    let reason = progress.firstFailure?.message ?? "see the output"
+    throw Failure(code, total == 1 ? reason : "none of \(counted(total)) could be tagged, the first because: \(reason)")
+  }
+}
+
+/// The inputs that an earlier job has not finished.
+private final class PendingInputs: Sequence, IteratorProtocol {
+  private var inputs: TextInputIterator
+  private var finished: FinishedPredictions
+  /// Inputs that were finished earlier, and how many bytes had been read when the last of them was met.
+  private(set) var (skipped, bytesSkipped) = (0, 0)
+
+  init(_ inputs: TextInputs, finished: FinishedPredictions) { (self.inputs, self.finished) = (inputs.makeIterator(), finished) }
+
+  var bytesRead: Int { inputs.bytesRead }
+  /// What was finished earlier and is no input of this job.
+  var unclaimed: Int { finished.unclaimed }
+
+  func next() -> TextInput? {
+    while let input = inputs.next() {
+      guard finished.take(input.place) else { return input }
+      skipped += 1
+      bytesSkipped = inputs.bytesRead
+    }
+    return nil
+  }
+}
+
+/// The option's value of this name.
+private func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ option: String) throws -> Value {
+  guard let value = Value(rawValue: name) else {
+    let names = Value.allCases.map(\.rawValue)
+    throw ValidationError("\(option): expected \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), found '\(name)'")
+  }
+  return value
 }

@@ -12,6 +12,8 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case unreadableFile(path: String, reason: String)
   /// The one file that was asked for holds no text.
   case notText(path: String)
+  /// A file that is one text is longer than any text that fits a model.
+  case tooLarge(path: String, limit: Int, found: Int)
   /// No file below the folder could be a text.
   case noTextFiles(folder: String)
   /// Folders of splits and folders of labels lie side by side.
@@ -72,6 +74,8 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "file '\(path)' cannot be read (\(reason)); check its permissions"
     case .notText(let path):
       return "file '\(path)' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
+    case .tooLarge(let path, let limit, let found):
+      return "\(quoted(path)): at most \(limit) bytes expected in one text, \(found) found; give it in pieces, or as rows or lines"
     case .noTextFiles(let folder):
       return "folder '\(folder)' holds no files, expected text files in it or in folders below it"
     case .mixedLayout(let folder, let splitFolder, let labelFolder):

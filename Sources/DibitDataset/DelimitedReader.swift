@@ -21,6 +21,7 @@ struct DelimitedReader: ~Copyable, RowReader {
 
   /// Where the parts of an example stand.
   private enum Columns {
+    case text(Int)
     case labelled(text: Int, label: Int)
     case conversation(prompt: Int, completion: Int)
   }
@@ -54,6 +55,7 @@ struct DelimitedReader: ~Copyable, RowReader {
 
   var encoding: TextEncoding { cursor.stream.encoding }
   var replacements: Int { cursor.stream.replacements }
+  var bytesRead: Int { cursor.stream.bytesRead }
 
   mutating func next() throws(DatasetError) -> DatasetExample? {
     while try readRecord() {
@@ -66,6 +68,7 @@ struct DelimitedReader: ~Copyable, RowReader {
   private mutating func example() throws(RowFault) -> DatasetExample {
     guard record.count == columnCount else { throw .fieldCount(expected: columnCount, found: record.count) }
     switch columns {
+    case .text(let text): return .labelled(LabelledExample(path: path, line: record.line, text: record[text], labels: []))
     case .labelled(let text, let label):
       let found = try RowOptions.checked(options.labels(in: record[label]), key: labelName)
       return .labelled(LabelledExample(path: path, line: record.line, text: record[text], labels: labels.share(found)))
@@ -93,6 +96,11 @@ struct DelimitedReader: ~Copyable, RowReader {
       if let asked { return names.firstIndex { $0.hasSameBytes(as: asked) } }
       for name in known { if let index = names.firstIndex(where: { $0.lowercased() == name }) { return index } }
       return nil
+    }
+    guard options.needsLabels else {
+      guard let text = find(options.textColumn, RowOptions.textNames) else { throw .noText(key: options.textColumn, found: names) }
+      columns = .text(text)
+      return
     }
     if options.textColumn == nil, options.labelColumn == nil, let prompt = find("prompt", []), let completion = find("completion", []) {
       columns = .conversation(prompt: prompt, completion: completion)

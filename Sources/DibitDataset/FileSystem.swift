@@ -32,6 +32,16 @@ enum FileSystem {
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) ? isFolder : nil
   }
 
+  /// Whether two names lead to the same file; a link is what it leads to.
+  static func isSame(_ a: String, _ b: String) -> Bool {
+    let paths = [a, b].map { URL(filePath: $0).resolvingSymlinksInPath().path }
+    let identities = paths.map { path -> [UInt?] in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      return [attributes?[.systemNumber] as? UInt, attributes?[.systemFileNumber] as? UInt]
+    }
+    return identities[0] == identities[1] && !identities[0].contains(nil)
+  }
+
   /// The names in a folder in the order of their UTF-8 bytes, hidden ones included.
   static func names(in folder: String) throws(DatasetError) -> [String] {
     do {

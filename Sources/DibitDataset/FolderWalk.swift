@@ -10,6 +10,8 @@ struct FolderWalk {
   /// The folder to which all paths are relative.
   let root: String
   let options: ScanOptions
+  /// Reports folders below the root that cannot be listed and goes on, instead of refusing all of it.
+  var passesByFaults = false
 
   /// The visible entries of the folder at `path` below the root, in the order of UTF-8 bytes. Hidden ones are reported.
   func visibleNames(in path: String, report: inout ScanReport) throws(DatasetError) -> [String] {
@@ -42,7 +44,11 @@ struct FolderWalk {
       let entry = FileSystem.join(path, name)
       switch item(at: entry) {
       case .file(let bytes): found.append(FoundFile(path: entry, bytes: bytes))
-      case .folder where depth < options.maximumDepth: try collect(entry, depth: depth + 1, into: &found, report: &report)
+      case .folder where depth < options.maximumDepth:
+        do throws(DatasetError) { try collect(entry, depth: depth + 1, into: &found, report: &report) } catch {
+          guard passesByFaults else { throw error }
+          report.note(.unreadable, entry, error.reason)
+        }
       case .folder: report.note(.tooDeep, entry)
       case .linkToFolder: report.note(.linkedFolder, entry)
       case .other(let what): report.note(.unreadable, entry, what)

@@ -25,6 +25,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
 
   var encoding: TextEncoding { cursor.stream.encoding }
   var replacements: Int { cursor.stream.replacements }
+  var bytesRead: Int { cursor.stream.bytesRead }
 
   mutating func next() throws(DatasetError) -> DatasetExample? {
     while true {
@@ -47,6 +48,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
   }
 
   private mutating func example(_ value: JSONValue, line: Int) throws(RowFault) -> DatasetExample {
+    guard options.needsLabels else { return .labelled(try unlabelled(value, line)) }
     if let list = value.array { return .conversation(try conversation(list, line)) }
     guard let row = value.object else { throw .notARow(found: value.kind) }
     if options.textColumn == nil && options.labelColumn == nil {
@@ -70,6 +72,15 @@ struct JSONLinesReader: ~Copyable, RowReader {
   }
 
   // MARK: Labelled texts
+
+  private func unlabelled(_ value: JSONValue, _ line: Int) throws(RowFault) -> LabelledExample {
+    let names = options.textColumn.map { [$0] } ?? RowOptions.textNames
+    guard let row = value.object else { throw .wrongType(key: "the row", expected: "an object with a text", found: value.kind) }
+    for name in names {
+      if let text = row[name] { return LabelledExample(path: path, line: line, text: try string(text, name), labels: []) }
+    }
+    throw .noText(key: options.textColumn, found: row.keys)
+  }
 
   private mutating func labelled(_ row: JSONObject, _ line: Int) throws(RowFault) -> LabelledExample {
     let textKey = try key(options.textColumn, RowOptions.textNames, in: row, "messages, prompt and completion, or text and label")

@@ -29,6 +29,8 @@ public enum RowFault: Error, Equatable, Sendable {
   case missingColumn(expected: String, found: [String])
   case repeatedColumn(String)
   case tooManyColumns(limit: Int)
+  /// No text, of the name that was asked for if one was; the keys or columns that are there.
+  case noText(key: String?, found: [String])
 }
 
 extension RowFault: CustomStringConvertible {
@@ -61,6 +63,8 @@ extension RowFault: CustomStringConvertible {
       "\(expected) expected in the first line, the columns \(listed(found)) found; name yours with --text-column and --label-column"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"
     case .tooManyColumns(let limit): "at most \(limit) columns expected, more found"
+    case .noText(let key, let keys):
+      "\(key.map { "a text called \(quoted($0))" } ?? "a text") expected, \(listed(keys)) found; name yours with --text-column"
     }
   }
 

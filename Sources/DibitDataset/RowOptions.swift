@@ -21,6 +21,9 @@ public struct RowOptions: Equatable, Sendable {
   /// Reports rows that are no example and goes on, instead of refusing the data: for checks.
   public var toleratesFaults = false
 
+  /// Whether rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
+  var needsLabels = true
+
   /// The defaults.
   public init() {}
 

@@ -10,6 +10,8 @@ protocol RowReader: ~Copyable {
   /// How the file is stored, and how many bytes stood for no character so far.
   var encoding: TextEncoding { get }
   var replacements: Int { get }
+  /// How many bytes of the file have been read.
+  var bytesRead: Int { get }
 }
 
 /// The bytes of a text one by one, with the line they lie on.

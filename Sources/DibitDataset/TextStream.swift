@@ -6,7 +6,8 @@ internal import DibitCheckpoint
 struct TextStream: ~Copyable {
   /// How the file is stored.
   let encoding: TextEncoding
-  private var bytesRead = 0
+  /// How many bytes of the file have been decoded, its mark among them.
+  private(set) var bytesRead = 0
   private let path: String
   private var source: ByteSource
   private let pieceBytes: Int
@@ -40,6 +41,24 @@ struct TextStream: ~Copyable {
   static func open(bytes: [UInt8], named name: String) throws(DatasetError) -> TextStream {
     guard let encoding = TextDecoding.encoding(of: bytes.span) else { throw .notText(path: name) }
     return TextStream(name, ByteSource(bytes), encoding: encoding, pieceBytes: 1 << 18)
+  }
+
+  /// The text of standard input, which can be read only once: UTF-16 where a mark says so, otherwise UTF-8.
+  static func standardInput(isStopped: @escaping @Sendable () -> Bool) throws(DatasetError) -> TextStream {
+    let name = TextPlace.standardInput
+    var start: [UInt8] = []
+    do throws(CheckpointError) {
+      while start.count < 3 {
+        let bytes = try StandardInput.read(upTo: 1 << 16, isStopped: isStopped)
+        if bytes.isEmpty { break }
+        start += bytes
+      }
+    } catch { throw DatasetError(error, path: name) }
+    let encoding: TextEncoding =
+      start.starts(with: [0xFF, 0xFE])
+      ? .utf16LittleEndian
+      : start.starts(with: [0xFE, 0xFF]) ? .utf16BigEndian : start.starts(with: [0xEF, 0xBB, 0xBF]) ? .utf8WithMark : .utf8
+    return TextStream(name, ByteSource(standardInputAfter: start, isStopped: isStopped), encoding: encoding, pieceBytes: 1 << 18)
   }
 
   /// Bytes or code units that stood for no character.
@@ -106,10 +125,11 @@ struct TextStream: ~Copyable {
   }
 }
 
-/// A file that is read from its beginning, or bytes that are read as if they were one.
+/// A file that is read from its beginning, or bytes that are read as if they were one, with standard input behind them or without.
 private struct ByteSource: ~Copyable {
   private var file: SequentialFile?
   private var bytes: ArraySlice<UInt8> = []
+  private var isStopped: (@Sendable () -> Bool)?
 
   init(_ file: consuming SequentialFile) { self.file = .some(file) }
 
@@ -118,8 +138,14 @@ private struct ByteSource: ~Copyable {
     file = nil
   }
 
+  init(standardInputAfter bytes: [UInt8], isStopped: @escaping @Sendable () -> Bool) {
+    self.init(bytes)
+    self.isStopped = isStopped
+  }
+
   mutating func read(upTo count: Int) throws(CheckpointError) -> [UInt8] {
     if let read = try file?.read(upTo: count) { return read }
+    if bytes.isEmpty, let isStopped { return try StandardInput.read(upTo: count, isStopped: isStopped) }
     let read = Array(bytes.prefix(count))
     bytes = bytes.dropFirst(count)
     return read

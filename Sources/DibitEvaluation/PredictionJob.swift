@@ -7,7 +7,7 @@ public struct TextPrediction: Equatable, Sendable {
   /// The most likely label.
   public let label: String
   /// The labels that are in the answer with at least the threshold's probability, the likeliest first; without a threshold, those of
-  /// the likeliest answer.
+  /// the likeliest answer. Never more than several labels may be.
   public let tags: [String]
   /// What the labels' probabilities are.
   public let scores: TextScores
@@ -36,22 +36,27 @@ public struct PredictionJob: ~Copyable {
   public mutating func run(
     _ texts: some Sequence<String>, receive: (_ index: Int, _ result: Result<TextPrediction, EvaluationError>) -> Bool
   ) {
-    let (labels, threshold) = (tagger.labels, threshold)
+    let (labels, threshold, most) = (tagger.labels, threshold, mostTags)
     tagger.predict(texts) { index, result in
-      receive(index, result.map { Self.prediction(index, $0, labels, threshold) })
+      receive(index, result.map { Self.prediction(index, $0, labels, threshold, most) })
     }
   }
 
   /// The predictions of all texts, in order.
   public mutating func run(_ texts: [String]) -> [Result<TextPrediction, EvaluationError>] {
-    let (labels, threshold) = (tagger.labels, threshold)
+    let (labels, threshold, most) = (tagger.labels, threshold, mostTags)
     return tagger.predict(texts).enumerated().map { index, result in
-      result.map { Self.prediction(index, $0, labels, threshold) }
+      result.map { Self.prediction(index, $0, labels, threshold, most) }
     }
   }
 
-  private static func prediction(_ index: Int, _ scores: TextScores, _ labels: [String], _ threshold: Double?) -> TextPrediction {
-    let tags = threshold.map { scores.labels(atLeast: $0) } ?? scores.chosen
+  /// The most tags of a text: as many as several labels may be; with one label, all that reach the threshold.
+  private var mostTags: Int { tagger.options.selection == .one ? .max : tagger.options.selection.most }
+
+  private static func prediction(
+    _ index: Int, _ scores: TextScores, _ labels: [String], _ threshold: Double?, _ most: Int
+  ) -> TextPrediction {
+    let tags = threshold.map { Array(scores.labels(atLeast: $0).prefix(most)) } ?? scores.chosen
     return TextPrediction(index: index, label: labels[scores.best], tags: tags.map { labels[$0] }, scores: scores)
   }
 }

@@ -26,13 +26,14 @@ final class DibitProcess {
     return own[..<(own.lastIndex(of: "/") ?? own.endIndex)] + "/dibit"
   }()
 
-  init(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil) throws {
+  /// Starts it; `input` is what standard input holds.
+  init(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws {
     process.executableURL = URL(filePath: Self.executable)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "DIBIT_ISA" }.merging(environment) { $1 }
     if let directory { process.currentDirectoryURL = URL(filePath: directory) }
     for name in ["out", "err"] { try scratch.write("", to: name) }
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = try input.map { FileHandle(forReadingAtPath: try scratch.write($0, to: "in")) ?? .nullDevice } ?? .nullDevice
     process.standardOutput = FileHandle(forWritingAtPath: scratch("out"))
     process.standardError = FileHandle(forWritingAtPath: scratch("err"))
     try process.run()
@@ -74,13 +75,14 @@ final class DibitProcess {
 }
 
 /// Runs `dibit` to its end.
-func dibit(_ arguments: String..., environment: [String: String] = [:], in directory: String? = nil) throws -> Outcome {
-  try dibit(arguments, environment: environment, in: directory)
+func dibit(_ arguments: String..., environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws -> Outcome
+{
+  try dibit(arguments, environment: environment, in: directory, input: input)
 }
 
 /// Runs `dibit` to its end.
-func dibit(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil) throws -> Outcome {
-  try DibitProcess(arguments, environment: environment, in: directory).finish()
+func dibit(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws -> Outcome {
+  try DibitProcess(arguments, environment: environment, in: directory, input: input).finish()
 }
 
 /// Runs `dibit`, which must fail with `status` and say exactly `message` in one line; a late failure may come after progress.

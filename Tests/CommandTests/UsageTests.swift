@@ -40,7 +40,39 @@ import Testing
     (["generate", "m", "--prompt", "p", "--json", "--logprobs", "101"], "--logprobs: expected a number from 0 to 100, found 101"),
     (["generate", "m", "--prompt", "p", "--logprobs", "2"], "--logprobs: log-probabilities are a part of --json, which is missing"),
     (["generate", "m", "--prompt", "p", "--json", "--prompt-logprobs"], "--prompt-logprobs: expected --logprobs beside it"),
-    (["predict", "m", "--adapter", "a"], "Missing expected argument '<files> ...'"),
+    (["predict", "m", "--adapter", "a"], "Missing expected argument '<path> ...'"),
+    (["predict", "m", "--adapter", "a", "-", "-"], "expected - for standard input once"),
+    (["predict", "m", "--adapter", "a", "x", "--threshold", "1.5"], "--threshold: expected a number from 0 to 1, found 1.5"),
+    (["predict", "m", "--adapter", "a", "x", "--threshold", "nan"], "--threshold: expected a number from 0 to 1, found nan"),
+    (["predict", "m", "--adapter", "a", "x", "--tags", "0"], "--tags: expected at least 1, found 0"),
+    (["predict", "m", "--adapter", "a", "x", "--text-column", ""], "--text-column: expected some text, found none"),
+    (
+      ["predict", "m", "--adapter", "a", "x", "--format", "xml"],
+      "The value 'xml' is invalid for '--format <form>': --format: expected text, csv, jsonl or json, found 'xml'"
+    ),
+    (
+      ["predict", "m", "--adapter", "a", "x", "--cut", "legs"],
+      "The value 'legs' is invalid for '--cut <part>': --cut: expected tail, head or middle, found 'legs'"
+    ),
+    (
+      ["predict", "m", "--adapter", "a", "x", "--lines", "--input-format", "csv"],
+      "--lines: expected either it or --input-format, found both"
+    ),
+    (["predict", "m", "--adapter", "a", "x", "--json", "--format", "csv"], "--json: expected either it or --format, found both"),
+    (["predict", "m", "--adapter", "a", "x", "--scores"], "--scores: goes with --format csv, jsonl or json"),
+    (["predict", "m", "--adapter", "a", "x", "--resume"], "--resume: expected --output beside it"),
+    (["predict", "m", "--adapter", "a", "x", "--overwrite"], "--overwrite: expected --output beside it"),
+    (
+      ["predict", "m", "--adapter", "a", "x", "-o", "o", "--resume", "--overwrite"],
+      "--resume: expected either it or --overwrite, found both"
+    ),
+    (["predict", "m", "--adapter", "a", "x", "-o", "o", "--resume", "--json"], "--resume: goes with --format text, csv or jsonl"),
+    (["report"], "Missing expected argument '<path> ...'"),
+    (["report", "r", "--overwrite"], "--overwrite: expected --html beside it"),
+    (
+      ["report", "r", "--metric", "f2"],
+      "The value 'f2' is invalid for '--metric <metric>': --metric: expected accuracy, macro_f1 or log_loss, found 'f2'"
+    ),
     (["dataset"], "Missing expected argument '<path>'"),
     (["dataset", "d", "--preview", "3"], "--preview: expected --model or --tokenizer beside it"),
     (["dataset", "d", "--model", "m", "--tokenizer", "t"], "--tokenizer: expected either it or --model, found both"),

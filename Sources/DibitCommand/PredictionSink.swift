@@ -1,0 +1,80 @@
+internal import DibitCheckpoint
+internal import DibitEvaluation
+
+/// Where predictions go: standard output, or a file that grows record by record, so that an interrupted job can go on.
+struct PredictionSink: ~Copyable {
+  /// What an earlier job has written, behind which this one goes on.
+  private(set) var finished: FinishedPredictions
+  /// Whether nothing but the header has been written.
+  private var isFirst = true
+  private let format: PredictionFormat
+  private let output: String?
+  private var file: JournalFile?
+
+  /// Looks at the output; nothing is written or cut before ``begin()``.
+  ///
+  /// - Throws: when the file exists and is neither to be gone on with nor replaced, or holds something else.
+  init(_ format: PredictionFormat, output: String?, resume: Bool, overwrite: Bool) throws {
+    self.format = format
+    self.output = output
+    finished = FinishedPredictions(format)
+    guard let output, Self.exists(output) else { return }
+    if resume {
+      try Self.read(output, into: &finished)
+    } else if !overwrite {
+      let advice = format.kind == .json ? "pass --overwrite to replace it" : "pass --resume to go on, or --overwrite to begin anew"
+      throw Failure(.cannotCreate, "'\(output)': the output exists already; \(advice)")
+    }
+  }
+
+  /// Opens the output and writes what stands before the predictions; false when nobody reads it.
+  mutating func begin() throws -> Bool {
+    if let output { file = try JournalFile(path: output, keeping: finished.byteCount) }
+    guard finished.byteCount == 0 else { return true }
+    return try write(format.header)
+  }
+
+  /// Writes the record of a prediction; false when nobody reads it any more.
+  mutating func write(_ prediction: InputPrediction) throws -> Bool {
+    let record = format.record(prediction, isFirst: isFirst)
+    if !record.isEmpty { isFirst = false }
+    return try write(record)
+  }
+
+  /// Writes what stands behind the predictions, and waits until a file is on the disk.
+  mutating func finish() throws {
+    _ = try write(format.footer(isEmpty: isFirst))
+    try file?.sync()
+  }
+
+  private mutating func write(_ text: String) throws -> Bool {
+    guard !text.isEmpty else { return true }
+    let bytes = Array(text.utf8)
+    guard output != nil else { return try StandardOutput.write(bytes) }
+    // One call for each record: whatever ends the job, at most the last one is torn.
+    try file?.append(bytes.span)
+    return true
+  }
+
+  /// Whether something lies there, readable or not.
+  private static func exists(_ path: String) -> Bool {
+    do throws(CheckpointError) { _ = try SequentialFile(path) } catch {
+      if case .notFound = error { return false }
+    }
+    return true
+  }
+
+  private static func read(_ path: String, into finished: inout FinishedPredictions) throws {
+    var file = try SequentialFile(path)
+    do {
+      while true {
+        let bytes = try file.read(upTo: 1 << 20)
+        if bytes.isEmpty { break }
+        try finished.add(bytes)
+      }
+      try finished.end()
+    } catch let error as UnfitPredictions {
+      throw Failure(.badData, "'\(path)', \(error): it cannot be gone on with; choose another name, or pass --overwrite to begin anew")
+    }
+  }
+}

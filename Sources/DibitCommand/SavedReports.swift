@@ -1,0 +1,49 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitReport
+
+/// Saved reports of files and of folders full of them; those that cannot be read stop no other.
+struct SavedReports {
+  private(set) var reports: [SavedReport] = []
+  private(set) var faults: [(file: String, failure: Failure)] = []
+
+  /// Larger files are no reports.
+  private static let largestFile = 256 << 20
+  /// A report is flatter than this.
+  private static let deepest = 16
+
+  /// Reads files, and of folders every file whose name ends in .json, in the order of names.
+  init(_ paths: [String]) {
+    for path in paths {
+      guard isDirectory(path) else {
+        read(path)
+        continue
+      }
+      let folder = path.hasSuffix("/") ? path : path + "/"
+      do throws(CheckpointError) {
+        let names = try directoryNames(path).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
+        if names.isEmpty {
+          fail(path, Failure(.missingInput, "\(quoted(path)): saved reports expected in this folder, no .json file found"))
+        }
+        for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { read(folder + name) }
+      } catch { fail(path, Failure(Failure.Code(error.errorClass), "\(error)")) }
+    }
+  }
+
+  private mutating func read(_ path: String) {
+    do throws(CheckpointError) {
+      let bytes = try readFile(path, limit: Self.largestFile)
+      do throws(ReportError) { reports.append(SavedReport(file: path, report: try Self.report(bytes))) } catch {
+        fail(path, Failure(.badData, "\(quoted(path)): \(error)"))
+      }
+    } catch { fail(path, Failure(Failure.Code(error.errorClass), "\(error)")) }
+  }
+
+  private static func report(_ bytes: [UInt8]) throws(ReportError) -> EvaluationReport {
+    let json: JSONValue
+    do throws(JSONError) { json = try JSONValue(parsing: bytes, depthLimit: deepest) } catch { throw .json(error) }
+    return try EvaluationReport(json: json)
+  }
+
+  private mutating func fail(_ path: String, _ failure: Failure) { faults.append((path, failure)) }
+}

@@ -1,0 +1,154 @@
+internal import DibitCheckpoint
+
+/// Reads the texts of ``TextInputs``. Copies share a place within rows.
+public struct TextInputIterator: IteratorProtocol {
+  /// How many of ``TextInputs/bytes`` have been read.
+  public var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
+
+  private let inputs: TextInputs
+  private var position = 0
+  private var bytesDone = 0
+  private var rows: OpenRows?
+
+  init(_ inputs: TextInputs) { self.inputs = inputs }
+
+  /// The next text or fault; nil behind the last, and once ``TextInputOptions/isStopped`` says so.
+  public mutating func next() -> TextInput? {
+    while !inputs.options.isStopped() {
+      if let rows {
+        if let input = rows.next() { return input }
+        goOn()
+      }
+      guard position < inputs.entries.count else { return nil }
+      switch inputs.entries[position] {
+      case .fault(let path, let error): return single(path, .failure(error))
+      case .file(let path, _): if let input = open(path, isStandardInput: false) { return input }
+      case .standardInput: if let input = open(TextPlace.standardInput, isStandardInput: true) { return input }
+      }
+    }
+    return nil
+  }
+
+  /// Goes on behind the entry.
+  private mutating func goOn() {
+    bytesDone += inputs.entries[position].bytes ?? 0
+    position += 1
+    rows = nil
+  }
+
+  /// The only input of the entry.
+  private mutating func single(_ path: String, _ content: Result<String, DatasetError>) -> TextInput {
+    goOn()
+    return TextInput(place: TextPlace(file: path), content: content)
+  }
+
+  /// The one text of a file, or nil when its rows are to be read one by one.
+  private mutating func open(_ path: String, isStandardInput: Bool) -> TextInput? {
+    let options = inputs.options
+    let format = options.rowFormat(of: path)
+    do throws(DatasetError) {
+      guard format != nil || options.format == .lines else {
+        return single(path, .success(try Self.text(of: path, isStandardInput: isStandardInput, options)))
+      }
+      let stream = try isStandardInput ? TextStream.standardInput(isStopped: options.isStopped) : TextStream.open(path)
+      switch format {
+      case .jsonLines: rows = OpenReader(JSONLinesReader(stream, path: path, file: path, options: options.rows), path)
+      case .delimited(let separator):
+        rows = OpenReader(try DelimitedReader.open(stream, path: path, file: path, separator: separator, options: options.rows), path)
+      case nil: rows = OpenReader(LineReader(stream, path: path, options: options.rows), path)
+      }
+      return nil
+    } catch { return single(path, .failure(error)) }
+  }
+
+  private static func text(of path: String, isStandardInput: Bool, _ options: TextInputOptions) throws(DatasetError) -> String {
+    let bytes: [UInt8]
+    do throws(CheckpointError) {
+      bytes = try isStandardInput ? standardInput(path, options) : readFile(path, limit: options.maximumTextBytes)
+    } catch {
+      guard case .tooLarge(_, let limit, let found) = error else { throw DatasetError(error, path: path) }
+      throw .tooLarge(path: path, limit: limit, found: found)
+    }
+    guard let decoded = TextDecoding.decode(bytes) else { throw .notText(path: path) }
+    return decoded.text
+  }
+
+  private static func standardInput(_ path: String, _ options: TextInputOptions) throws(CheckpointError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while true {
+      let read = try StandardInput.read(upTo: 1 << 16, isStopped: options.isStopped)
+      if read.isEmpty { return bytes }
+      bytes += read
+      guard bytes.count <= options.maximumTextBytes else {
+        throw .tooLarge(path: path, limit: options.maximumTextBytes, found: bytes.count)
+      }
+    }
+  }
+}
+
+/// A file whose rows are being read; a class, because readers cannot be copied and an iterator must be.
+private class OpenRows {
+  var bytesRead: Int { 0 }
+  func next() -> TextInput? { nil }
+}
+
+private final class OpenReader<Reader: RowReader & ~Copyable>: OpenRows {
+  private var reader: Reader
+  private let path: String
+  private var hasEnded = false
+
+  init(_ reader: consuming Reader, _ path: String) {
+    self.reader = reader
+    self.path = path
+  }
+
+  override var bytesRead: Int { reader.bytesRead }
+
+  override func next() -> TextInput? {
+    guard !hasEnded else { return nil }
+    do throws(DatasetError) {
+      guard let example = try reader.next() else { return nil }
+      // Of files this was looked at when they were opened.
+      let content: Result<String, DatasetError> =
+        example.text.utf8.contains(0) ? .failure(.notText(path: example.place)) : .success(example.text)
+      return TextInput(place: TextPlace(file: path, line: example.line), content: content)
+    } catch {
+      // Behind a faulty row others follow; behind a fault of the file nothing does.
+      guard case .row(_, let line, _, _) = error else {
+        hasEnded = true
+        return TextInput(place: TextPlace(file: path), content: .failure(error))
+      }
+      return TextInput(place: TextPlace(file: path, line: line), content: .failure(error))
+    }
+  }
+}
+
+/// Every line that is not blank as a row.
+struct LineReader: ~Copyable, RowReader {
+  private let path: String
+  private let options: RowOptions
+  private var cursor: TextCursor
+  private var bytes: [UInt8] = []
+
+  init(_ stream: consuming TextStream, path: String, options: RowOptions) {
+    (self.path, self.options) = (path, options)
+    cursor = TextCursor(stream)
+  }
+
+  var encoding: TextEncoding { cursor.stream.encoding }
+  var replacements: Int { cursor.stream.replacements }
+  var bytesRead: Int { cursor.stream.bytesRead }
+
+  mutating func next() throws(DatasetError) -> DatasetExample? {
+    while true {
+      let line = cursor.line
+      bytes.removeAll(keepingCapacity: true)
+      guard try cursor.appendLine(to: &bytes, limit: options.maximumRowBytes) else { return nil }
+      guard bytes.count <= options.maximumRowBytes else {
+        throw .row(file: path, line: line, column: nil, fault: .tooLong(limit: options.maximumRowBytes))
+      }
+      if bytes.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { continue }
+      return .labelled(LabelledExample(path: path, line: line, text: String(decoding: bytes, as: UTF8.self), labels: []))
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/// The texts of files, folders, rows and standard input, one after the other: what is to be tagged.
+///
+/// Listing walks the folders and reads no file. Iterating reads one file, or one row, at a time, so that any number of texts takes the
+/// memory of one. Nothing here throws: what cannot be read is an input with its fault, in its place.
+public struct TextInputs: Sendable, Sequence {
+  /// What was listed; a file of rows counts once.
+  public var count: Int { entries.count }
+  /// Whether there may be more texts than ``count``.
+  public let hasRows: Bool
+  /// The size of all files in bytes, for progress; nil with standard input.
+  public let bytes: Int?
+  /// What the walk passed by: hidden, linked, nested too deeply.
+  public let report: ScanReport
+
+  let entries: [Entry]
+  let options: TextInputOptions
+
+  /// Something that was asked for or found.
+  enum Entry: Equatable {
+    case file(path: String, bytes: Int)
+    case standardInput
+    case fault(path: String, DatasetError)
+
+    var bytes: Int? {
+      switch self {
+      case .file(_, let bytes): bytes
+      case .standardInput: nil
+      case .fault: 0
+      }
+    }
+  }
+
+  /// Lists files, folders (all files below, in the order of the UTF-8 bytes of their paths; hidden ones are left out, links to folders are
+  /// not followed) and standard input (``TextPlace/standardInput``), in the order given.
+  public init(_ paths: [String], options: TextInputOptions = TextInputOptions()) {
+    var (entries, report): ([Entry], ScanReport) = ([], ScanReport(limit: ScanOptions().maximumPathsPerFinding))
+    for path in paths where !options.isStopped() {
+      guard path != TextPlace.standardInput else {
+        entries.append(.standardInput)
+        continue
+      }
+      switch FileSystem.item(at: path) {
+      case .file(let bytes): entries.append(.file(path: path, bytes: bytes))
+      case .folder, .linkToFolder: entries += Self.files(below: path, options, &report)
+      case .other(let reason): entries.append(.fault(path: path, .unreadableFile(path: path, reason: reason)))
+      case .missing: entries.append(.fault(path: path, .missing(path: path)))
+      }
+    }
+    self.entries = entries
+    self.options = options
+    self.report = report
+    let sizes = entries.map(\.bytes)
+    bytes = sizes.contains(nil) ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
+    hasRows = entries.contains { entry in
+      switch entry {
+      case .file(let path, _): options.format == .lines || options.rowFormat(of: path) != nil
+      case .standardInput: options.format != .auto && options.format != .text
+      case .fault: false
+      }
+    }
+  }
+
+  /// A reader at the first text.
+  public func makeIterator() -> TextInputIterator { TextInputIterator(self) }
+
+  private static func files(below root: String, _ options: TextInputOptions, _ report: inout ScanReport) -> [Entry] {
+    let scan = ScanOptions(maximumFileBytes: .max, maximumDepth: options.maximumDepth, maximumPathsPerFinding: .max)
+    let walk = FolderWalk(root: root, options: scan, passesByFaults: true)
+    var found = ScanReport(limit: .max)
+    let files: [FoundFile]
+    do throws(DatasetError) { files = try walk.files(below: "", report: &found) } catch { return [.fault(path: root, error)] }
+    var entries: [(path: String, entry: Entry)] = files.map { ($0.path, .file(path: walk.absolute($0.path), bytes: $0.bytes)) }
+    for entry in found[.unreadable].entries {
+      let path = walk.absolute(entry.path)
+      entries.append((entry.path, .fault(path: path, .unreadableFile(path: path, reason: entry.detail))))
+    }
+    for kind in found.kinds where kind != .unreadable {
+      for entry in found[kind].entries { report.note(kind, walk.absolute(entry.path), entry.detail) }
+    }
+    if let excluded = options.excluded {
+      let name = Self.name(of: excluded)
+      entries.removeAll { Self.name(of: $0.path) == name && FileSystem.isSame(walk.absolute($0.path), excluded) }
+    }
+    guard !entries.isEmpty else { return [.fault(path: root, .noTextFiles(folder: root))] }
+    return entries.sorted { $0.path.precedesInBytes($1.path) }.map(\.entry)
+  }
+
+  private static func name(of path: String) -> [UInt8] { Array(path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }) }
+}

@@ -1,0 +1,132 @@
+internal import DibitDataset
+internal import DibitJSON
+internal import Glibc
+
+/// How predictions are written: what stands before them, between them, behind them, and for each.
+public struct PredictionFormat: Equatable, Sendable {
+  /// The forms.
+  public enum Kind: String, Equatable, Sendable, CaseIterable {
+    /// A line with place, tags and probability between tabs. Inputs without a prediction are left out.
+    case text
+    /// RFC 4180 with a header; tags are joined by semicolons. Inputs without a prediction are left out.
+    case csv
+    /// A JSON object on each line; inputs without a prediction have an error instead.
+    case jsonl
+    /// An array of such objects.
+    case json
+  }
+
+  /// The form.
+  public var kind: Kind
+  /// The labels, in the order of every index.
+  public var labels: [String]
+  /// The key of the tags in JSON: that of the task.
+  public var key: String
+  /// Whether the probabilities of all labels are written.
+  public var hasScores: Bool
+  /// Whether an answer may have several labels: then a label's probability is that of being in the answer.
+  public var severalLabels: Bool
+
+  /// A form for these labels.
+  public init(_ kind: Kind, labels: [String], key: String, hasScores: Bool = false, severalLabels: Bool = false) {
+    (self.kind, self.labels, self.key) = (kind, labels, key)
+    (self.hasScores, self.severalLabels) = (hasScores, severalLabels)
+  }
+
+  /// What stands before the first prediction, with its line end.
+  public var header: String {
+    switch kind {
+    case .text, .jsonl: ""
+    case .csv: Self.csv(columns)
+    case .json: "["
+    }
+  }
+
+  /// What stands behind the last one.
+  public func footer(isEmpty: Bool) -> String { kind == .json ? (isEmpty ? "]\n" : "\n]\n") : "" }
+
+  /// What is written for an input, with its line end; empty for one that this form leaves out.
+  ///
+  /// - Parameter isFirst: whether nothing but ``header`` stands before it.
+  public func record(_ prediction: InputPrediction, isFirst: Bool) -> String {
+    switch kind {
+    case .text:
+      guard let result = try? prediction.result.get() else { return "" }
+      let tags = result.tags.isEmpty ? "-" : result.tags.joined(separator: ";")
+      return "\(Self.escaped(prediction.place.description))\t\(tags)\t\(Self.rounded(probabilities(result)[result.scores.best]))\n"
+    case .csv:
+      guard let result = try? prediction.result.get() else { return "" }
+      let probabilities = probabilities(result)
+      let numbers = [probabilities[result.scores.best]] + (hasScores ? probabilities : [])
+      return Self.csv(
+        [prediction.place.description, result.label, result.tags.joined(separator: ";")] + numbers.map { JSONValue.number($0).serialized() }
+      )
+    case .jsonl: return object(prediction).serialized() + "\n"
+    case .json:
+      // The lines of an array of one without its brackets: as a whole array has them.
+      let lines = JSONValue.array([object(prediction)]).serialized(pretty: true).split(separator: "\n", omittingEmptySubsequences: false)
+      return (isFirst ? "\n" : ",\n") + lines.dropFirst().dropLast().joined(separator: "\n")
+    }
+  }
+
+  /// The names of the columns of CSV.
+  var columns: [String] { ["path", "label", "tags", "probability"] + (hasScores ? labels : []) }
+
+  // MARK: Parts
+
+  private func probabilities(_ result: TextPrediction) -> [Double] {
+    severalLabels ? result.scores.inclusion : result.scores.logProbabilities.map { exp($0) }
+  }
+
+  private func object(_ prediction: InputPrediction) -> JSONValue {
+    var object = JSONObject()
+    object["file"] = .string(prediction.place.file)
+    if prediction.place.line > 0 { object["line"] = .integer(prediction.place.line) }
+    switch prediction.result {
+    case .failure(let fault): object["error"] = .string("\(fault)")
+    case .success(let result):
+      let probabilities = probabilities(result)
+      object[key] = .array(result.tags.map { .string($0) })
+      object["probability"] = .number(probabilities[result.scores.best])
+      object["truncated_tokens"] = .integer(result.scores.truncatedTokens)
+      if hasScores { object["scores"] = .object(JSONObject(zip(labels, probabilities).map { (key: $0, value: .number($1)) })) }
+    }
+    return .object(object)
+  }
+
+  /// A record of CSV: fields with separators, quotes or line ends in quotes, and those that begin with a space.
+  private static func csv(_ fields: [String]) -> String {
+    let special = Set(",;\"\n\r\t".utf8)
+    let quoted = fields.map { field in
+      field.utf8.contains { special.contains($0) } || field.hasPrefix(" ") ? "\"" + field.replacing("\"", with: "\"\"") + "\"" : field
+    }
+    return quoted.joined(separator: ",") + "\n"
+  }
+
+  /// A place on one line, in which tabs, line ends and what a terminal could take for a command are spelled out.
+  static func escaped(_ place: String) -> String {
+    var result = ""
+    for scalar in place.unicodeScalars {
+      switch scalar {
+      case "\\": result += "\\\\"
+      case "\t": result += "\\t"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      default:
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+        default: result.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    return result
+  }
+
+  /// A probability with three decimals.
+  private static func rounded(_ probability: Double) -> String {
+    guard probability.isFinite else { return "nan" }
+    let thousandths = Int((probability * 1000).rounded())
+    let digits = String(thousandths % 1000)
+    return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+}

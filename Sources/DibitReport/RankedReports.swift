@@ -1,0 +1,137 @@
+internal import DibitStatistics
+
+/// Saved reports beside each other: runs over the same texts from the best to the worst, and each run over time.
+public struct RankedReports: Equatable, Sendable {
+  /// A run in its group.
+  public struct Entry: Equatable, Sendable {
+    /// Its place, from 1.
+    public let rank: Int
+    /// The run.
+    public let run: ReportedRun
+    /// Its report, by its place among ``RankedReports/reports``.
+    public let report: Int
+    /// Whether the order of this run and the best may be noise: by the comparison of both if a report holds one, otherwise by whether
+    /// their intervals overlap; nil where nothing tells.
+    public let mayBeNoise: Bool?
+    /// The best run less this one, where a report holds that comparison.
+    public let toBest: RunComparison?
+  }
+
+  /// Runs over the same texts under the same labels.
+  public struct Group: Equatable, Sendable {
+    /// A report of these texts, by its place: it says what they are.
+    public let first: Int
+    /// How many reports are about these texts.
+    public let count: Int
+    /// From the best to the worst.
+    public let entries: [Entry]
+    /// Runs that several dated reports have, in the order of their first.
+    public let histories: [RunHistory]
+  }
+
+  /// What was ranked.
+  public let reports: [SavedReport]
+  /// What runs are ranked by.
+  public let metric: RankingMetric
+  /// One for each set of texts, in the order of their first reports.
+  public let groups: [Group]
+
+  /// Ranks the runs and baselines of all reports, with ``RunRanking``'s rule for what can be compared.
+  public init(_ reports: [SavedReport], by metric: RankingMetric = .accuracy) {
+    self.reports = reports
+    self.metric = metric
+    groups = RunRanking(reports.map(\.report)).groups.compactMap { runs in
+      guard let first = runs.map(\.report).min() else { return nil }
+      let members = reports.indices.filter { Self.isSameData(reports[first].report, reports[$0].report) }
+      return Group(
+        first: first, count: members.count, entries: Self.entries(runs, metric, members.map { reports[$0].report }),
+        histories: RunHistory.histories(members.map { ($0, reports[$0]) }, metric))
+    }
+  }
+
+  private static func isSameData(_ a: EvaluationReport, _ b: EvaluationReport) -> Bool {
+    a.labels == b.labels && a.split == b.split && a.examples == b.examples && a.digests.data == b.digests.data
+  }
+
+  private static func entries(_ runs: [RunRanking.Entry], _ metric: RankingMetric, _ reports: [EvaluationReport]) -> [Entry] {
+    let order = runs.indices.sorted {
+      let (a, b) = (metric.merit(of: runs[$0].run), metric.merit(of: runs[$1].run))
+      return a > b || a == b && $0 < $1
+    }
+    guard let best = order.first.map({ runs[$0].run }) else { return [] }
+    return order.enumerated().map { place, index in
+      let entry = runs[index]
+      let comparison = place == 0 ? nil : comparison(best, entry.run, metric, reports)
+      return Entry(
+        rank: place + 1, run: entry.run, report: entry.report,
+        mayBeNoise: place == 0 ? false : comparison.map { !$0.isBetter } ?? overlap(best, entry.run, metric), toBest: comparison)
+    }
+  }
+
+  /// The comparison of two runs in a report that holds both as they are here.
+  private static func comparison(
+    _ best: ReportedRun, _ run: ReportedRun, _ metric: RankingMetric, _ reports: [EvaluationReport]
+  ) -> RunComparison? {
+    for report in reports where holds(report, best) && holds(report, run) {
+      if let comparison = report.comparison(best.name, run.name, metric: metric.rawValue) { return comparison }
+    }
+    return nil
+  }
+
+  private static func holds(_ report: EvaluationReport, _ run: ReportedRun) -> Bool {
+    report.run(run.name).map { $0.kind == run.kind && $0.metrics == run.metrics } ?? false
+  }
+
+  private static func overlap(_ best: ReportedRun, _ run: ReportedRun, _ metric: RankingMetric) -> Bool? {
+    let interval: (ReportedRun) -> ConfidenceInterval?
+    switch metric {
+    case .accuracy: interval = \.accuracyInterval
+    case .macroF1: interval = \.macroF1Interval
+    case .logLoss: return nil
+    }
+    guard let high = interval(run)?.high, let low = interval(best)?.low else { return nil }
+    return high >= low
+  }
+}
+
+/// A run of the same name on the same texts in several reports.
+public struct RunHistory: Equatable, Sendable {
+  /// The run in one report.
+  public struct Point: Equatable, Sendable {
+    /// The report, by its place among ``RankedReports/reports``.
+    public let report: Int
+    /// When it was made.
+    public let date: ReportDate
+    /// The metric; nil where it is unknown.
+    public let value: Double?
+    /// The metric less that of the report before.
+    public let change: Double?
+  }
+
+  /// The run's name.
+  public let name: String
+  /// What made its answers.
+  public let kind: ReportedRun.Kind
+  /// In the order of time.
+  public let points: [Point]
+
+  /// The histories of runs, baselines left out, that at least two of the dated reports have.
+  static func histories(_ reports: [(place: Int, saved: SavedReport)], _ metric: RankingMetric) -> [RunHistory] {
+    let dated = reports.compactMap { report in report.saved.date.map { (place: report.place, date: $0, report: report.saved.report) } }
+      .sorted { $0.date < $1.date || $0.date == $1.date && $0.place < $1.place }
+    var found: [(name: String, kind: ReportedRun.Kind, points: [Point])] = []
+    for (place, date, report) in dated {
+      for run in report.runs {
+        let value = metric.value(of: run)
+        guard let known = found.firstIndex(where: { $0.kind == run.kind && $0.name.utf8.elementsEqual(run.name.utf8) }) else {
+          found.append((run.name, run.kind, [Point(report: place, date: date, value: value, change: nil)]))
+          continue
+        }
+        let before = found[known].points.last?.value
+        let change = value.flatMap { value in before.map { value - $0 } }
+        found[known].points.append(Point(report: place, date: date, value: value, change: change))
+      }
+    }
+    return found.filter { $0.points.count > 1 }.map { RunHistory(name: $0.name, kind: $0.kind, points: $0.points) }
+  }
+}
