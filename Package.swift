@@ -130,7 +130,7 @@ let package = Package(
         "DibitQuantization",
         "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor",
         "DibitKernels",
-        "DibitJSON", "DibitDigest",
+        "DibitJSON", "DibitDigest", "DibitBaselines", "DibitReport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

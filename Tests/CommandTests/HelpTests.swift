@@ -2,7 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "train", "evaluate", "predict", "generate", "perplexity", "pretrain", "verify", "tokenize",
+    "convert", "export", "inspect", "train", "evaluate", "crossvalidate", "curve", "predict", "generate", "perplexity", "pretrain",
+    "verify", "tokenize",
     "dataset", "bench", "selftest",
   ]
 

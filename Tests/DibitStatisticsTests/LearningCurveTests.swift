@@ -15,13 +15,13 @@ import Testing
   @Test("a known curve is found again", arguments: [(0.1, 2.0, 0.5), (0, 1.5, 0.3), (0.3, 4, 1)])
   func knownCurve(limit: Double, scale: Double, exponent: Double) throws {
     let error = { (n: Double) in limit + scale * .exp(-exponent * .log(n)) }
-    let curve = LearningCurve(points([25, 50, 100, 200, 400], tests: 20_000, error: error))
+    let curve = LearningCurve(points([25, 50, 100, 200, 400], tests: 4000, error: error))
     let fit = try #require(curve.fit)
     #expect(fit.misfit < 0.1)
-    // Errors are rounded to 1 / 20,000 and exponents are 3 % apart, which c and a make up for.
+    // Errors are rounded to 1 / 4000 and exponents are 3 % apart, which c and a make up for.
     for texts in [25, 100, 400, 800] { #expect(abs(fit.error(texts) - error(Double(texts))) < 0.003, "\(texts)") }
     #expect(abs(fit.exponent - exponent) < 0.15 * exponent)
-    let found = try curve.prediction(more: 400, bootstrap: Bootstrap(resamples: 60)).get()
+    let found = try curve.prediction(more: 400, bootstrap: Bootstrap(resamples: 30)).get()
     #expect(found.texts == 800)
     #expect(found.accuracy == 1 - fit.error(800))
     #expect(found.interval.low < 1 - error(800) && 1 - error(800) < found.interval.high)
