@@ -108,7 +108,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     case .notLabelled(let path):
       return "\(quoted(path)): labelled texts expected, conversations found"
     case .tooFewTexts(let texts, let groups, let folds):
-      let found = groups < texts ? "\(texts) texts in \(groups) groups of nearly the same words" : "\(texts)"
+      let found = groups < texts ? "\(texts) texts in \(groups) \(groups == 1 ? "group" : "groups") of nearly the same words" : "\(texts)"
       return "\(folds) folds need \(folds) different texts at least, found \(found); ask for fewer folds or add texts"
     }
   }

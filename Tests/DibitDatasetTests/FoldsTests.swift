@@ -83,7 +83,7 @@ import Testing
     #expect(throws: DatasetError.tooFewTexts(texts: 4, groups: 1, folds: 2)) { try Folds(same, count: 2, seed: 0) }
     #expect(
       "\(DatasetError.tooFewTexts(texts: 4, groups: 1, folds: 2))"
-        == "2 folds need 2 different texts at least, found 4 texts in 1 groups of nearly the same words; ask for fewer folds or add texts")
+        == "2 folds need 2 different texts at least, found 4 texts in 1 group of nearly the same words; ask for fewer folds or add texts")
   }
 
   @Test func everyBeginningHasTheLabelsShares() {
