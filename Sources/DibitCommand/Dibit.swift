@@ -17,8 +17,8 @@ public struct Dibit: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, ReportCommand.self,
-      PredictCommand.self, GenerateCommand.self,
+      ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, CrossValidateCommand.self,
+      CurveCommand.self, ReportCommand.self, PredictCommand.self, GenerateCommand.self,
       PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, DatasetCommand.self,
       BenchCommand.self,
       SelftestCommand.self,

@@ -118,7 +118,7 @@ struct PretrainCommand: ParsableCommand {
 
   private func loadRecipe() throws -> PretrainingRecipe {
     let text = String(decoding: try readFile(recipe, limit: 1 << 20), as: UTF8.self)
-    var recipe = try PretrainingRecipe(yaml: text, file: recipe, settings: training.set)
+    var recipe = try PretrainingRecipe(yaml: text, file: recipe, settings: training.settings.set)
     recipe.steps = steps ?? recipe.steps
     return recipe
   }

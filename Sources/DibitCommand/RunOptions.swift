@@ -5,13 +5,18 @@ internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTraining
 
-/// Options of the commands that train: how a run is kept, taken up again and watched.
-struct RunOptions: ParsableArguments {
+/// Settings that win over a recipe, in its own words.
+struct RecipeSettings: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A setting in the words of a recipe, such as lora_parameters.rank=8; it wins over the recipe. May be given again.",
       valueName: "key=value"))
   var set: [String] = []
+}
+
+/// Options of the commands that train: how a run is kept, taken up again and watched.
+struct RunOptions: ParsableArguments {
+  @OptionGroup var settings: RecipeSettings
 
   @Flag(help: "Go on with the run that was stopped, from its newest whole checkpoint.") var resume = false
 

@@ -30,14 +30,7 @@ struct TrainCommand: ParsableCommand {
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
   @Option(name: .shortAndLong, help: "The adapter directory to create; only --plan can do without.") var output: String?
-  @Option(help: ArgumentHelp("A recipe; options on the command line win over it.", valueName: "file")) var recipe: String?
-  @Option(help: "Passes over the texts.") var epochs: Int?
-  @Option(help: "Texts of a step.") var batchSize: Int?
-  @Option(help: "The peak learning rate.") var learningRate: Double?
-  @Option(help: "The adapter's rank.") var rank: Int?
-  @Option(help: "The adapter's scale is alpha / rank.") var alpha: Double?
-  @Option(help: "The most tokens of a text with its prompt and answer.") var maxTokens: Int?
-  @Option(help: "The seed of everything random.") var seed: UInt64?
+  @OptionGroup var adapter: AdapterRecipeArguments
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
   @Flag(help: "Only say how much memory the run would take, for what, and how long: that is measured for three seconds.") var plan = false
@@ -46,32 +39,22 @@ struct TrainCommand: ParsableCommand {
   @OptionGroup var compute: ComputeOptions
 
   func validate() throws {
-    func check<Value: Comparable>(_ name: String, _ value: Value?, _ range: ClosedRange<Value>) throws {
-      guard let value, !range.contains(value) else { return }
-      throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
-    }
     guard output != nil || plan else { throw ValidationError("--output: the adapter directory to create is missing") }
-    try check("epochs", epochs, 1...10_000)
-    try check("batch-size", batchSize, 1...4096)
-    try check("learning-rate", learningRate, 0...10)
-    try check("rank", rank, 1...4096)
-    try check("alpha", alpha, 1e-6...1e6)
-    try check("max-tokens", maxTokens, 8...(1 << 20))
   }
 
   func run() throws {
     Interrupt.listen()
-    let recipe = try loadRecipe()
+    let recipe = try adapter.load(settings: training.settings.set)
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try StoredModel.openConverted(model)
     var dataset = try Dataset.read(data, rows: rows.options)
-    var options = options(recipe)
+    var options = adapter.options(recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let task = try task(recipe, model).listing(dataset.labels)
+    let task = try adapter.task(recipe, for: model, labels: dataset.labels)
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(members(options, compute, task)))
+      options: JSONObject(AdapterRecipeArguments.members(options, compute, task)))
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
     if !plan {
@@ -164,47 +147,6 @@ struct TrainCommand: ParsableCommand {
     print("wrote \(output)")
   }
 
-  private func loadRecipe() throws -> TrainingRecipe? {
-    guard recipe != nil || !training.set.isEmpty else { return nil }
-    let text = try recipe.map { String(decoding: try readFile($0, limit: 1 << 20), as: UTF8.self) }
-    return try TrainingRecipe(
-      yaml: text, file: recipe ?? "--set", settings: training.set, targets: LinearKind.allCases.map(\.targetName))
-  }
-
-  /// The recipe over the defaults, the command line over both.
-  private func options(_ recipe: TrainingRecipe?) -> TrainingOptions {
-    var options = TrainingOptions()
-    if let recipe { options.optimization.apply(recipe.optimization) }
-    options.epochs = epochs ?? recipe?.epochs ?? options.epochs
-    options.batchSize = batchSize ?? recipe?.batchSize ?? options.batchSize
-    options.accumulation = recipe?.accumulation ?? options.accumulation
-    options.validationInterval = recipe?.validationInterval
-    options.optimization.learningRate = learningRate.map { Float($0) } ?? options.optimization.learningRate
-    options.optimization.seed = seed ?? options.optimization.seed
-    options.adapter.rank = rank ?? recipe?.rank ?? options.adapter.rank
-    options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
-    options.adapter.decomposesWeights = recipe?.decomposesWeights ?? options.adapter.decomposesWeights
-    options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
-    if alpha == nil, let scale = recipe?.scale {
-      options.adapter.alpha =
-        Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
-    } else {
-      options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
-    }
-    if let targets = recipe?.targets { options.adapter.targets = LinearKind.allCases.filter { targets.contains($0.targetName) } }
-    return options
-  }
-
-  private func task(_ recipe: TrainingRecipe?, _ model: StoredModel) throws -> TaggingTask {
-    var task = TaggingTask()
-    task.instruction = recipe?.instruction ?? task.instruction
-    task.key = recipe?.key ?? task.key
-    task.template = try recipe?.template.map { try PromptTemplate($0) }
-    task.scaffoldingWeight = recipe?.scaffoldingWeight.map { Float($0) } ?? task.scaffoldingWeight
-    task.maximumTokens = min(maxTokens ?? recipe?.maximumTokens ?? task.maximumTokens, model.configuration.contextLength)
-    return task
-  }
-
   private func manifest(
     _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
     _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
@@ -218,7 +160,9 @@ struct TrainCommand: ParsableCommand {
       "validation_sha256": .string(dataset.digest(of: .validation)),
     ]
     manifest["recipe"] = .object(
-      JSONObject([(key: "file", value: recipe.map { .string($0) } ?? .null)] + members(options, compute).filter { $0.key != "seed" }))
+      JSONObject(
+        [(key: "file", value: adapter.recipe.map { .string($0) } ?? .null)]
+          + AdapterRecipeArguments.members(options, compute).filter { $0.key != "seed" }))
     // Neither times nor rates: the same seed must give the same bytes.
     manifest["training"] = [
       "run_sha256": .string(identity.digest), "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep),
@@ -228,29 +172,5 @@ struct TrainCommand: ParsableCommand {
       "truncated_examples": .integer(result.truncatedExamples), "truncated_tokens": .integer(result.truncatedTokens),
     ]
     return manifest
-  }
-
-  /// All values that the result depends on, under the names of recipes; with `task`, those of the prompt too.
-  private func members(
-    _ options: TrainingOptions, _ compute: Compute, _ task: TaggingTask? = nil
-  ) -> [(key: String, value: JSONValue)] {
-    var members: [(key: String, value: JSONValue)] = [
-      ("epochs", .integer(options.epochs)), ("batch_size", .integer(options.batchSize)),
-      ("grad_accumulation_steps", .integer(options.accumulation)),
-      ("steps_per_eval", options.validationInterval.map { .integer($0) } ?? .null),
-    ]
-    members += options.optimization.members + [("compute_dtype", .string(compute.gradients.recipeName))]
-    members += [
-      ("rank", .integer(options.adapter.rank)), ("alpha", .number(Double(options.adapter.alpha))),
-      ("dropout", .number(Double("\(options.adapter.dropout)") ?? 0)), ("use_rslora", .bool(options.adapter.stabilizesRank)),
-      ("use_dora", .bool(options.adapter.decomposesWeights)),
-      ("keys", .array(options.adapter.targets.map { .string($0.targetName) })),
-    ]
-    guard let task else { return members }
-    return members + [
-      ("instruction", .string(task.instruction)), ("key", .string(task.key)), ("max_seq_length", .integer(task.maximumTokens)),
-      ("template", task.template.map { .string($0.text) } ?? .null),
-      ("scaffolding_weight", .number(Double("\(task.scaffoldingWeight)") ?? 1)),
-    ]
   }
 }

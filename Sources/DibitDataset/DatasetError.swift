@@ -41,6 +41,8 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case rowsBesideFolders(folder: String, file: String, subfolder: String)
   /// Conversations where labelled texts are needed.
   case notLabelled(path: String)
+  /// Folds that would stay empty: `groups` counts texts that are nearly the same once.
+  case tooFewTexts(texts: Int, groups: Int, folds: Int)
 
   /// The kind of failure, from which a command chooses its exit code.
   public enum ExitClass: Equatable, Sendable {
@@ -109,6 +111,9 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
         + "move one of them"
     case .notLabelled(let path):
       return "\(quoted(path)): labelled texts expected, conversations found"
+    case .tooFewTexts(let texts, let groups, let folds):
+      let found = groups < texts ? "\(texts) texts in \(groups) \(groups == 1 ? "group" : "groups") of nearly the same words" : "\(texts)"
+      return "\(folds) folds need \(folds) different texts at least, found \(found); ask for fewer folds or add texts"
     }
   }
 

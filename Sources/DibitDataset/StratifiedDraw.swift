@@ -1,8 +1,8 @@
-internal import DibitTensor
-
 /// A seeded draw that keeps the proportions of the labels.
 struct StratifiedDraw {
-  let seed: UInt64
+  private let rank: TextRank
+
+  init(seed: UInt64) { rank = TextRank(seed: seed, purpose: "dataset.split") }
 
   /// A label's examples and how many of them to draw.
   private struct Stratum {
@@ -23,7 +23,7 @@ struct StratifiedDraw {
       let share = size * strata[index].members.count
       strata[index].quota = min(share / total, strata[index].members.count - 1)
       strata[index].remainder = share % total
-      strata[index].rank = rank(of: Array(strata[index].label.utf8))
+      strata[index].rank = rank(Array(strata[index].label.utf8))
       left -= strata[index].quota
     }
     strata.sort { $0.remainder != $1.remainder ? $0.remainder > $1.remainder : $0.rank < $1.rank }
@@ -39,7 +39,7 @@ struct StratifiedDraw {
     }
     var drawn: Set<Int> = []
     for stratum in strata {
-      let ranked = stratum.members.map { (index: $0, rank: rank(of: examples[$0].digest.hexadecimal)) }
+      let ranked = stratum.members.map { (index: $0, rank: rank(examples[$0].digest.hexadecimal)) }
       // Members are in the order of paths and the sort is stable, so that equal ranks keep that order.
       drawn.formUnion(ranked.sorted { $0.rank < $1.rank }.prefix(stratum.quota).map(\.index))
     }
@@ -56,15 +56,5 @@ struct StratifiedDraw {
     return members.filter { $0.value.count > 1 }
       .map { Stratum(label: String(decoding: $0.key, as: UTF8.self), members: $0.value) }
       .sorted { $0.label.precedesInBytes($1.label) }
-  }
-
-  /// A random number that belongs to the seed and the text alone.
-  private func rank(of text: [UInt8]) -> UInt64 {
-    var generator = SplitMix64(seed: seed, purpose: "dataset.split")
-    for byte in text {
-      generator.state ^= UInt64(byte)
-      generator.state = generator.next()
-    }
-    return generator.next()
   }
 }

@@ -42,15 +42,11 @@ public struct RankedReports: Equatable, Sendable {
     self.metric = metric
     groups = RunRanking(reports.map(\.report)).groups.compactMap { runs in
       guard let first = runs.map(\.report).min() else { return nil }
-      let members = reports.indices.filter { Self.isSameData(reports[first].report, reports[$0].report) }
+      let members = reports.indices.filter { reports[first].report.asksTheSame(as: reports[$0].report) }
       return Group(
         first: first, count: members.count, entries: Self.entries(runs, metric, members.map { reports[$0].report }),
         histories: RunHistory.histories(members.map { ($0, reports[$0]) }, metric))
     }
-  }
-
-  private static func isSameData(_ a: EvaluationReport, _ b: EvaluationReport) -> Bool {
-    a.labels == b.labels && a.split == b.split && a.examples == b.examples && a.digests.data == b.digests.data
   }
 
   private static func entries(_ runs: [RunRanking.Entry], _ metric: RankingMetric, _ reports: [EvaluationReport]) -> [Entry] {

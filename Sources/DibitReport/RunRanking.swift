@@ -24,7 +24,7 @@ public struct RunRanking: Equatable, Sendable {
   public init(_ reports: [EvaluationReport]) {
     var groups: [(first: EvaluationReport, entries: [(report: Int, run: ReportedRun)])] = []
     for (index, report) in reports.enumerated() {
-      let place = groups.firstIndex { Self.isSameData($0.first, report) } ?? groups.count
+      let place = groups.firstIndex { $0.first.asksTheSame(as: report) } ?? groups.count
       if place == groups.count { groups.append((report, [])) }
       for run in report.everything {
         let isKnown = groups[place].entries.contains { $0.run.kind == run.kind && $0.run.name == run.name && $0.run.metrics == run.metrics }
@@ -44,8 +44,11 @@ public struct RunRanking: Equatable, Sendable {
       }
     }
   }
+}
 
-  private static func isSameData(_ a: EvaluationReport, _ b: EvaluationReport) -> Bool {
-    a.labels == b.labels && a.split == b.split && a.examples == b.examples && a.digests.data == b.digests.data
+extension EvaluationReport {
+  /// Whether both are about the same texts under the same labels, so that their runs can be compared.
+  func asksTheSame(as other: EvaluationReport) -> Bool {
+    labels == other.labels && split == other.split && examples == other.examples && digests.data == other.digests.data
   }
 }

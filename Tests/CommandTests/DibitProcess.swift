@@ -81,7 +81,8 @@ func dibit(_ arguments: String..., environment: [String: String] = [:], in direc
 }
 
 /// Runs `dibit` to its end.
-func dibit(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws -> Outcome {
+func dibit(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws -> Outcome
+{
   try DibitProcess(arguments, environment: environment, in: directory, input: input).finish()
 }
 

@@ -2,7 +2,9 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "train", "evaluate", "report", "predict", "generate", "perplexity", "pretrain", "verify", "tokenize",
+    "convert", "export", "inspect", "train", "evaluate", "crossvalidate", "curve", "report", "predict", "generate", "perplexity",
+    "pretrain",
+    "verify", "tokenize",
     "dataset", "bench", "selftest",
   ]
 

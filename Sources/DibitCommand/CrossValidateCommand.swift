@@ -1,0 +1,128 @@
+internal import ArgumentParser
+internal import DibitDataset
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitStatistics
+internal import DibitTraining
+
+struct CrossValidateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "crossvalidate",
+    abstract: "Say how good a recipe is on few texts, with an honest spread.",
+    discussion: """
+      Example: dibit crossvalidate ./model --data ./notes --folds 5 --epochs 4 --output ./notes-folds
+
+      The labelled texts are dealt into folds with the same labels in each; texts that say nearly the same stay in one fold. For each fold
+      an adapter is trained on the others and asked about the fold, beside the model without it and cheap classifiers that have seen the
+      same texts. No adapter is kept: 'dibit train' makes one of all texts, of which the scores here are a cautious estimate.
+      Texts of a test split stay untouched. As 'dibit train' does, each training holds a part of its texts out for validation: none
+      below 50, a tenth below 200, a twentieth above. Folds follow from the seed and the texts, whatever the files are called.
+
+      With --output every finished fold is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
+      """)
+
+  @Argument(help: "The model: the output of 'dibit convert'.") var model: String
+  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
+  @Option(help: "The number of folds, and of trainings.") var folds = 5
+  @OptionGroup var adapter: AdapterRecipeArguments
+  @OptionGroup var settings: RecipeSettings
+  @OptionGroup var keep: KeepArguments
+  @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var rows: RowArguments
+  @OptionGroup var compute: RuntimeOptions
+
+  func validate() throws {
+    guard (2...100).contains(folds) else { throw ValidationError("--folds: expected a number from 2 to 100, found \(folds)") }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    let recipe = try adapter.load(settings: settings.set)
+    let options = adapter.options(recipe)
+    let seed = options.optimization.seed
+    let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
+    let model = try StoredModel.openConverted(model)
+    let dataset = try Dataset.read(data, rows: rows.options)
+    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
+    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    let texts = try pool(dataset)
+    let labels = texts.distinctLabels
+    let task = try adapter.task(recipe, for: model, labels: labels)
+    let folds = try Folds(texts, count: folds, seed: seed)
+    let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
+    let identity = RunIdentity(
+      model: model.digest ?? "", data: texts.digestOfTexts,
+      options: JSONObject(
+        [("job", "crossvalidate"), ("folds", .integer(folds.count)), ("activations", .string(compute.activations.rawValue))]
+          + AdapterRecipeArguments.members(options, training, task)))
+    var finished = try FinishedTrials(keep, identity: identity, names: names, labels: labels.count)
+    describe(folds, texts, labels, dataset)
+    let trial = try AdapterTrial(model, task: task, labels: labels, examples: texts, training: training, inference: inference)
+    var outcomes: [TrialOutcome] = []
+    for (fold, name) in names.enumerated() {
+      let title = "fold \(fold + 1) of \(folds.count)"
+      let heldOut = folds.indices(in: fold).map { texts[$0] }
+      let outcome = try finished.outcome(name, heldOut: heldOut.count) {
+        let parts = folds.indices(outside: fold).map { texts[$0] }.splitForTraining(seed: seed)
+        return try trial.run(
+          title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: options, includesBase: true)
+      }
+      guard let outcome else { throw finished.interruption(title, of: names.count) }
+      outcomes.append(outcome)
+    }
+    let report = CrossValidationReport(outcomes, labels: labels, seed: seed)
+    if json {
+      printJSON(
+        .object(
+          JSONObject(
+            [
+              ("schema", 1), ("folds", .integer(folds.count)), ("seed", .string(String(seed))), ("texts", .integer(texts.count)),
+              ("untouched_test_texts", .integer(untouched(dataset))),
+              ("near_duplicate_groups", .integer(folds.groups.count)), ("run_sha256", .string(identity.digest)),
+            ] + report.json.members)))
+    } else {
+      print(
+        "\(texts.count) texts in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
+      for line in report.lines { print(line) }
+    }
+  }
+
+  /// The texts that folds are made of, in an order that does not depend on what files are called.
+  private func pool(_ dataset: Dataset) throws -> [LabelledExample] {
+    var texts = dataset.labelled(.train) + dataset.labelled(.validation)
+    if texts.isEmpty { texts = dataset.labelled(.test) }
+    let labels = texts.distinctLabels
+    guard labels.count > 1 else {
+      throw Failure(
+        .badData, "'\(data)': all texts outside of the test split have the label '\(labels.first ?? "")', expected two at least")
+    }
+    return texts.orderOfTexts.map { texts[$0] }
+  }
+
+  /// Texts of a test split that are kept for later.
+  private func untouched(_ dataset: Dataset) -> Int { dataset.train.isEmpty && dataset.validation.isEmpty ? 0 : dataset.test.count }
+
+  private func describe(_ folds: Folds, _ texts: [LabelledExample], _ labels: [String], _ dataset: Dataset) {
+    if untouched(dataset) > 0 {
+      Terminal.write(
+        "note: texts of the train and validation splits are used; the \(dataset.test.count) of the test split stay untouched\n")
+    }
+    var counts: [[UInt8]: Int] = [:]
+    for text in texts { counts[Array((text.labels.first ?? "").utf8), default: 0] += 1 }
+    let rare = labels.filter { (1..<folds.count).contains(counts[Array($0.utf8)] ?? 0) }
+    if !rare.isEmpty {
+      let names = rare.prefix(5).joined(separator: ", ") + (rare.count > 5 ? ", …" : "")
+      let some = rare.count == 1 ? "1 label has" : "\(rare.count) labels have"
+      Terminal.write("note: \(some) fewer texts than there are folds, so that some folds lack them: \(names)\n")
+    }
+    if !folds.groups.isEmpty {
+      let count = folds.groups.reduce(0) { $0 + $1.count }
+      Terminal.write("note: \(count) texts are nearly the same as others; each of their \(folds.groups.count) groups stays in one fold\n")
+    }
+    let sizes = (0..<folds.count).map { folds.indices(in: $0).count }
+    let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)
+    Terminal.write("\(texts.count) texts in \(folds.count) folds of \(least == most ? "\(least)" : "\(least) to \(most)")\n")
+  }
+}

@@ -1,0 +1,146 @@
+internal import DibitJSON
+internal import DibitReport
+internal import DibitStatistics
+internal import DibitTraining
+
+/// The outcomes of all folds: pooled, where every text counts once, and fold by fold.
+struct CrossValidationReport {
+  /// A metric of one run: over all texts together, and its spread over folds.
+  struct Spread {
+    let pooled: Double
+    let interval: ConfidenceInterval
+    let folds: [Double]
+
+    var mean: Double { folds.reduce(0, +) / Double(folds.count) }
+
+    /// With one taken off the count: how much folds differ, not how sure the mean is.
+    var deviation: Double { (folds.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(max(folds.count - 1, 1))).squareRoot() }
+
+    var json: JSONValue {
+      [
+        "pooled": .number(pooled), "ci95": [.number(interval.low), .number(interval.high)], "mean": .number(mean),
+        "standard_deviation": .number(deviation), "folds": .array(folds.map { .number($0) }),
+      ]
+    }
+  }
+
+  /// One run in all folds.
+  struct Row {
+    let name: String
+    let accuracy: Spread
+    let macroF1: Spread
+    let confusion: [[Int]]
+  }
+
+  let rows: [Row]
+  private let outcomes: [TrialOutcome]
+  /// The pooled outcomes as an evaluation reports them, for comparisons and the verdict.
+  private let pooled: EvaluationReport
+
+  /// A report of at least one fold; all have the same runs.
+  init(_ outcomes: [TrialOutcome], labels: [String], seed: UInt64) {
+    self.outcomes = outcomes
+    let bootstrap = Bootstrap(seed: seed)
+    let builder = ReportBuilder(labels: labels.count, truths: outcomes.flatMap(\.truths), bootstrap: bootstrap)
+    let all = outcomes[0].runs.map { run in
+      RunOutcomes(
+        name: run.name, kind: run.kind, logProbabilities: outcomes.flatMap { $0.run(run.name)?.logProbabilities ?? [] }, seconds: 0)
+    }
+    // Nobody doubts that the most frequent label can be beaten: testing it too would only make the other tests more cautious.
+    let baselines = all.filter { $0.name == AdapterTrial.naiveBayes }
+    pooled = builder.report(
+      names: labels, split: "folds", truncated: outcomes.reduce(0) { $0 + $1.truncated }, runs: all.filter { $0.kind != .baseline },
+      baselines: baselines)
+    // The adapter first: it is what was asked about.
+    let ordered = all.filter { $0.kind == .adapter } + all.filter { $0.kind != .adapter }
+    rows = ordered.map { run in
+      let forecasts = builder.forecasts(run)
+      let hits = forecasts.hits.map { $0 ? 1.0 : 0 }
+      let (truths, predictions) = (forecasts.truths, forecasts.predictions)
+      let accuracy = bootstrap.estimate(count: hits.count) { indices in indices.reduce(0) { $0 + hits[$1] } / Double(indices.count) }
+      let macroF1 = bootstrap.estimate(count: hits.count) {
+        F1Scores(labels: labels.count, truths: truths, predictions: predictions, at: $0).macro
+      }
+      let folds = outcomes.map { outcome in
+        let forecasts = ReportBuilder(labels: labels.count, truths: outcome.truths).forecasts(outcome.run(run.name) ?? run)
+        return ClassificationMetrics(
+          labels: labels.count, pairs: zip(forecasts.truths, forecasts.predictions).map { (truth: $0, prediction: $1) })
+      }
+      return Row(
+        name: run.name, accuracy: Spread(pooled: accuracy.value, interval: accuracy.interval, folds: folds.map(\.accuracy)),
+        macroF1: Spread(pooled: macroF1.value, interval: macroF1.interval, folds: folds.map(\.macroF1)),
+        confusion: ClassificationMetrics(labels: labels.count, pairs: zip(truths, predictions).map { (truth: $0, prediction: $1) })
+          .confusion)
+    }
+  }
+
+  /// What the adapter is compared with, in accuracy.
+  private var comparisons: [RunComparison] {
+    rows.dropFirst().compactMap { pooled.comparison(AdapterTrial.adapter, $0.name) }
+  }
+
+  var json: JSONObject {
+    JSONObject([
+      ("labels", .array(pooled.labels.map { .string($0) })), ("truncated_examples", .integer(pooled.truncated)),
+      (
+        "runs",
+        .array(
+          rows.map { row in
+            [
+              "name": .string(row.name), "accuracy": row.accuracy.json, "macro_f1": row.macroF1.json,
+              "confusion": .array(row.confusion.map { .array($0.map { .integer($0) }) }),
+            ]
+          })
+      ),
+      ("comparisons", pooled.json["comparisons"] ?? []), ("standing", .string(pooled.standing.rawValue)),
+      (
+        "trainings",
+        .array(
+          outcomes.map { outcome in
+            [
+              "training_texts": .integer(outcome.training), "validation_texts": .integer(outcome.validation),
+              "held_out_texts": .integer(outcome.heldOut), "steps": .integer(outcome.steps), "kept_step": .integer(outcome.keptStep),
+              "end": .string(outcome.end.rawValue),
+            ]
+          })
+      ),
+    ])
+  }
+
+  /// For people.
+  var lines: [String] {
+    var overview = [["", "accuracy", "95 %", "by fold", "macro F1", "95 %", "by fold"]]
+    for row in rows {
+      let (accuracy, f1) = (row.accuracy, row.macroF1)
+      overview.append([
+        row.name, percent(accuracy.pooled), "\(decimal(accuracy.interval.low * 100, 1))-\(decimal(accuracy.interval.high * 100, 1))",
+        "\(decimal(accuracy.mean * 100, 1)) ± \(decimal(accuracy.deviation * 100, 1))", decimal(f1.pooled, 3),
+        "\(decimal(f1.interval.low, 3))-\(decimal(f1.interval.high, 3))", "\(decimal(f1.mean, 3)) ± \(decimal(f1.deviation, 3))",
+      ])
+    }
+    var folds = [["fold", "trained on", "validation", "asked about", "steps"] + rows.map(\.name) + ["macro F1"]]
+    for (fold, outcome) in outcomes.enumerated() {
+      folds.append(
+        [
+          "\(fold + 1)", "\(outcome.training)", "\(outcome.validation)", "\(outcome.heldOut)",
+          outcome.keptStep == outcome.steps ? "\(outcome.steps)" : "\(outcome.keptStep) of \(outcome.steps)",
+        ] + rows.map { percent($0.accuracy.folds[fold]) } + [decimal(rows[0].macroF1.folds[fold], 3)])
+    }
+    var lines = table(overview)
+    if pooled.truncated > 0 { lines.append("\(pooled.truncated) texts were cut to fit") }
+    return lines + ["", "Fold by fold, accuracy of each; macro F1 of the adapter:"] + table(folds) + [""] + comparisons.map(sentence)
+  }
+
+  private func sentence(_ comparison: RunComparison) -> String {
+    func points(_ share: Double) -> String { (share > 0 ? "+" : "") + decimal(share * 100, 1) }
+    let p = comparison.pValue < 0.0001 ? "p < 0.0001" : "p = \(decimal(comparison.pValue, 4))"
+    let rival = comparison.b == AdapterTrial.base ? "the base model" : "'\(comparison.b)'"
+    let found =
+      comparison.isBetter
+      ? "The adapter is better than \(rival)"
+      : comparison.isWorse
+        ? "The adapter is worse than \(rival)" : "Whether the adapter is better than \(rival) cannot be told from these texts"
+    return "\(found): \(points(comparison.difference)) points, 95 % interval \(points(comparison.interval.low)) to "
+      + "\(points(comparison.interval.high)), McNemar's \(p)"
+  }
+}

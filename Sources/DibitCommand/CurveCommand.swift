@@ -1,0 +1,151 @@
+internal import ArgumentParser
+internal import DibitDataset
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitStatistics
+internal import DibitTraining
+
+struct CurveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "curve",
+    abstract: "Say how accuracy grows with the number of texts, and whether more of them would help.",
+    discussion: """
+      Example: dibit curve ./model --data ./notes --points 4 --more 200 --epochs 4
+
+      Adapters are trained on an eighth, a quarter, a half and all of the training texts, each part with the labels' shares of the whole and
+      within the next larger one, and all are asked about the same held-out texts: the test split, or the validation split where there is
+      no test split. A curve is fitted to the errors. It says what more texts would bring, or that it cannot tell.
+      Without a split to ask about, use 'dibit crossvalidate', or move some texts into a folder called test.
+      --repeats trains every size again with another draw of its texts: only that shows how much luck there is in a single training.
+
+      With --output every finished training is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
+      """)
+
+  @Argument(help: "The model: the output of 'dibit convert'.") var model: String
+  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
+  @Option(help: "How many sizes are trained; each is twice the one before, the last is all texts.") var points = 4
+  @Option(help: "How often each size is trained, with other texts and another seed.") var repeats = 1
+  @Option(help: "The number of further texts whose use is in question.") var more = 200
+  @OptionGroup var adapter: AdapterRecipeArguments
+  @OptionGroup var settings: RecipeSettings
+  @OptionGroup var keep: KeepArguments
+  @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var rows: RowArguments
+  @OptionGroup var compute: RuntimeOptions
+
+  func validate() throws {
+    guard (2...10).contains(points) else { throw ValidationError("--points: expected a number from 2 to 10, found \(points)") }
+    guard (1...100).contains(repeats) else { throw ValidationError("--repeats: expected a number from 1 to 100, found \(repeats)") }
+    guard (1...1_000_000_000).contains(more) else { throw ValidationError("--more: expected a positive number, found \(more)") }
+  }
+
+  /// What is trained on and asked about.
+  private struct Texts {
+    let training: [LabelledExample]
+    /// The given validation split; nil where every training draws its own.
+    let validation: [LabelledExample]?
+    let split: SplitName
+    let heldOut: [LabelledExample]
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    let recipe = try adapter.load(settings: settings.set)
+    let options = adapter.options(recipe)
+    let seed = options.optimization.seed
+    let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
+    let model = try StoredModel.openConverted(model)
+    let dataset = try Dataset.read(data, rows: rows.options)
+    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
+    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    let texts = try texts(dataset)
+    let sizes = try sizes(texts, labels: dataset.labels.count)
+    let task = try adapter.task(recipe, for: model, labels: dataset.labels)
+    let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
+    let identity = RunIdentity(
+      model: model.digest ?? "",
+      data: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts,
+      options: JSONObject(
+        [("job", "curve"), ("activations", .string(compute.activations.rawValue))]
+          + AdapterRecipeArguments.members(options, training, task)))
+    var finished = try FinishedTrials(keep, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
+    describe(texts, dataset)
+    let trial = try AdapterTrial(
+      model, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []), training: training,
+      inference: inference)
+    var outcomes: [TrialOutcome] = []
+    for (place, training) in trainings.enumerated() {
+      let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"
+      let outcome = try finished.outcome(training.name, heldOut: texts.heldOut.count) {
+        var options = options
+        options.optimization.seed = seed &+ UInt64(training.round - 1)
+        let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
+        let part = order.prefix(training.size).sorted().map { texts.training[$0] }
+        let parts = texts.validation.map { (training: part, validation: $0) } ?? part.splitForTraining(seed: options.optimization.seed)
+        return try trial.run(
+          title, training: parts.training, validation: parts.validation, heldOut: texts.heldOut, options: options, includesBase: false)
+      }
+      guard let outcome else { throw finished.interruption(title, of: trainings.count) }
+      outcomes.append(outcome)
+    }
+    let bySize = sizes.enumerated().map { place, size in
+      (texts: size, outcomes: Array(outcomes[place * repeats..<(place + 1) * repeats]))
+    }
+    let report = CurveReport(bySize, labels: dataset.labels.count, more: more, seed: seed)
+    if json {
+      printJSON(
+        .object(
+          JSONObject(
+            [
+              ("schema", 1), ("split", .string(texts.split.rawValue)), ("held_out_texts", .integer(texts.heldOut.count)),
+              ("seed", .string(String(seed))), ("repeats", .integer(repeats)), ("run_sha256", .string(identity.digest)),
+              ("labels", .array(dataset.labels.map { .string($0) })),
+            ] + report.json.members)))
+    } else {
+      print("Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
+      for line in report.lines { print(line) }
+    }
+  }
+
+  private func texts(_ dataset: Dataset) throws -> Texts {
+    let (train, validation, test) = (dataset.labelled(.train), dataset.labelled(.validation), dataset.labelled(.test))
+    guard !train.isEmpty else { throw Failure(.badData, "'\(data)' has no texts to train on") }
+    guard !test.isEmpty || !validation.isEmpty else {
+      throw Failure(
+        .badData,
+        "'\(data)' has neither a test nor a validation split to ask about: move some texts into one, or use 'dibit crossvalidate'")
+    }
+    func ordered(_ texts: [LabelledExample]) -> [LabelledExample] { texts.orderOfTexts.map { texts[$0] } }
+    if test.isEmpty { return Texts(training: ordered(train), validation: nil, split: .validation, heldOut: ordered(validation)) }
+    return Texts(
+      training: ordered(train), validation: validation.isEmpty ? nil : ordered(validation), split: .test, heldOut: ordered(test))
+  }
+
+  /// The sizes, each twice the one before but for rounding.
+  private func sizes(_ texts: Texts, labels: Int) throws -> [Int] {
+    let count = texts.training.count
+    let sizes = (0..<points).reversed().map { halvings in (count + (1 << halvings) / 2) >> halvings }
+    guard let first = sizes.first, first >= labels else {
+      throw Failure(
+        .badData,
+        "'\(data)': \(count) training texts are too few for \(points) sizes: the smallest would be \(sizes[0]), "
+          + "less than the \(labels) labels; ask for fewer --points")
+    }
+    return sizes
+  }
+
+  private func describe(_ texts: Texts, _ dataset: Dataset) {
+    if texts.split == .validation {
+      Terminal.write("note: there is no test split, so the validation split is asked about and no training watches it\n")
+    }
+    let all = texts.training + texts.heldOut
+    let close = NearDuplicates(count: all.count) { all[$0].text }.groups.reduce(0) { sum, group in
+      group[0] < texts.training.count ? sum + group.count { $0 >= texts.training.count } : sum
+    }
+    if close > 0 {
+      Terminal.write("note: \(close) of the texts asked about are nearly the same as training texts: accuracies are too good by that\n")
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// An order of labelled texts in which every beginning has about the labels' shares of the whole: its beginnings are stratified draws, of
+/// which a longer one holds every shorter one.
+///
+/// Of a label with k texts the i-th in a random order stands at (i - ½) / k of the whole, so that a beginning of m texts out of n holds
+/// k m / n of them but for one. The order depends on the seed and on texts and labels alone.
+public enum StratifiedOrder {
+  /// The indices of `examples` in this order.
+  public static func indices(of examples: [LabelledExample], seed: UInt64) -> [Int] {
+    let rank = TextRank(seed: seed, purpose: "dataset.order")
+    let order = examples.orderOfTexts
+    let ranks = order.map { rank(examples[$0].digest.hexadecimal) }
+    var members: [[UInt8]: [Int]] = [:]
+    for place in order.indices { members[Array((examples[order[place]].labels.first ?? "").utf8), default: []].append(place) }
+    var positions = [Double](repeating: 0, count: order.count)
+    for places in members.values {
+      let drawn = places.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
+      for (index, place) in drawn.enumerated() { positions[place] = (Double(index) + 0.5) / Double(drawn.count) }
+    }
+    return order.indices.sorted { (positions[$0], ranks[$0], $0) < (positions[$1], ranks[$1], $1) }.map { order[$0] }
+  }
+}

@@ -1,0 +1,91 @@
+import DibitJSON
+import DibitTestSupport
+import Testing
+
+/// `dibit curve` on a tiny model.
+@Suite(.serialized) struct CurveTests {
+  private func data(_ work: Workplace, heldOut: String = "test") throws -> String {
+    let path = try writeTopics(to: work.scratch, "splits", perLabel: 8, split: "train")
+    try writeLate(to: work.scratch, "splits", heldOut)
+    return path
+  }
+
+  @Test func sizesAreNestedAndAskedAboutTheSameTexts() throws {
+    let work = try Workplace()
+    let arguments = ["curve", work.model, "--data", try data(work), "--points", "3", "--epochs", "1", "--rank", "2"]
+    let outcome = try DibitProcess(arguments + ["--repeats", "2", "--json", "--more", "16"]).finish()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("training 3 of 6, 16 texts, training: "))
+    let report = try outcome.json()
+    #expect(
+      report.object?.keys == [
+        "schema", "split", "held_out_texts", "seed", "repeats", "run_sha256", "labels", "points", "fit", "prediction",
+      ])
+    #expect(report["split"] == "test" && report["held_out_texts"] == 16)
+    let points = try #require(report["points"]?.array)
+    #expect(points.map { $0["texts"] } == [8, 16, 32])
+    #expect(points.map { $0["steps"] } == [[1, 1], [2, 2], [4, 4]])
+    for point in points {
+      let (accuracy, ends) = (try #require(point["accuracy"]?.double), try #require(point["accuracy_ci95"]?.numbers))
+      #expect(ends[0] <= accuracy && accuracy <= ends[1])
+      // Shares of 16 texts and two trainings.
+      #expect((accuracy * 32).rounded() == accuracy * 32)
+      #expect((point["standard_deviation"]?.double ?? -1) >= 0)
+    }
+    // Words of one label occur in no other: all of them tell more than a quarter.
+    let bayes = points.compactMap { $0["naive_bayes_accuracy"]?.double }
+    #expect(bayes[2] >= bayes[0] && bayes[2] > 0.9, "\(bayes)")
+    #expect(report["fit"]?.object?.keys == ["limit", "scale", "exponent", "misfit"])
+    let prediction = try #require(report["prediction"])
+    #expect(prediction["more"] == 16)
+    // Either an answer or why there is none.
+    #expect((prediction["doubt"] == nil) == (prediction["accuracy"] != nil))
+    #expect(prediction["answer"]?.string?.contains("16 more texts") == true)
+    #expect(work.scratch.names == ["data", "model", "source", "splits"])
+  }
+
+  @Test func sameNumbersAfterAStop() throws {
+    let work = try Workplace()
+    let arguments = ["curve", work.model, "--data", try data(work), "--points", "2", "--epochs", "1", "--rank", "2", "--more", "100"]
+    let expected = try DibitProcess(arguments + ["--threads", "1"]).finish()
+    #expect(expected.status == 0, "\(expected.errors)")
+    #expect(expected.output.hasPrefix("Trained on parts of 32 texts, asked about 16 of the test split\n"))
+    #expect(expected.errors.contains("note: nothing is kept of a job that is stopped"))
+    let folder = work.scratch("kept")
+    #expect(try DibitProcess(arguments + ["-o", folder]).finish().output == expected.output)
+    let names = try files(below: folder).keys.sorted()
+    #expect(
+      names.map { $0.split(separator: "-").prefix(4).joined(separator: "-") } == [
+        "texts-16-repeat-1", "texts-32-repeat-1",
+      ])
+    try work.scratch.remove("kept/" + names[1])
+    let resumed = try DibitProcess(arguments + ["-o", folder, "--resume"]).finish()
+    #expect(resumed.output == expected.output)
+    #expect(resumed.errors.contains("32 texts, training") && !resumed.errors.contains("16 texts, training"))
+  }
+
+  @Test func badInput() throws {
+    let work = try Workplace()
+    try expectFailure(
+      ["curve", work.model, "--data", work.data], status: 65,
+      message: "'\(work.data)' has neither a test nor a validation split to ask about: move some texts into one, "
+        + "or use 'dibit crossvalidate'")
+    let splits = try data(work, heldOut: "validation")
+    try expectFailure(
+      ["curve", work.model, "--data", splits, "--points", "5"], status: 65,
+      message: "'\(splits)': 32 training texts are too few for 5 sizes: the smallest would be 2, less than the 4 labels; "
+        + "ask for fewer --points")
+    try expectFailure(
+      ["curve", work.model, "--data", splits, "--points", "1"], status: 64,
+      message: "--points: expected a number from 2 to 10, found 1; see 'dibit curve --help'")
+    let chat = try work.scratch.write(
+      String(repeating: #"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}"# + "\n", count: 3),
+      to: "chat.jsonl")
+    try expectFailure(
+      ["curve", work.model, "--data", chat], status: 65, message: "'\(chat)': labelled texts expected, conversations found")
+    let outcome = try dibit("curve", work.model, "--data", splits, "--points", "2", "--epochs", "1", "--rank", "2")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("note: there is no test split, so the validation split is asked about and no training watches it\n"))
+    #expect(outcome.output.contains("Whether 200 more texts would help cannot be told from 2 sizes: three at least are needed."))
+  }
+}
