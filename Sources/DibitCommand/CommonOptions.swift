@@ -44,12 +44,7 @@ struct RuntimeOptions: ParsableArguments {
     help: ArgumentHelp(
       "What 2-bit and 4-bit weights are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
       valueName: "type"),
-    transform: { name in
-      guard let precision = ActivationPrecision(rawValue: name) else {
-        throw ValidationError("--activations: expected int8, int16 or float, found '\(name)'")
-      }
-      return precision
-    })
+    transform: { try choice($0, "--activations") })
   var activations = ActivationPrecision.int8
 
   /// The kernels, threads and activations that were asked for.
@@ -59,6 +54,15 @@ struct RuntimeOptions: ParsableArguments {
   func makeCompute(usesBLAS: Bool = true) throws -> Compute {
     Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations)
   }
+}
+
+/// The option's value of this name.
+func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ option: String) throws -> Value {
+  guard let value = Value(rawValue: name) else {
+    let names = Value.allCases.map(\.rawValue)
+    throw ValidationError("\(option): expected \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), found '\(name)'")
+  }
+  return value
 }
 
 /// Prints a result for machines.

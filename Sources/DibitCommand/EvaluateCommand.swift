@@ -97,14 +97,16 @@ struct EvaluateCommand: ParsableCommand {
 
 /// How texts are scored.
 struct ScoringArguments: ParsableArguments {
-  @Option(help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: Self.split)
+  @Option(
+    help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: { try choice($0, "--split") }
+  )
   var split: SplitName?
   @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = 1
   @Flag(help: "Let models write their tags themselves, as JSON, instead of choosing among the labels; the first tag is the answer.")
   var open = false
   @Option(
     help: ArgumentHelp("What a text loses that is too long: its tail, its head or its middle.", valueName: "part"),
-    transform: TextShortening.named)
+    transform: { try choice($0, "--cut") })
   var cut = TextShortening.tail
   @Flag(help: "Take off what each label has without any text, so that none is preferred whatever the text says.") var calibrate = false
 
@@ -122,13 +124,6 @@ struct ScoringArguments: ParsableArguments {
     (options.cut, options.calibrates) = (cut, calibrate)
     options.selection = tags == 1 ? .one : .several(most: tags)
     return options
-  }
-
-  private static func split(_ name: String) throws -> SplitName {
-    guard let split = SplitName(rawValue: name) else {
-      throw ValidationError("--split: expected test, validation or train, found '\(name)'")
-    }
-    return split
   }
 }
 
@@ -171,15 +166,5 @@ struct StatisticsArguments: ParsableArguments {
       }
       return kind
     }
-  }
-}
-
-extension TextShortening {
-  /// The way to shorten of this name, for an option.
-  static func named(_ name: String) throws -> TextShortening {
-    guard let cut = TextShortening(rawValue: name) else {
-      throw ValidationError("--cut: expected tail, head or middle, found '\(name)'")
-    }
-    return cut
   }
 }

@@ -171,12 +171,3 @@ private final class PendingInputs: Sequence, IteratorProtocol {
     return nil
   }
 }
-
-/// The option's value of this name.
-private func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ option: String) throws -> Value {
-  guard let value = Value(rawValue: name) else {
-    let names = Value.allCases.map(\.rawValue)
-    throw ValidationError("\(option): expected \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), found '\(name)'")
-  }
-  return value
-}
