@@ -57,11 +57,11 @@ struct EvaluateCommand: ParsableCommand {
     let description = try line.description(for: dataset, at: data, instruction: scoring.instruction)
     let automatic = dataset.splitForEvaluation(seed: description.seed).name
     let split = scoring.split ?? automatic
-    let examples = dataset.labelled(split)
+    var examples = dataset.labelled(split)
     // What learns from texts cannot be tested on them.
     let training = split == .train ? [] : dataset.labelled(.train)
-    let leakage = line.leakage(examples, training, split)
-    if let leakage, !statistics.allowLeakage { try refuse(leakage, examples.count, split) }
+    var leakage: Leakage?
+    if let leaks = line.leaks(examples, training, split) { leakage = try self.leakage(leaks, &examples, split) }
     var bar = ProgressLines()
     var study = try EvaluationStudy(
       labels: description.labels, examples: examples, training: training, options: scoring.options, seed: statistics.seed, on: compute
@@ -86,12 +86,24 @@ struct EvaluateCommand: ParsableCommand {
     }
   }
 
-  private func refuse(_ leakage: Leakage, _ count: Int, _ split: SplitName) throws {
-    guard leakage.exact + leakage.near > 0 else { return }
-    let what =
-      "\(leakage.exact) of the \(count) texts of the \(split.rawValue) split of '\(data)' were trained on, \(leakage.near) more nearly so"
-    let remedy = "take them out ('dibit dataset \(data)' lists them) or hold others out; --allow-leakage evaluates all the same"
-    throw Failure(.badData, "\(what): \(remedy)")
+  /// Lists the texts that were trained on, and refuses them, leaves them out or lets them be, as was asked.
+  private func leakage(_ matches: [TextSketches.Match?], _ examples: inout [LabelledExample], _ split: SplitName) throws -> Leakage {
+    let leaked = matches.indices.filter { matches[$0] != nil }
+    let leakage = Leakage(
+      exact: matches.count { $0 == .exact }, near: matches.count { $0 == .near }, leftOut: statistics.leaveOutLeakage && !leaked.isEmpty)
+    guard !leaked.isEmpty else { return leakage }
+    for place in leaked.prefix(10) {
+      let how = matches[place] == .exact ? "was trained on" : "is nearly the same as a text that was trained on"
+      Terminal.write("note: '\(DatasetExample.labelled(examples[place]).place)' \(how)\n")
+    }
+    if leaked.count > 10 { Terminal.write("note: and \(leaked.count - 10) more\n") }
+    guard statistics.allowLeakage || statistics.leaveOutLeakage else {
+      let what = "\(leakage.exact) of the \(examples.count) texts of the \(split.rawValue) split of '\(data)' were trained on"
+      throw Failure(
+        .badData, "\(what), \(leakage.near) more nearly so: --leave-out-leakage evaluates the others, --allow-leakage all the same")
+    }
+    if statistics.leaveOutLeakage { examples = examples.indices.filter { matches[$0] == nil }.map { examples[$0] } }
+    return leakage
   }
 }
 
@@ -142,7 +154,8 @@ struct StatisticsArguments: ParsableArguments {
   var orderTexts = 64
   @Option(help: ArgumentHelp("Samples of the bootstrap.", valueName: "n")) var resamples = 2000
   @Option(help: ArgumentHelp("The seed of everything random.", valueName: "n")) var seed: UInt64 = 0
-  @Flag(help: "Evaluate texts that are in the training data too.") var allowLeakage = false
+  @Flag(help: "Evaluate texts that were trained on too.") var allowLeakage = false
+  @Flag(help: "Leave texts that were trained on out, and evaluate the others.") var leaveOutLeakage = false
   @Flag(help: "Exit with status 3 unless an adapter is better than the base model and every baseline.") var requireImprovement = false
 
   func validate() throws {
@@ -150,6 +163,7 @@ struct StatisticsArguments: ParsableArguments {
       guard !range.contains(value) else { return }
       throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
     }
+    if allowLeakage, leaveOutLeakage { throw ValidationError("--allow-leakage: expected either it or --leave-out-leakage, found both") }
     try check("shots", shots, 1...1000)
     try check("alone", alone, 0...100_000)
     try check("order-texts", orderTexts, 0...100_000)

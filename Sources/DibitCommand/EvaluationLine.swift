@@ -116,10 +116,11 @@ struct EvaluationLine {
 
   // MARK: What was learnt
 
-  /// How many examples an adapter or a baseline has learnt from, or nearly so; nil where nothing has learnt that can be looked at.
-  func leakage(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> Leakage? {
+  /// How each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
+  func leaks(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> [TextSketches.Match?]? {
     var known = adapters.compactMap(\.sketches)
-    if split == .train, adapters.contains(where: { $0.sketches == nil }) { return Leakage(exact: examples.count, near: 0) }
+    // Adapters that keep no sketches have learnt from the training split too.
+    if split == .train, adapters.contains(where: { $0.sketches == nil }) { known.append(TextSketches(examples.map(\.text))) }
     if !training.isEmpty { known.append(TextSketches(training.map(\.text))) }
     guard !known.isEmpty else { return nil }
     var found = [TextSketches.Match?](repeating: nil, count: examples.count)
@@ -128,7 +129,7 @@ struct EvaluationLine {
         found[place] = match ?? found[place]
       }
     }
-    return Leakage(exact: found.count { $0 == .exact }, near: found.count { $0 == .near })
+    return found
   }
 
   /// What a reader should know of the adapters.

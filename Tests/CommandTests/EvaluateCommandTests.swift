@@ -90,6 +90,11 @@ import Testing
     let allowed = try dibit(call + ["--allow-leakage", "--json"])
     #expect(allowed.status == 0, "\(allowed.errors)")
     #expect(try allowed.json()["leakage"] == ["exact_duplicates": 1, "near_duplicates": 1, "left_out": false])
+    #expect(refused.errors.contains("note: 'test/sport/a.txt' was trained on\n"))
+    #expect(refused.errors.contains("note: 'test/sport/b.txt' is nearly the same as a text that was trained on\n"))
+    let others = try dibit(call + ["--leave-out-leakage", "--json"])
+    #expect(try others.json()["leakage"] == ["exact_duplicates": 1, "near_duplicates": 1, "left_out": true])
+    #expect(try others.json()["examples"] == 1)
     // What the manifest vouches for may not be changed.
     let sketches = workplace.adapter + "/training_texts.json"
     try workplace.scratch.write("{}", to: "adapter/training_texts.json")
