@@ -48,6 +48,25 @@ public struct NaiveBayes: TextBaseline {
     weights = counts
   }
 
+  /// Values of α that ``tuned(texts:labels:count:)`` tries.
+  static let smoothings = [1, 0.3, 0.1, 0.03, 0.01]
+
+  /// Learns with the α under which four fifths of the texts have the fewest mistakes on the last fifth, every fifth text; the largest of equals. A
+  /// baseline that nobody tuned is no baseline.
+  public static func tuned(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
+    let (asked, learnt) = (texts.indices.filter { $0 % 5 == 0 }, texts.indices.filter { $0 % 5 != 0 })
+    var best = (smoothing: 1.0, hits: -1)
+    for smoothing in smoothings where !learnt.isEmpty {
+      let classifier = NaiveBayes(texts: learnt.map { texts[$0] }, labels: learnt.map { labels[$0] }, count: count, smoothing: smoothing)
+      let hits = asked.count { index in
+        let row = classifier.logProbabilities(texts[index])
+        return row.indices.max { row[$0] < row[$1] } == labels[index]
+      }
+      if hits > best.hits { best = (smoothing, hits) }
+    }
+    return NaiveBayes(texts: texts, labels: labels, count: count, smoothing: best.smoothing)
+  }
+
   /// How many different words the training texts have.
   public var vocabularyCount: Int { vocabulary.count }
 

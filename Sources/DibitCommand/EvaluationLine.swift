@@ -105,7 +105,8 @@ struct EvaluationLine {
       for adapter in adapters where adapter.model == place {
         subjects.append(
           .init(
-            .adapter,
+            // The verdict is about adapters of the model that was named first.
+            place == 0 ? .adapter : kind,
             EvaluationSubject(
               name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.adapter),
               task: tokenized)))

@@ -38,7 +38,8 @@ struct PredictCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("Every label with at least this probability, of 0 to 1, is a tag; there may be none.", valueName: "p"))
   var threshold: Double?
-  @Option(help: ArgumentHelp("Up to this many tags for a text, for adapters that learnt several.", valueName: "n")) var tags = 1
+  @Option(help: ArgumentHelp("Up to this many tags for a text; more than one for adapters that learnt several.", valueName: "n"))
+  var tags: Int?
   @Option(
     help: ArgumentHelp("What a text loses that is too long: its tail, head or middle.", valueName: "part"),
     transform: { try choice($0, "--cut") })
@@ -62,7 +63,7 @@ struct PredictCommand: ParsableCommand {
     if let threshold, !(0...1).contains(threshold) {
       throw ValidationError("--threshold: expected a number from 0 to 1, found \(threshold)")
     }
-    if tags < 1 { throw ValidationError("--tags: expected at least 1, found \(tags)") }
+    if let tags, tags < 1 { throw ValidationError("--tags: expected at least 1, found \(tags)") }
     if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
     if lines, inputFormat != .auto, inputFormat != .lines {
       throw ValidationError("--lines: expected either it or --input-format, found both")
@@ -82,7 +83,7 @@ struct PredictCommand: ParsableCommand {
     let model = try StoredModel.openConverted(model)
     let description = try AdapterDescription(adapter: adapter)
     let form = PredictionFormat(
-      kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags > 1)
+      kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
     var sink = try PredictionSink(form, output: output, resume: resume, overwrite: overwrite)
     let subject = EvaluationSubject(
       name: adapter,
@@ -91,8 +92,9 @@ struct PredictCommand: ParsableCommand {
       task: TokenizedTask(description.task, tokenizer: model.tokenizer))
     var options = TaggingOptions()
     options.cut = cut
-    if tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
-    var job = try PredictionJob(labels: description.labels, subject: subject, options: options, threshold: threshold, on: compute)
+    if let tags, tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
+    var job = try PredictionJob(
+      labels: description.labels, subject: subject, options: options, threshold: threshold, most: tags, on: compute)
     try tag(TextInputs(paths, options: inputOptions), with: &job, to: &sink)
   }
 

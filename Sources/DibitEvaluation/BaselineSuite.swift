@@ -142,7 +142,7 @@ public struct BaselineSuite: Sendable {
     let labels = task.pairs.map(\.label)
     let prior = MajorityClass(labels: labels, count: self.labels.count)
     if kind == .words {
-      let classifier = NaiveBayes(texts: task.pairs.map { task.training[$0.text].text }, labels: labels, count: self.labels.count)
+      let classifier = NaiveBayes.tuned(texts: task.pairs.map { task.training[$0.text].text }, labels: labels, count: self.labels.count)
       return task.examples.map { classifier.logProbabilities($0.text) }
     }
     let known = task.pairs.filter { embeddings?.rows[$0.text] != nil }

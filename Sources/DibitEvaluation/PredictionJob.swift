@@ -17,15 +17,19 @@ public struct TextPrediction: Equatable, Sendable {
 public struct PredictionJob: ~Copyable {
   /// The probability from which on a label is a tag; nil takes the likeliest answer.
   public let threshold: Double?
+  private let mostTags: Int
   private var tagger: BatchTagger
 
-  /// A job of one subject.
+  /// A job of one subject; a text gets at most `most` tags, by default as many as `options` choose, and with a threshold for one label any
+  /// number.
   ///
   /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
   public init(
-    labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), threshold: Double? = nil, on compute: Compute
+    labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), threshold: Double? = nil, most: Int? = nil,
+    on compute: Compute
   ) throws(EvaluationError) {
     self.threshold = threshold
+    mostTags = most ?? (options.selection == .one ? .max : options.selection.most)
     tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
   }
 
@@ -49,9 +53,6 @@ public struct PredictionJob: ~Copyable {
       result.map { Self.prediction(index, $0, labels, threshold, most) }
     }
   }
-
-  /// The most tags of a text: as many as several labels may be; with one label, all that reach the threshold.
-  private var mostTags: Int { tagger.options.selection == .one ? .max : tagger.options.selection.most }
 
   private static func prediction(
     _ index: Int, _ scores: TextScores, _ labels: [String], _ threshold: Double?, _ most: Int

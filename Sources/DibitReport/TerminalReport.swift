@@ -26,7 +26,8 @@ public struct TerminalReport: Sendable {
 
   private var facts: String {
     var parts = ["\(report.examples) \(plural(report.examples, "text")) of the \(report.split) split, \(report.labels.count) labels"]
-    parts.append("most frequent label \(percent(report.majority))")
+    // Of texts with several labels the true one is that which a run finds likeliest: no share of it says anything.
+    if !hasSets { parts.append("most frequent label \(percent(report.majority))") }
     if report.truncated > 0 { parts.append("\(report.truncated) cut to fit") }
     if let leakage = report.leakage, leakage.exact + leakage.near > 0, !leakage.leftOut {
       parts.append("\(leakage.exact + leakage.near) also in the training data")
@@ -38,20 +39,26 @@ public struct TerminalReport: Sendable {
 
   // MARK: Runs
 
-  private static let columns = [("accuracy", 9), ("95 %", 13), ("macro F1", 9), ("log loss", 9), ("ECE", 7), ("texts/s", 8)]
+  /// Where answers are sets, F1 over all decisions about them is what counts besides accuracy.
+  private var columns: [(title: String, width: Int)] {
+    let last = hasSets ? ("sets' F1", 9) : ("ECE", 7)
+    return [("accuracy", 9), ("95 %", 13), ("macro F1", 9), ("log loss", 9), last, ("texts/s", 8)]
+  }
+
+  private var hasSets: Bool { report.everything.contains { $0.tags != nil } }
 
   private func runLines(room: Int) -> [String] {
     // The widest columns that fit; the name takes what is left.
-    var columns = Self.columns
-    while width - columns.reduce(0, { $0 + $1.1 }) < 20, columns.count > 1 { columns.removeLast() }
-    let name = min(40, width - columns.reduce(0) { $0 + $1.1 })
+    var columns = columns
+    while width - columns.reduce(0, { $0 + $1.width }) < 20, columns.count > 1 { columns.removeLast() }
+    let name = min(40, width - columns.reduce(0) { $0 + $1.width })
     func line(_ first: String, _ cells: [String]) -> String {
-      let rest = zip(cells, columns).map { TerminalText.fit($0, $1.1, alignRight: true) }
+      let rest = zip(cells, columns).map { TerminalText.fit($0, $1.width, alignRight: true) }
       return TerminalText.fit(first, name) + rest.joined()
     }
     let ordered = report.runs + report.baselines.sorted { $0.metrics.accuracy > $1.metrics.accuracy }
     let shown = ordered.count <= room - 1 ? ordered.count : max(1, room - 2)
-    var lines = [line("run", columns.map(\.0))]
+    var lines = [line("run", columns.map(\.title))]
     for run in ordered.prefix(shown) {
       lines.append(
         line(
@@ -59,7 +66,8 @@ public struct TerminalReport: Sendable {
           [
             percent(run.metrics.accuracy),
             run.accuracyInterval.map { "\(fixed(100 * $0.low, 1))-\(fixed(100 * $0.high, 1))" } ?? "",
-            fixed(run.metrics.macroF1, 3), run.logLoss.map { fixed($0, 3) } ?? "", run.calibrationError.map { fixed($0, 3) } ?? "",
+            fixed(run.metrics.macroF1, 3), run.logLoss.map { fixed($0, 3) } ?? "",
+            (hasSets ? run.tags?.micro.f1 : run.calibrationError).map { fixed($0, 3) } ?? "",
             run.seconds > 0 ? rate(Double(report.examples) / run.seconds) : "",
           ]))
     }
@@ -73,7 +81,7 @@ public struct TerminalReport: Sendable {
     guard room > 1, let subject = report.subject else { return [] }
     let metrics = subject.metrics
     // The hardest labels first: they are what a reader can act on, and what is shown if not all fit.
-    let order = report.labels.indices.sorted {
+    let order = report.labels.indices.filter { metrics.perLabel[$0].support + metrics.predicted[$0] > 0 }.sorted {
       let (a, b) = (metrics.perLabel[$0].f1, metrics.perLabel[$1].f1)
       return a < b || a == b && $0 < $1
     }

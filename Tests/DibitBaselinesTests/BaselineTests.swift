@@ -56,6 +56,36 @@ import Testing
     #expect(NaiveBayes(texts: [], labels: [], count: 2).logProbabilities("x").allSatisfy { abs($0 - log(0.5)) < 1e-15 })
   }
 
+  @Test("tuning takes the smoothing that makes the fewest mistakes on texts left out")
+  func tunedSmoothing() {
+    // Rare words decide here, among many common ones: a large α drowns them.
+    var rng = SplitMix64(seed: 5)
+    var (texts, labels): ([String], [Int]) = ([], [])
+    for index in 0..<300 {
+      let label = index % 3
+      let common = (0..<30).map { _ in "common\(rng.below(400))" }
+      texts.append((common + ["own\(label)x\(rng.below(12))"]).joined(separator: " "))
+      labels.append(label)
+    }
+    let tuned = NaiveBayes.tuned(texts: texts, labels: labels, count: 3)
+    func mistakes(_ classifier: NaiveBayes) -> Int {
+      texts.indices.count { index in
+        guard index % 5 == 0 else { return false }
+        let row = classifier.logProbabilities(texts[index])
+        return row.indices.max { row[$0] < row[$1] } != labels[index]
+      }
+    }
+    let learnt = texts.indices.filter { $0 % 5 != 0 }
+    let candidates = [1, 0.3, 0.1, 0.03, 0.01].map { smoothing in
+      mistakes(NaiveBayes(texts: learnt.map { texts[$0] }, labels: learnt.map { labels[$0] }, count: 3, smoothing: smoothing))
+    }
+    #expect(candidates.min() ?? 0 < candidates[0])
+    let best = [1, 0.3, 0.1, 0.03, 0.01][candidates.firstIndex(of: candidates.min() ?? 0) ?? 0]
+    let expected = NaiveBayes(texts: texts, labels: labels, count: 3, smoothing: best)
+    #expect(tuned.logProbabilities(texts[0]) == expected.logProbabilities(texts[0]))
+    #expect(NaiveBayes.tuned(texts: ["a"], labels: [1], count: 2).logProbabilities("a")[1] == 0)
+  }
+
   // MARK: Features
 
   @Test(arguments: [0, 1])
