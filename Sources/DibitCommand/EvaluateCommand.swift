@@ -82,7 +82,7 @@ struct EvaluateCommand: ParsableCommand {
     report.notes += line.notes(dataset, at: data, split)
     try results.write(report)
     if statistics.requireImprovement, report.subject?.kind != .adapter || report.standing != .better {
-      throw Failure(.notImproved, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
+      throw Failure(.unmet, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
     }
   }
 

@@ -15,9 +15,10 @@ internal import Glibc
 
 /// One line for the user and the exit code that goes with it.
 struct Failure: Error {
-  /// Codes of sysexits.h, the shell's code for an interruption, and one for an evaluation that finds no improvement.
+  /// Codes of sysexits.h, the shell's code for an interruption, and one for what was asked for and does not hold.
   enum Code: Int32 {
-    case notImproved = 3
+    /// What was asked for with an option does not hold: nothing failed.
+    case unmet = 3
     case usage = 64
     case badData = 65
     case missingInput = 66

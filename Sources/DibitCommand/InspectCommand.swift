@@ -65,6 +65,17 @@ struct InspectCommand: ParsableCommand {
     return facts
   }
 
+  /// A fact, or those of an object one by one, under names such as `task.key`.
+  private func lines(_ key: String, _ value: JSONValue) -> [(key: String, text: String)] {
+    if let members = value.object?.members { return members.flatMap { lines("\(key).\($0.key)", $0.value) } }
+    if let names = value.array?.map(\.string), names.allSatisfy({ $0 != nil }) {
+      return [(key, names.compactMap(\.self).joined(separator: ", "))]
+    }
+    if key == "bytes", let count = value.int { return [(key, size(count))] }
+    let fraction = value.double.flatMap { $0.rounded() == $0 || abs($0) < 0.01 ? nil : decimal($0, 3) }
+    return [(key, value.string ?? fraction ?? value.serialized())]
+  }
+
   private func show(_ facts: [(key: String, value: JSONValue)], _ infos: [(name: String, info: TensorInfo)]) {
     if json {
       var object = JSONObject(facts)
@@ -80,15 +91,9 @@ struct InspectCommand: ParsableCommand {
       printJSON(.object(object))
       return
     }
-    printTable(
-      facts.map {
-        [
-          $0.key,
-          $0.value.string
-            ?? ($0.key == "bytes"
-              ? size($0.value.int ?? 0) : $0.value.double.flatMap { $0.rounded() == $0 ? nil : decimal($0, 3) } ?? $0.value.serialized()),
-        ]
-      })
+    // Values of any length: aligned to the left.
+    let rows = facts.flatMap { lines($0.key, $0.value) }
+    for (name, line) in zip(table(rows.map { [$0.key] }), rows) { print("\(name)  \(line.text)") }
     guard tensors else { return }
     print()
     printTable(infos.map { [$0.name, $0.info.storage, "\($0.info.shape)"] })

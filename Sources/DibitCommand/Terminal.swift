@@ -32,9 +32,11 @@ struct ProgressLine {
     guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
     last = now
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
-    let left = known ?? (fraction > 0 ? (now - start).inSeconds * (1 - fraction) / fraction : 0)
+    let spent = (now - start).inSeconds
+    let left = known ?? (fraction > 0 ? spent * (1 - fraction) / fraction : 0)
     let percent = "\(Int(fraction * 100)) %"
-    let time = done >= total ? "\(duration(elapsed))" : "\(duration(left)) left"
+    // What the first moments foretell is far off.
+    let time = done >= total ? duration(elapsed) : spent < 1 && known == nil ? "" : "\(duration(left)) left"
     let text = [percent, detail(), time].filter { !$0.isEmpty }.joined(separator: "  ")
     if Terminal.isInteractive {
       let filled = Int(fraction * 24)

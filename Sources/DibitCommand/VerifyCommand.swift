@@ -12,18 +12,22 @@ struct VerifyCommand: ParsableCommand {
       The reference is a safetensors file that another implementation wrote: input_ids and logits, and where they are to be compared
       labels, loss, grad.<parameter>, lora.<module>.A, lora.<module>.B, lora_logits, lora_loss and lora_grad.<module>.A and .B.
       The logits' error is the worst difference over the standard deviation of the reference's logits; a gradient's is the norm of the
-      difference over the norm of the reference. SOURCE is anything that 'dibit convert' reads, or a converted model.
+      difference over the norm of the reference; --tolerance makes either a matter of the exit status. SOURCE is anything that 'dibit convert' reads, or a converted model.
       """)
 
   @Argument(help: "A checkpoint of any kind, or a converted model.") var source: String
   @Option(help: "The file with what the other implementation computed.") var reference: String
   @Flag(help: "Compare gradients too.") var gradients = false
   @Option(help: "The lora_alpha of the reference's adapter, which is scaled by it over its rank.") var alpha = 8.0
+  @Option(
+    help: ArgumentHelp("Exit with status 3 when the logits, or a gradient, differ by more than this share: 1e-3 is 0.1 %.", valueName: "x"))
+  var tolerance: Double?
   @Flag(help: "Print the result as JSON.") var json = false
   @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
     guard alpha > 0, alpha <= 1_048_576 else { throw ValidationError("--alpha: expected a positive number, found \(alpha)") }
+    if let tolerance, !(tolerance >= 0) { throw ValidationError("--tolerance: expected a number from 0 on, found \(tolerance)") }
   }
 
   func run() throws {
@@ -35,9 +39,25 @@ struct VerifyCommand: ParsableCommand {
       verifier.alpha = Float(alpha)
       return try verifier.run(reference: reference)
     }
-    if json { return printJSON(report.json) }
-    show(report.base, "the model")
-    if let adapted = report.adapted { show(adapted, "\nwith the reference's adapter") }
+    if json {
+      printJSON(report.json)
+    } else {
+      show(report.base, "the model")
+      if let adapted = report.adapted { show(adapted, "\nwith the reference's adapter") }
+    }
+    for run in [report.base, report.adapted].compactMap(\.self) { try check(run) }
+  }
+
+  private func check(_ run: VerificationReport.Run) throws {
+    guard let tolerance else { return }
+    // Not a comparison that a NaN passes.
+    guard run.logitsRelativeError <= tolerance else {
+      throw Failure(.unmet, "the logits differ by \(error(run.logitsRelativeError)), more than --tolerance \(tolerance)")
+    }
+    for gradient in run.gradients ?? [] where !(gradient.relativeError <= tolerance) {
+      throw Failure(
+        .unmet, "the gradient of '\(gradient.name)' differs by \(error(gradient.relativeError)), more than --tolerance \(tolerance)")
+    }
   }
 
   private func show(_ run: VerificationReport.Run, _ title: String) {
