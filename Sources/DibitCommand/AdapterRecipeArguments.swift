@@ -20,16 +20,12 @@ struct AdapterRecipeArguments: ParsableArguments {
   @Option(help: "The seed of everything random.") var seed: UInt64?
 
   func validate() throws {
-    func check<Value: Comparable>(_ name: String, _ value: Value?, _ range: ClosedRange<Value>) throws {
-      guard let value, !range.contains(value) else { return }
-      throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
-    }
-    try check("epochs", epochs, 1...10_000)
-    try check("batch-size", batchSize, 1...4096)
-    try check("learning-rate", learningRate, 0...10)
-    try check("rank", rank, 1...4096)
-    try check("alpha", alpha, 1e-6...1e6)
-    try check("max-tokens", maxTokens, 8...(1 << 20))
+    try checkRange("epochs", epochs, 1...10_000)
+    try checkRange("batch-size", batchSize, 1...4096)
+    try checkRange("learning-rate", learningRate, 0...10)
+    try checkRange("rank", rank, 1...4096)
+    try checkRange("alpha", alpha, 1e-6...1e6)
+    try checkRange("max-tokens", maxTokens, 8...(1 << 20))
   }
 
   /// The recipe and the settings that win over it; nil where there is neither.

@@ -56,6 +56,12 @@ struct RuntimeOptions: ParsableArguments {
   }
 }
 
+/// Refuses a value outside of `range`; none is no fault.
+func checkRange<Value: Comparable>(_ name: String, _ value: Value?, _ range: ClosedRange<Value>) throws {
+  guard let value, !range.contains(value) else { return }
+  throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
+}
+
 /// The option's value of this name.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ option: String) throws -> Value {
   guard let value = Value(rawValue: name) else {

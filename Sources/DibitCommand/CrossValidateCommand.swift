@@ -34,7 +34,7 @@ struct CrossValidateCommand: ParsableCommand {
   @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
-    guard (2...100).contains(folds) else { throw ValidationError("--folds: expected a number from 2 to 100, found \(folds)") }
+    try checkRange("folds", folds, 2...100)
   }
 
   func run() throws {
@@ -44,9 +44,7 @@ struct CrossValidateCommand: ParsableCommand {
     let seed = options.optimization.seed
     let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
     let model = try StoredModel.openConverted(model)
-    let dataset = try Dataset.read(data, rows: rows.options)
-    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    let dataset = try rows.readLabelled(data)
     let texts = try pool(dataset)
     let labels = texts.distinctLabels
     let task = try adapter.task(recipe, for: model, labels: labels)

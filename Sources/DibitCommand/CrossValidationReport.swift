@@ -48,19 +48,17 @@ struct CrossValidationReport {
     }
     // Nobody doubts that the most frequent label can be beaten: testing it too would only make the other tests more cautious.
     let baselines = all.filter { $0.name == AdapterTrial.naiveBayes }
-    pooled = builder.report(
+    let pooled = builder.report(
       names: labels, split: "folds", truncated: outcomes.reduce(0) { $0 + $1.truncated }, runs: all.filter { $0.kind != .baseline },
       baselines: baselines)
+    self.pooled = pooled
     // The adapter first: it is what was asked about.
     let ordered = all.filter { $0.kind == .adapter } + all.filter { $0.kind != .adapter }
     rows = ordered.map { run in
       let forecasts = builder.forecasts(run)
       let hits = forecasts.hits.map { $0 ? 1.0 : 0 }
-      let (truths, predictions) = (forecasts.truths, forecasts.predictions)
       let accuracy = bootstrap.estimate(count: hits.count) { indices in indices.reduce(0) { $0 + hits[$1] } / Double(indices.count) }
-      let macroF1 = bootstrap.estimate(count: hits.count) {
-        F1Scores(labels: labels.count, truths: truths, predictions: predictions, at: $0).macro
-      }
+      let found = pooled.run(run.name) ?? builder.run(run)
       let folds = outcomes.map { outcome in
         let forecasts = ReportBuilder(labels: labels.count, truths: outcome.truths).forecasts(outcome.run(run.name) ?? run)
         return ClassificationMetrics(
@@ -68,9 +66,8 @@ struct CrossValidationReport {
       }
       return Row(
         name: run.name, accuracy: Spread(pooled: accuracy.value, interval: accuracy.interval, folds: folds.map(\.accuracy)),
-        macroF1: Spread(pooled: macroF1.value, interval: macroF1.interval, folds: folds.map(\.macroF1)),
-        confusion: ClassificationMetrics(labels: labels.count, pairs: zip(truths, predictions).map { (truth: $0, prediction: $1) })
-          .confusion)
+        macroF1: Spread(pooled: found.metrics.macroF1, interval: found.macroF1Interval ?? .init(low: found.metrics.macroF1, high: found.metrics.macroF1, level: bootstrap.level), folds: folds.map(\.macroF1)),
+        confusion: found.metrics.confusion)
     }
   }
 
@@ -132,7 +129,6 @@ struct CrossValidationReport {
   }
 
   private func sentence(_ comparison: RunComparison) -> String {
-    func points(_ share: Double) -> String { (share > 0 ? "+" : "") + decimal(share * 100, 1) }
     let p = comparison.pValue < 0.0001 ? "p < 0.0001" : "p = \(decimal(comparison.pValue, 4))"
     let rival = comparison.b == AdapterTrial.base ? "the base model" : "'\(comparison.b)'"
     let found =

@@ -36,8 +36,8 @@ struct CurveCommand: ParsableCommand {
   @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
-    guard (2...10).contains(points) else { throw ValidationError("--points: expected a number from 2 to 10, found \(points)") }
-    guard (1...100).contains(repeats) else { throw ValidationError("--repeats: expected a number from 1 to 100, found \(repeats)") }
+    try checkRange("points", points, 2...10)
+    try checkRange("repeats", repeats, 1...100)
     guard (1...1_000_000_000).contains(more) else { throw ValidationError("--more: expected a positive number, found \(more)") }
   }
 
@@ -57,9 +57,7 @@ struct CurveCommand: ParsableCommand {
     let seed = options.optimization.seed
     let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
     let model = try StoredModel.openConverted(model)
-    let dataset = try Dataset.read(data, rows: rows.options)
-    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    let dataset = try rows.readLabelled(data)
     let texts = try texts(dataset)
     let sizes = try sizes(texts, labels: dataset.labels.count)
     let task = try adapter.task(recipe, for: model, labels: dataset.labels)

@@ -107,7 +107,6 @@ struct CurveReport {
 
   /// One sentence.
   private var answer: String {
-    func points(_ share: Double) -> String { (share > 0 ? "+" : "") + decimal(share * 100, 1) }
     switch prediction {
     case .success(let found):
       let about =

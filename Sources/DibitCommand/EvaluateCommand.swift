@@ -51,9 +51,7 @@ struct EvaluateCommand: ParsableCommand {
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
     let line = try EvaluationLine(model: model, others: others, adapters: adapters)
-    var dataset = try Dataset.read(data, rows: rows.options)
-    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    var dataset = try rows.readLabelled(data)
     let description = try line.description(for: dataset, at: data, instruction: scoring.instruction)
     let automatic = dataset.splitForEvaluation(seed: description.seed).name
     let split = scoring.split ?? automatic
@@ -128,7 +126,7 @@ struct ScoringArguments: ParsableArguments {
   var instruction: String?
 
   func validate() throws {
-    guard (1...100).contains(tags) else { throw ValidationError("--tags: expected a number from 1 to 100, found \(tags)") }
+    try checkRange("tags", tags, 1...100)
   }
 
   var options: TaggingOptions {
@@ -159,15 +157,11 @@ struct StatisticsArguments: ParsableArguments {
   @Flag(help: "Exit with status 3 unless an adapter is better than the base model and every baseline.") var requireImprovement = false
 
   func validate() throws {
-    func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-      guard !range.contains(value) else { return }
-      throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
-    }
     if allowLeakage, leaveOutLeakage { throw ValidationError("--allow-leakage: expected either it or --leave-out-leakage, found both") }
-    try check("shots", shots, 1...1000)
-    try check("alone", alone, 0...100_000)
-    try check("order-texts", orderTexts, 0...100_000)
-    try check("resamples", resamples, 100...1_000_000)
+    try checkRange("shots", shots, 1...1000)
+    try checkRange("alone", alone, 0...100_000)
+    try checkRange("order-texts", orderTexts, 0...100_000)
+    try checkRange("resamples", resamples, 100...1_000_000)
   }
 
   private static func kinds(_ list: String) throws -> [BaselineKind] {

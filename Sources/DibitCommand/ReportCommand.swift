@@ -18,12 +18,7 @@ struct ReportCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("Saved reports, or folders of them.", valueName: "path")) var paths: [String]
   @Option(
     help: ArgumentHelp("What runs are ranked by: accuracy, macro_f1 or log_loss.", valueName: "metric"),
-    transform: { name in
-      guard let metric = RankingMetric(rawValue: name) else {
-        throw ValidationError("--metric: expected accuracy, macro_f1 or log_loss, found '\(name)'")
-      }
-      return metric
-    })
+    transform: { try choice($0, "--metric") })
   var metric = RankingMetric.accuracy
   @Option(help: ArgumentHelp("Write the one report as a page for a browser.", valueName: "file")) var html: String?
   @Flag(help: "Replace an existing page.") var overwrite = false
@@ -53,7 +48,7 @@ struct ReportCommand: ParsableCommand {
     } else {
       // A folder is asked for its runs, even when there is only one report in it yet.
       let isSingle = paths.count == 1 && !isDirectory(paths[0])
-      for line in isSingle ? TerminalReport(saved.reports[0].report).lines : ranking.lines { print(line) }
+      if isSingle { show(saved.reports[0].report) } else { for line in ranking.lines { print(line) } }
     }
     if let first = saved.faults.first?.failure {
       throw Failure(first.code, "\(saved.faults.count) of \(counted(count, "report")) could not be read")

@@ -43,20 +43,24 @@ struct ResultArguments: ParsableArguments {
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
-      let name = "\(CalendarTime.stamp(WallClock.now))-\(SHA256.digest(bytes).prefix(8)).json"
+      let name = ReportDate.fileName(seconds: WallClock.now, digest: SHA256.digest(bytes))
       try writeFileAtomically(path: runs + "/" + name, bytes: bytes)
       Terminal.write("kept as \(runs)/\(name)\n")
     }
     if json {
       printJSON(plain.json)
     } else {
-      let size = StandardOutput.size
-      // Nobody scrolls a log: there the whole list of labels is told.
-      for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { print(line) }
-      if size == nil { for note in report.notes { print("note: \(note.text)") } }
+      show(report)
     }
     if let path = self.report { Terminal.write("wrote \(path)\n") }
   }
+}
+
+/// Prints a report: on one screen of a terminal, whole where nobody scrolls.
+func show(_ report: EvaluationReport) {
+  let size = StandardOutput.size
+  for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { print(line) }
+  if size == nil { for note in report.notes { print("note: \(note.text)") } }
 }
 
 extension EvaluationReport {
@@ -83,25 +87,5 @@ enum CommandText {
       }
     }
     return plain && !argument.isEmpty ? argument : "'" + argument.replacing("'", with: "'\\''") + "'"
-  }
-}
-
-/// Dates of the proleptic Gregorian calendar in UTC.
-enum CalendarTime {
-  /// "20261121T174149Z" of seconds since 1970.
-  ///
-  /// Days to dates: an era of 400 years has 146,097 days, and years that begin in March have their leap day at the end.
-  static func stamp(_ seconds: Double) -> String {
-    let whole = Int(seconds.rounded(.down))
-    let (day, second) = (whole / 86_400, whole % 86_400)
-    let shifted = day + 719_468
-    let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let march = (5 * dayOfYear + 2) / 153
-    let (month, date) = (march < 10 ? march + 3 : march - 9, dayOfYear - (153 * march + 2) / 5 + 1)
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    return "\(year)\(two(month))\(two(date))T\(two(second / 3600))\(two(second / 60 % 60))\(two(second % 60))Z"
   }
 }

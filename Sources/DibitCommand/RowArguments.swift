@@ -9,7 +9,9 @@ struct RowArguments: ParsableArguments {
     help: ArgumentHelp("The column or key of the label, or of a list of labels; by default label or a name like it.", valueName: "name"))
   var labelColumn: String?
   @Option(help: ArgumentHelp("What stands between several labels in one field.", valueName: "text")) var labelSeparator: String?
-  @Option(help: ArgumentHelp("Which answers of a conversation are learnt: all or last.", valueName: "which"), transform: Self.answers)
+  @Option(
+    help: ArgumentHelp("Which answers of a conversation are learnt: all or last.", valueName: "which"),
+    transform: { try choice($0, "--answers") })
   var answers = RowOptions.Answers.all
 
   func validate() throws {
@@ -26,10 +28,11 @@ struct RowArguments: ParsableArguments {
     return options
   }
 
-  private static func answers(_ name: String) throws -> RowOptions.Answers {
-    guard let answers = RowOptions.Answers(rawValue: name) else {
-      throw ValidationError("--answers: expected all or last, found '\(name)'")
-    }
-    return answers
+  /// Reads labelled texts and tells what was noticed; conversations are an error.
+  func readLabelled(_ path: String) throws -> Dataset {
+    let dataset = try Dataset.read(path, rows: options)
+    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: path) }
+    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    return dataset
   }
 }

@@ -1,5 +1,4 @@
 internal import DibitCheckpoint
-internal import DibitJSON
 internal import DibitReport
 
 /// Saved reports of files and of folders full of them; those that cannot be read stop no other.
@@ -9,8 +8,6 @@ struct SavedReports {
 
   /// Larger files are no reports.
   private static let largestFile = 256 << 20
-  /// A report is flatter than this.
-  private static let deepest = 16
 
   /// Reads files, and of folders every file whose name ends in .json, in the order of names.
   init(_ paths: [String]) {
@@ -33,16 +30,10 @@ struct SavedReports {
   private mutating func read(_ path: String) {
     do throws(CheckpointError) {
       let bytes = try readFile(path, limit: Self.largestFile)
-      do throws(ReportError) { reports.append(SavedReport(file: path, report: try Self.report(bytes))) } catch {
+      do throws(ReportError) { reports.append(SavedReport(file: path, report: try EvaluationReport(parsing: bytes))) } catch {
         fail(path, Failure(.badData, "\(quoted(path)): \(error)"))
       }
     } catch { fail(path, Failure(Failure.Code(error.errorClass), "\(error)")) }
-  }
-
-  private static func report(_ bytes: [UInt8]) throws(ReportError) -> EvaluationReport {
-    let json: JSONValue
-    do throws(JSONError) { json = try JSONValue(parsing: bytes, depthLimit: deepest) } catch { throw .json(error) }
-    return try EvaluationReport(json: json)
   }
 
   private mutating func fail(_ path: String, _ failure: Failure) { faults.append((path, failure)) }

@@ -113,3 +113,6 @@ func size(_ bytes: Int) -> String {
 extension Duration {
   var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }
+
+/// A difference of shares in percentage points, with its sign: "+7.1".
+func points(_ difference: Double) -> String { (difference > 0 ? "+" : "") + decimal(difference * 100, 1) }

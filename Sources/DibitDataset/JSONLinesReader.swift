@@ -28,22 +28,14 @@ struct JSONLinesReader: ~Copyable, RowReader {
   var bytesRead: Int { cursor.stream.bytesRead }
 
   mutating func next() throws(DatasetError) -> DatasetExample? {
-    while true {
-      let line = cursor.line
-      bytes.removeAll(keepingCapacity: true)
-      guard try cursor.appendLine(to: &bytes, limit: options.maximumRowBytes) else { return nil }
-      guard bytes.count <= options.maximumRowBytes else {
-        throw .row(file: file, line: line, column: nil, fault: .tooLong(limit: options.maximumRowBytes))
-      }
-      if bytes.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { continue }
-      let value: JSONValue
-      do throws(JSONError) { value = try JSONValue(parsing: bytes, depthLimit: Self.depthLimit) } catch {
-        let (fault, column) = RowFault.json(error)
-        throw .row(file: file, line: line, column: column, fault: fault)
-      }
-      do throws(RowFault) { return try example(value, line: line) } catch {
-        throw .row(file: file, line: line, column: nil, fault: error)
-      }
+    guard let line = try cursor.nextRow(into: &bytes, limit: options.maximumRowBytes, file: file) else { return nil }
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONValue(parsing: bytes, depthLimit: Self.depthLimit) } catch {
+      let (fault, column) = RowFault.json(error)
+      throw .row(file: file, line: line, column: column, fault: fault)
+    }
+    do throws(RowFault) { return try example(value, line: line) } catch {
+      throw .row(file: file, line: line, column: nil, fault: error)
     }
   }
 

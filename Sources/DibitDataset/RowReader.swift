@@ -63,6 +63,19 @@ struct TextCursor: ~Copyable {
     return true
   }
 
+  /// Takes the next line that is not blank into `bytes`, and tells its number; nil behind the last.
+  ///
+  /// - Throws: `RowFault.tooLong` for a line of `file` of more than `limit` bytes; others follow.
+  mutating func nextRow(into bytes: inout [UInt8], limit: Int, file: String) throws(DatasetError) -> Int? {
+    while true {
+      let line = line
+      bytes.removeAll(keepingCapacity: true)
+      guard try appendLine(to: &bytes, limit: limit) else { return nil }
+      guard bytes.count <= limit else { throw .row(file: file, line: line, column: nil, fault: .tooLong(limit: limit)) }
+      if !bytes.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { return line }
+    }
+  }
+
   /// Passes what is left of the line, to go on behind a fault.
   mutating func skipLine() throws(DatasetError) {
     var nothing: [UInt8] = []

@@ -140,15 +140,7 @@ struct LineReader: ~Copyable, RowReader {
   var bytesRead: Int { cursor.stream.bytesRead }
 
   mutating func next() throws(DatasetError) -> DatasetExample? {
-    while true {
-      let line = cursor.line
-      bytes.removeAll(keepingCapacity: true)
-      guard try cursor.appendLine(to: &bytes, limit: options.maximumRowBytes) else { return nil }
-      guard bytes.count <= options.maximumRowBytes else {
-        throw .row(file: path, line: line, column: nil, fault: .tooLong(limit: options.maximumRowBytes))
-      }
-      if bytes.allSatisfy({ $0 == 0x20 || 0x09...0x0D ~= $0 }) { continue }
-      return .labelled(LabelledExample(path: path, line: line, text: String(decoding: bytes, as: UTF8.self), labels: []))
-    }
+    guard let line = try cursor.nextRow(into: &bytes, limit: options.maximumRowBytes, file: path) else { return nil }
+    return .labelled(LabelledExample(path: path, line: line, text: String(decoding: bytes, as: UTF8.self), labels: []))
   }
 }

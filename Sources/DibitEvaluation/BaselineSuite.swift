@@ -65,11 +65,11 @@ public struct BaselineSuite: Sendable {
   /// The outcomes of some kinds, trained on `training` (texts whose labels are not known are left out), for each of `examples`.
   ///
   /// A text that carries several labels counts once for each of them. Where answers are sets, the likeliest labels are given, as many as a
-  /// training text has on average. A text without an embedding gets the labels' frequencies. Kinds that cannot be had are left out: all
-  /// where there is nothing to learn from, few-shot prompts where no example fits.
+  /// training text has on average. A text that has no embedding, or cannot be run behind a few-shot prompt, gets the labels' frequencies. Kinds
+  /// that cannot be had are left out: all where there is nothing to learn from, few-shot prompts where no example fits.
   ///
   /// - Parameter progress: stops by returning false.
-  /// - Throws: ``EvaluationError/interrupted``, and what scoring a text under the few-shot prompt has for an error.
+  /// - Throws: ``EvaluationError/interrupted``.
   public func run(
     _ kinds: [BaselineKind], training: [LabelledExample], examples: [LabelledExample], on compute: Compute,
     progress: (Progress) -> Bool = { _ in true }
@@ -168,7 +168,14 @@ public struct BaselineSuite: Sendable {
     let records = try Evaluator.run([subject], labels: labels, examples: task.examples, options: options, on: compute) { report in
       progress(Progress(name: report.name, done: report.done, total: report.total))
     }[0]
-    if let fault = records.firstFailure { throw fault }
-    return records.outcomes(.baseline, answersSets: options.selection != .one)
+    guard records.failures < task.examples.count else { return nil }
+    // One text that does not fit behind the examples costs no other its answer.
+    var outcomes = records.outcomes(.baseline, answersSets: options.selection != .one)
+    let prior = MajorityClass(labels: task.pairs.map(\.label), count: labels.count)
+    for (place, record) in records.records.enumerated() where record.scores == nil {
+      outcomes.logProbabilities[place] = prior.logProbabilities("")
+      if outcomes.tags != nil { outcomes.inclusion[place] = outcomes.logProbabilities[place].map { exp($0) } }
+    }
+    return outcomes
   }
 }

@@ -24,7 +24,8 @@ public struct LabelOrderBias: Equatable, Sendable {
 
   /// Scores `texts` under `count` orders, from 2 on; the first is that of `labels`. Orders may repeat where labels are few.
   ///
-  /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels, and an error that scoring a text has.
+  /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels. A text that cannot be scored
+  ///   under each order does not count.
   public static func measure(
     _ texts: [String], labels: [String], task: TaggingTask, tokenizer: Tokenizer, model: MeasuredModel, orders count: Int = 6,
     seed: UInt64 = 0, options: TaggingOptions = TaggingOptions(), on compute: Compute
@@ -33,7 +34,7 @@ public struct LabelOrderBias: Equatable, Sendable {
     guard !texts.isEmpty else { throw .noExamples }
     var rng = SplitMix64(seed: seed, purpose: "evaluation.label-order")
     var orders: [[Int]] = []
-    var probabilities: [[[Double]]] = []  // by order, text, label
+    var probabilities: [[[Double]?]] = []  // by order, text, label
     for index in 0..<max(2, count) {
       var order = Array(labels.indices)
       if index > 0 { rng.shuffle(&order) }
@@ -41,11 +42,10 @@ public struct LabelOrderBias: Equatable, Sendable {
       let listed = task.listing(order.map { labels[$0] })
       let subject = EvaluationSubject(name: "order \(index)", model: model, task: TokenizedTask(listed, tokenizer: tokenizer))
       var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
-      var rows: [[Double]] = []
-      for result in tagger.predict(texts) { rows.append(try result.get().logProbabilities.map { exp($0) }) }
-      probabilities.append(rows)
+      probabilities.append(tagger.predict(texts).map { (try? $0.get())?.logProbabilities.map { exp($0) } })
     }
-    return LabelOrderBias(orders: orders, probabilities: probabilities)
+    let scored = texts.indices.filter { text in probabilities.allSatisfy { $0[text] != nil } }
+    return LabelOrderBias(orders: orders, probabilities: probabilities.map { rows in scored.compactMap { rows[$0] } })
   }
 
   /// What probabilities, by order, text and label, say.

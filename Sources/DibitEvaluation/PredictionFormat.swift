@@ -1,5 +1,6 @@
 internal import DibitDataset
 internal import DibitJSON
+internal import DibitReport
 internal import Glibc
 
 /// How predictions are written: what stands before them, between them, behind them, and for each.
@@ -53,7 +54,7 @@ public struct PredictionFormat: Equatable, Sendable {
     case .text:
       guard let result = try? prediction.result.get() else { return "" }
       let tags = result.tags.isEmpty ? "-" : result.tags.joined(separator: ";")
-      return "\(Self.escaped(prediction.place.description))\t\(tags)\t\(Self.rounded(probabilities(result)[result.scores.best]))\n"
+      return "\(Self.escaped(prediction.place.description))\t\(tags)\t\(fixed(probabilities(result)[result.scores.best], 3))\n"
     case .csv:
       guard let result = try? prediction.result.get() else { return "" }
       let probabilities = probabilities(result)
@@ -120,13 +121,5 @@ public struct PredictionFormat: Equatable, Sendable {
       }
     }
     return result
-  }
-
-  /// A probability with three decimals.
-  private static func rounded(_ probability: Double) -> String {
-    guard probability.isFinite else { return "nan" }
-    let thousandths = Int((probability * 1000).rounded())
-    let digits = String(thousandths % 1000)
-    return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
   }
 }

@@ -1,7 +1,7 @@
 // Numbers as people read them. No locale: the same report gives the same text everywhere.
 
 /// A number with a fixed count of decimals.
-func fixed(_ value: Double, _ places: Int) -> String {
+package func fixed(_ value: Double, _ places: Int) -> String {
   guard value.isFinite else { return value.isNaN ? "-" : value > 0 ? "∞" : "-∞" }
   let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
   guard abs(value) * scale < 1e15 else { return "\(value)" }

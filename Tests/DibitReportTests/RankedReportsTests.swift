@@ -130,6 +130,15 @@ import Testing
 
   @Test func dates() {
     #expect(ReportDate(fileName: "20261121T174503Z-0a1b2c3d.json")?.description == "2026-11-21 17:45:03 UTC")
+    // Around leap days, and at the ends of an era and of a day.
+    for (seconds, date) in [
+      (0, "1970-01-01 00:00:00"), (951_782_399, "2000-02-28 23:59:59"), (951_868_799.9, "2000-02-29 23:59:59"),
+      (1_709_164_800, "2024-02-29 00:00:00"), (1_795_283_103, "2026-11-21 17:45:03"), (4_107_542_400, "2100-03-01 00:00:00"),
+    ] {
+      let name = ReportDate.fileName(seconds: seconds, digest: "0123456789abcdef")
+      #expect(name.hasSuffix("Z-01234567.json"))
+      #expect(ReportDate(fileName: name)?.description == date + " UTC")
+    }
     for name in [
       "", "20261121T174503Z.json", "20261121T174503Z-0a1b2c3d.JSON", "20261321T174503Z-0a1b2c3d.json", "20261121T254503Z-0a1b2c3d.json",
       "20261121t174503Z-0a1b2c3d.json", "20261121T174503Z-0a1b2c3G.json", "x20261121T174503Z-0a1b2c3d.json",

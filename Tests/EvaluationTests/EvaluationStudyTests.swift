@@ -124,25 +124,29 @@ import Testing
 
   @Test("a text that fails is left out of every run, with a note")
   func failures() throws {
-    let plain = try TinyTask()
+    let plain = try TinyTask(maximumTokens: 320, instruction: "Choose one of: food, money, space, sport.")
     let odd = LabelledExample(path: "odd", text: "ZZ@@", labels: ["food"])
     func tokens(_ text: String) -> Set<Int32> { Set(plain.task.prompt(text, reserving: 0).tokens) }
     let others = examples(0..<3).reduce(into: Set(labels.flatMap { plain.task.tokens(ofLabel: $0) } + plain.task.opening)) {
       $0.formUnion(tokens($1.text))
     }
     let token = try #require(tokens(odd.text).subtracting(others).sorted().first)
-    let damaged = try TinyTask(damaging: token)
+    let damaged = try TinyTask(maximumTokens: 320, instruction: "Choose one of: food, money, space, sport.", damaging: token)
     var study = try EvaluationStudy(
       labels: labels, examples: [odd] + examples(0..<3), training: examples(3..<6), options: TaggingOptions(), seed: 0, on: compute
     ) { _ in true }
     try study.add(.init(.base, damaged.subject()), aloneTexts: 1)
-    try study.addBaselines([.words], shots: 4, base: damaged.subject())
+    // Behind answered examples too, and under other orders of the labels, one text that fails costs no other its answer.
+    try study.addBaselines([.words, .shots], shots: 1, base: damaged.subject())
+    try study.measureOrderBias([.init(.base, damaged.subject())], texts: 13)
     let report = study.report(split: "test", resamples: 200, keepsTexts: false)
     #expect(report.examples == 12)
     #expect(report.runs[0].metrics.count == 12 && report.baselines[0].metrics.count == 12)
+    #expect(report.baselines.map(\.name) == ["naive Bayes on words", "few-shot prompt, 1 example"])
     let note = try #require(report.notes.first { $0.kind == .failed })
     #expect(note.text.hasPrefix("1 of 13 texts could not be scored under 'base' and is left out, such as: "))
     #expect(report.runs[0].samples.isEmpty)
+    #expect(report.notes.first { $0.kind == .orderBias }?.count == 12)
   }
 
   @Test func interruptedAndEmpty() throws {
