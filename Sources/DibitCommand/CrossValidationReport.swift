@@ -59,6 +59,7 @@ struct CrossValidationReport {
       let hits = forecasts.hits.map { $0 ? 1.0 : 0 }
       let accuracy = bootstrap.estimate(count: hits.count) { indices in indices.reduce(0) { $0 + hits[$1] } / Double(indices.count) }
       let found = pooled.run(run.name) ?? builder.run(run)
+      let f1 = found.metrics.macroF1
       let folds = outcomes.map { outcome in
         let forecasts = ReportBuilder(labels: labels.count, truths: outcome.truths).forecasts(outcome.run(run.name) ?? run)
         return ClassificationMetrics(
@@ -66,7 +67,7 @@ struct CrossValidationReport {
       }
       return Row(
         name: run.name, accuracy: Spread(pooled: accuracy.value, interval: accuracy.interval, folds: folds.map(\.accuracy)),
-        macroF1: Spread(pooled: found.metrics.macroF1, interval: found.macroF1Interval ?? .init(low: found.metrics.macroF1, high: found.metrics.macroF1, level: bootstrap.level), folds: folds.map(\.macroF1)),
+        macroF1: Spread(pooled: f1, interval: found.macroF1Interval ?? .init(low: f1, high: f1), folds: folds.map(\.macroF1)),
         confusion: found.metrics.confusion)
     }
   }
