@@ -22,6 +22,8 @@ struct ResultArguments: ParsableArguments {
   func check() throws {
     if let report {
       try checkReplaceable(report)
+      let parent = report.lastIndex(of: "/").map { $0 == report.startIndex ? "/" : String(report[..<$0]) } ?? "."
+      guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(report)': its directory does not exist; create it first") }
       let file = try StagedFile(destination: report, overwrite: true)
       try writeFileAtomically(path: file.path, bytes: [])
     }

@@ -69,6 +69,7 @@ import Testing
       message: "'\(other)' exists and is no report of an earlier evaluation: remove it or choose another name")
     let nowhere = try dibit("evaluate", workplace.model, "--data", data, "--report", workplace.scratch("no/where.html"))
     #expect(nowhere.status == 73 && nowhere.errorLines.count == 1 && nowhere.output == "", "\(nowhere.errors)")
+    #expect(nowhere.errors == "error: '\(workplace.scratch("no/where.html"))': its directory does not exist; create it first\n")
   }
 
   @Test("an adapter that was trained on test texts is caught")
