@@ -22,7 +22,8 @@ struct PretrainCommand: ParsableCommand {
       The recipe names the text, the model's shape and the training. The result is a float checkpoint for 'dibit convert'.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
-      after a crash or a power cut, the same command with --resume goes on, and the model has the same bytes as without the stop.
+      after a crash or a power cut, the same command with --resume goes on, and the model has the same bytes as without the stop. A run
+      with a constant learning rate may then be made shorter or longer with --steps.
       """)
 
   @Argument(help: "The recipe, a YAML file.") var recipe: String
@@ -46,7 +47,7 @@ struct PretrainCommand: ParsableCommand {
     if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
     let (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
-    let validation = try recipe.validationData.map { try encode($0, tokenizer, recipe) } ?? []
+    let validation = try encode(recipe.validationData, tokenizer, recipe)
     let identity = identity(configuration, weights, text, validation, options, compute)
     if training.resume, try isDone(identity) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
@@ -102,7 +103,9 @@ struct PretrainCommand: ParsableCommand {
       ("max_seq_length", .integer(options.sequenceLength)), ("validation_interval", .integer(options.validationInterval)),
       ("compute_dtype", .string(compute.gradients.recipeName)),
     ]
-    return RunIdentity(model: model.finalize(), data: data.finalize(), options: JSONObject(own + options.optimization.members))
+    return RunIdentity(
+      model: model.finalize(), data: data.finalize(), options: JSONObject(own + options.optimization.members),
+      lengths: options.optimization.dependsOnLength ? [] : ["steps"])
   }
 
   /// Whether the output is that of this very run, which was stopped after its last step.
@@ -129,7 +132,7 @@ struct PretrainCommand: ParsableCommand {
   ) {
     switch recipe.start {
     case .random(let shape):
-      let texts = try TextFolder.open(path: recipe.data).lazy.map(\.text)
+      let texts = try recipe.data.map { try TextFolder.open(path: $0) }.lazy.joined().map(\.text)
       let tokenizer = try Tokenizer.training(
         on: texts, vocabularySize: shape.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
       let configuration = try modelConfiguration(shape)
@@ -147,10 +150,10 @@ struct PretrainCommand: ParsableCommand {
     }
   }
 
-  private func encode(_ path: String, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
+  private func encode(_ paths: [String], _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
     var tokens: [Int32] = []
     let end = tokenizer.id(of: "<|endoftext|>")
-    for piece in try TextFolder.open(path: path) {
+    for piece in try paths.map({ try TextFolder.open(path: $0) }).joined() {
       tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
       if piece.endsDocument, let end { tokens.append(end) }
     }

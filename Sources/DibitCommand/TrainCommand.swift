@@ -54,7 +54,8 @@ struct TrainCommand: ParsableCommand {
     let task = try adapter.task(recipe, for: model, labels: dataset.labels)
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(AdapterRecipeArguments.members(options, compute, task)))
+      options: JSONObject(AdapterRecipeArguments.members(options, compute, task)),
+      lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
     if !plan {

@@ -41,9 +41,9 @@ public struct PretrainingRecipe: Equatable, Sendable {
   }
 
   /// Folders or files of plain text.
-  public var data: String
-  /// Held-out text, `validation_data`; nil for none.
-  public var validationData: String?
+  public var data: [String]
+  /// Held-out text, `validation_data`; empty for none.
+  public var validationData: [String]
   /// What is trained.
   public var start: Start
   /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
@@ -69,8 +69,8 @@ public struct PretrainingRecipe: Equatable, Sendable {
       guard let value else { throw .missingKey(file: file, key: key) }
       return value
     }
-    data = try need(try root.string("data"), "data")
-    validationData = try root.string("validation_data")
+    data = try need(try root.strings("data"), "data")
+    validationData = try root.strings("validation_data") ?? []
     let initial = try root.string("initial")
     let section = try root.section("model")
     switch (initial, section) {

@@ -133,6 +133,14 @@ struct RecipeReader {
     return values
   }
 
+  /// One text or a list of them.
+  mutating func strings(_ key: String) throws(RecipeError) -> [String]? {
+    guard let member = member(key) else { return nil }
+    let texts = member.value.string.map { [$0] } ?? member.value.sequence?.map { $0.string ?? "" } ?? []
+    guard !texts.isEmpty, !texts.contains("") else { throw wrong(member, "text or a list of texts") }
+    return texts
+  }
+
   /// The mapping under a key; settings of its keys make one where the file has none.
   mutating func section(_ key: String) throws(RecipeError) -> RecipeReader? {
     sections.append(key)

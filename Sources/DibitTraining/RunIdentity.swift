@@ -10,9 +10,12 @@ public struct RunIdentity: Equatable, Sendable {
   /// Every option that the result depends on, under the names of recipes.
   public var options: JSONObject
 
+  /// The options among them that say how long the run is and decide nothing about a step: a checkpoint of a shorter or longer run fits too.
+  public var lengths: Set<String>
+
   /// An identity of these parts.
-  public init(model: String, data: String, options: JSONObject) {
-    (self.model, self.data, self.options) = (model, data, options)
+  public init(model: String, data: String, options: JSONObject, lengths: Set<String> = []) {
+    (self.model, self.data, self.options, self.lengths) = (model, data, options, lengths)
   }
 
   /// SHA-256 over all parts.
@@ -31,7 +34,7 @@ public struct RunIdentity: Equatable, Sendable {
     if other.data != data { return .changedData(checkpoint: path) }
     // A file does not tell 0.0 from 0: what counts is how they are written.
     func shown(_ value: JSONValue?) -> String { value?.serialized() ?? "not set" }
-    for key in other.options.keys + options.keys where shown(other.options[key]) != shown(options[key]) {
+    for key in other.options.keys + options.keys where !lengths.contains(key) && shown(other.options[key]) != shown(options[key]) {
       return .changedOption(checkpoint: path, key: key, was: shown(other.options[key]), found: shown(options[key]))
     }
     return nil

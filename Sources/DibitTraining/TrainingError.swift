@@ -17,6 +17,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case changedModel(checkpoint: String)
   case changedData(checkpoint: String)
   case changedOption(checkpoint: String, key: String, was: String, found: String)
+  case pastEnd(directory: String, step: Int, end: Int)
   case badCheckpoint(path: String, problem: String)
 
   /// One sentence: what, what was expected and found, and what to do.
@@ -43,6 +44,8 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
     case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
     case .changedOption(let checkpoint, let key, let was, let found):
       "'\(checkpoint)' belongs to a run with \(key) \(was), not \(found): \(Self.advice)"
+    case .pastEnd(let directory, let step, let end):
+      "'\(directory)' holds a run that has done \(step) steps, more than the \(end) asked for: ask for at least \(step)"
     case .badCheckpoint(let path, let problem): "'\(path)': \(problem)"
     }
   }
@@ -70,7 +73,8 @@ extension TrainingError {
   /// The kind of this failure.
   public var errorClass: Class {
     switch self {
-    case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .badCheckpoint: .badData
+    case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
+      .badData
     case .noCheckpoint: .missingInput
     case .notANumber, .diverged: .failedRun
     case .unfinishedRun: .cannotCreate

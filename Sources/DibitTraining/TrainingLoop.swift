@@ -98,8 +98,11 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     state.place = source.place
     guard let checkpoints else { return }
     if let restored = try checkpoints.restore(&parameters) {
-      guard restored.step <= schedule.totalSteps, restored.place.epoch <= restored.step else {
-        throw .badCheckpoint(path: checkpoints.path, problem: "step \(restored.step) of \(schedule.totalSteps) cannot be")
+      guard restored.step <= schedule.totalSteps else {
+        throw .pastEnd(directory: checkpoints.path, step: restored.step, end: schedule.totalSteps)
+      }
+      guard restored.place.epoch <= restored.step else {
+        throw .badCheckpoint(path: checkpoints.path, problem: "pass \(restored.place.epoch) at step \(restored.step) cannot be")
       }
       parameters.update(on: compute)
       state = restored

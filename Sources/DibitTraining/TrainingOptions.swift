@@ -37,6 +37,11 @@ public struct OptimizationOptions: Equatable, Sendable {
   /// The defaults of `dibit train`.
   public init() {}
 
+  /// Whether a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
+  public var dependsOnLength: Bool {
+    if case .steps = warmUp { schedule != .constant } else { true }
+  }
+
   func schedule(steps: Int) -> Schedule {
     Schedule(
       learningRate: learningRate, warmUpSteps: warmUp.count(of: steps), totalSteps: steps, shape: schedule, finalRate: finalLearningRate)

@@ -48,6 +48,29 @@ import Testing
     #expect(work.scratch.names == ["data", "model", "other", "source"])
   }
 
+  /// At a constant rate no step depends on how many follow.
+  @Test func otherLength() throws {
+    let work = try Workplace(perLabel: 1)
+    let run = try KilledRun.pretrain(work)
+    let constant = run.arguments + ["--set", "lr_schedule={name: constant, warmup: 2}", "-o"]
+    let output = work.scratch("base")
+    let process = try DibitProcess(constant + [output, "--steps", "100000"])
+    try process.wait { exists(output + ".checkpoints/step-0000000004.safetensors") }
+    process.kill()
+    _ = process.waitForSignal()
+    let done = Int(try newest(output).dropLast(12).suffix(10)) ?? 0
+    try expectFailure(
+      constant + [output, "--steps", "3", "--resume"], status: 65,
+      message: "'\(output).checkpoints' holds a run that has done \(done) steps, more than the 3 asked for: ask for at least \(done)",
+      isLate: true)
+    let steps = ["--steps", "\(done + 3)"]
+    let shortened = try DibitProcess(constant + [output] + steps + ["--resume"]).finish()
+    #expect(shortened.status == 0, "\(shortened.errors)")
+    let whole = work.scratch("whole")
+    #expect(try DibitProcess(constant + [whole] + steps).finish().status == 0)
+    #expect(try contents(output + "/model.safetensors") == contents(whole + "/model.safetensors"))
+  }
+
   @Test(.enabled(if: InterruptTests.canMount, "only root can mount a small file system"))
   func smallDisk() throws {
     let work = try Workplace(perLabel: 20)

@@ -120,8 +120,8 @@ private func pretrainingProblem(_ yaml: String) -> String? {
 
   @Test func pretrainingDefaults() throws {
     let recipe = try PretrainingRecipe(yaml: Self.whole, file: "r.yaml")
-    #expect(recipe.data == "text")
-    #expect(recipe.validationData == nil)
+    #expect(recipe.data == ["text"])
+    #expect(recipe.validationData == [])
     guard case .random(let shape) = recipe.start else {
       Issue.record("\(recipe.start)")
       return
@@ -133,6 +133,17 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(recipe.steps == 10)
     #expect(recipe.optimization.learningRate == nil)
     #expect(recipe.quantization == nil)
+  }
+
+  @Test func severalFolders() throws {
+    let recipe = try PretrainingRecipe(yaml: Self.whole, file: "r.yaml", settings: ["data=[a, b]", "validation_data=[c, d]"])
+    #expect(recipe.data == ["a", "b"])
+    #expect(recipe.validationData == ["c", "d"])
+    for wrong in ["[]", "[a, '']", "[a, [b]]"] {
+      #expect(
+        pretrainingProblem(Self.whole + "\nvalidation_data: \(wrong)\n")?
+          .contains("'validation_data': expected text or a list of texts, found") == true, "\(wrong)")
+    }
   }
 
   @Test func quantizationOfPretraining() throws {

@@ -172,6 +172,8 @@ import Testing
     other = identity
     other.options["new"] = true
     #expect(problem { try store("a", other, resumes: true) } == .changedOption(checkpoint: path, key: "new", was: "not set", found: "true"))
+    other.lengths = ["new"]
+    #expect(problem { try store("a", other, resumes: true) } == nil)
     try training.scratch.write("mine", to: "a.checkpoints/letter.txt")
     #expect(problem { try store(resumes: true) }?.description.hasSuffix("'letter.txt', which no training run writes") == true)
     try training.scratch.remove("a.checkpoints/letter.txt")
