@@ -17,7 +17,7 @@ struct PretrainCommand: ParsableCommand {
     commandName: "pretrain",
     abstract: "Train a small float model from scratch on plain text.",
     discussion: """
-      Example: dibit pretrain recipes/base/tiny.yaml --output ./base
+      Example: dibit pretrain recipes/base/text.yaml --output ./base
 
       The recipe names the text, the model's shape and the training. The result is a float checkpoint for 'dibit convert'.
 
@@ -45,9 +45,13 @@ struct PretrainCommand: ParsableCommand {
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
     if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
-    let (configuration, tokenizer, weights) = try start(recipe, options, compute)
+    var (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
     let validation = try encode(recipe.validationData, tokenizer, recipe)
+    if case .random(let shape) = recipe.start, shape.embedding == .cooccurrence {
+      Pretrainer.setEmbedding(
+        of: &weights, from: text, boundary: tokenizer.id(of: Self.endOfText), seed: options.optimization.seed, on: compute)
+    }
     let identity = identity(configuration, weights, text, validation, options, compute)
     if training.resume, try isDone(identity) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
@@ -84,6 +88,9 @@ struct PretrainCommand: ParsableCommand {
     print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
     print("wrote \(output)")
   }
+
+  /// The token between two documents.
+  private static let endOfText = "<|endoftext|>"
 
   /// What the result depends on: the first weights, the tokens and the options.
   private func identity(
@@ -134,7 +141,7 @@ struct PretrainCommand: ParsableCommand {
     case .random(let shape):
       let texts = try recipe.data.map { try TextFolder.open(path: $0) }.lazy.joined().map(\.text)
       let tokenizer = try Tokenizer.training(
-        on: texts, vocabularySize: shape.vocabularySize, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
+        on: texts, vocabularySize: shape.vocabularySize, specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
       let configuration = try modelConfiguration(shape)
       return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
     case .checkpoint(let path):
@@ -152,7 +159,7 @@ struct PretrainCommand: ParsableCommand {
 
   private func encode(_ paths: [String], _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
     var tokens: [Int32] = []
-    let end = tokenizer.id(of: "<|endoftext|>")
+    let end = tokenizer.id(of: Self.endOfText)
     for piece in try paths.map({ try TextFolder.open(path: $0) }).joined() {
       tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
       if piece.endsDocument, let end { tokens.append(end) }

@@ -28,6 +28,16 @@ public struct PretrainingRecipe: Equatable, Sendable {
     public var contextLength = 1024
     /// The base of the rotary frequencies, `model.rope_theta`.
     public var ropeTheta = 500_000.0
+    /// What the embedding begins with, `model.embedding`.
+    public var embedding = Embedding.random
+  }
+
+  /// What an embedding begins with.
+  public enum Embedding: String, CaseIterable, Equatable, Sendable {
+    /// Random numbers.
+    case random
+    /// What company each token keeps in the text.
+    case cooccurrence
   }
 
   /// A grid, in the words of a converted model's `config.json`.
@@ -115,6 +125,8 @@ extension PretrainingRecipe.Shape {
     feedForwardFactor = try model.number("hidden_dim_scale_factor", 0.125...64) ?? feedForwardFactor
     contextLength = try model.int("max_position_embeddings", 16...(1 << 20)) ?? contextLength
     ropeTheta = try model.number("rope_theta", 1...1e9) ?? ropeTheta
+    let names = PretrainingRecipe.Embedding.allCases.map(\.rawValue)
+    embedding = try model.string("embedding", oneOf: names).flatMap(PretrainingRecipe.Embedding.init) ?? embedding
     try model.finish()
   }
 }

@@ -38,6 +38,28 @@ public struct Pretrainer: ~Copyable {
       }, provideScale: { _ in nil })
   }
 
+  /// Replaces the random rows of the embedding, where a text tells what company a token keeps: see ``Cooccurrence``.
+  ///
+  /// `boundary` separates documents.
+  public static func setEmbedding(
+    of weights: inout DecoderWeights, from text: [Int32], boundary: Int32?, seed: UInt64, on compute: Compute
+  ) {
+    let embedding = weights.embedding
+    let channels = embedding.weight.columns
+    let company = Cooccurrence().rows(
+      of: text, vocabulary: embedding.weight.rows, dimension: channels, boundary: boundary, seed: seed, on: compute)
+    weights.updateEach { parameter in
+      guard parameter.index == embedding.index else { return }
+      let rows = company.span
+      parameter.weight.withMutableValues { values in
+        for start in stride(from: 0, to: rows.count, by: channels) {
+          let row = start..<start + channels
+          if row.contains(where: { rows[$0] != 0 }) { for index in row { values[index] = rows[index] } }
+        }
+      }
+    }
+  }
+
   /// The number of trained parameters.
   public var parameterCount: Int { loop.parameters.elementCount }
 

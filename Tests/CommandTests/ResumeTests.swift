@@ -26,7 +26,7 @@ struct KilledRun {
       """
       data: \(work.scratch("text"))
       validation_data: \(work.scratch("text"))
-      model: {vocab_size: 300, hidden_dim: 16, num_layers: 2, num_heads: 2, num_kv_heads: 1, max_position_embeddings: 64}
+      model: {vocab_size: 300, hidden_dim: 16, num_layers: 2, num_heads: 2, num_kv_heads: 1, max_position_embeddings: 64, embedding: cooccurrence}
       steps: 11
       batch_size: 3
       max_seq_length: 16
