@@ -185,6 +185,7 @@ struct PretrainCommand: ParsableCommand {
     options.sequenceLength = recipe.sequenceLength
     options.validationInterval = recipe.validationInterval
     options.optimization.apply(recipe.optimization)
+    options.optimization.embeddingLearningRate = recipe.embeddingLearningRate.map { Float($0) }
     options.optimization.rounding = recipe.quantization.map { grid in
       var scheme = QuantizationScheme()
       (scheme.bits, scheme.group, scheme.embeddingBits) = (grid.bits, grid.groupSize, grid.embeddingBits)

@@ -97,7 +97,8 @@ extension OptimizationOptions {
       ("grad_clip", number(clipNorm)), ("ema_decay", number(averageDecay)), ("micro_batch_tokens", .integer(microBatchTokens)),
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),
-    ] + (rounding.map { [("quantization", $0.json)] } ?? [])
+    ] + (embeddingLearningRate.map { [("embedding_learning_rate", number($0))] } ?? [])
+      + (rounding.map { [("quantization", $0.json)] } ?? [])
   }
 }
 

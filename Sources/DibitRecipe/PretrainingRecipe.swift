@@ -60,6 +60,8 @@ public struct PretrainingRecipe: Equatable, Sendable {
   public var parsesSpecialTokens = false
   /// What does not depend on text.
   public var optimization: OptimizationRecipe
+  /// The peak learning rate of the embedding, `embedding_learning_rate`; nil for that of all other weights.
+  public var embeddingLearningRate: Double?
   /// How weights are rounded in every pass, `quantization`; nil for float weights.
   public var quantization: Quantization?
   /// Training steps.
@@ -90,6 +92,7 @@ public struct PretrainingRecipe: Equatable, Sendable {
     case (_?, _?): throw .conflictingKeys(file: file, first: "model", second: "initial")
     }
     if let section = try root.section("quantization") { quantization = try Quantization(section) }
+    embeddingLearningRate = try root.number("embedding_learning_rate", 0...10)
     parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
     steps = try need(try root.int("steps", 1...10_000_000), "steps")
     batchSize = try root.int("batch_size", 1...4096) ?? batchSize

@@ -59,7 +59,7 @@ struct TrainedParameters: ~Copyable {
     }
     if trainsWeights {
       Self.stepWeights(
-        optimizer, &model, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
+        options, &model, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
     }
     if options.averageDecay > 0 {
       // The first steps are far from where the run ends: they count for less.
@@ -78,15 +78,18 @@ struct TrainedParameters: ~Copyable {
   }
 
   private static func stepWeights(
-    _ optimizer: AdamW, _ model: inout TrainedModel, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
+    _ options: OptimizationOptions, _ model: inout TrainedModel, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
     _ moment2: inout UniqueArray<Matrix>, _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ compute: Compute
   ) {
+    let embeddingRate = learningRate * options.embeddingRateFactor
     model.updateTrained { weights in
+      let embedding = weights.embedding.index
       weights.updateEach { parameter in
         let i = parameter.index
-        optimizer.step(
-          &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i], learningRate: learningRate,
-          step: step, gradientScale: gradientScale, decays: parameter.decays, on: compute)
+        options.optimizer.step(
+          &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i],
+          learningRate: i == embedding ? embeddingRate : learningRate, step: step, gradientScale: gradientScale,
+          decays: parameter.decays, on: compute)
       }
     }
   }

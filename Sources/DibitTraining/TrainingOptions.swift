@@ -6,6 +6,8 @@ public import DibitQuantization
 public struct OptimizationOptions: Equatable, Sendable {
   /// The peak learning rate.
   public var learningRate: Float = 1e-3
+  /// The peak for the embedding, where weights are trained; nil for that of all others.
+  public var embeddingLearningRate: Float?
   /// What the learning rate does after the warm-up.
   public var schedule = Schedule.Shape.cosine
   /// The learning rate of the last step, where the schedule falls.
@@ -36,6 +38,9 @@ public struct OptimizationOptions: Equatable, Sendable {
 
   /// The defaults of `dibit train`.
   public init() {}
+
+  /// What the learning rate is multiplied by for the embedding.
+  var embeddingRateFactor: Float { learningRate > 0 ? (embeddingLearningRate ?? learningRate) / learningRate : 1 }
 
   /// Whether a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
   public var dependsOnLength: Bool {

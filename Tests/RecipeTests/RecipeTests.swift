@@ -129,10 +129,23 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(shape.vocabularySize == 4096)
     #expect(shape.hiddenSize == 64)
     #expect(shape.reusingLayers == 0)
+    #expect(shape.embedding == .random)
+    #expect(recipe.embeddingLearningRate == nil)
     #expect(!recipe.parsesSpecialTokens)
     #expect(recipe.steps == 10)
     #expect(recipe.optimization.learningRate == nil)
     #expect(recipe.quantization == nil)
+  }
+
+  @Test func embeddings() throws {
+    let recipe = try PretrainingRecipe(
+      yaml: Self.whole, file: "r.yaml", settings: ["model.embedding=cooccurrence", "embedding_learning_rate=1e-4"])
+    guard case .random(let shape) = recipe.start else {
+      Issue.record("\(recipe.start)")
+      return
+    }
+    #expect(shape.embedding == .cooccurrence)
+    #expect(recipe.embeddingLearningRate == 1e-4)
   }
 
   @Test func severalFolders() throws {

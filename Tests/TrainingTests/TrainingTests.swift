@@ -391,6 +391,37 @@ struct TrainingCase {
     #expect(abs(loss - Double(try #require(result.validationLoss))) < 0.3)
   }
 
+  /// Of two runs that differ in the embedding's rate, the first step moves the embedding in proportion and everything else alike.
+  @Test func theEmbeddingHasARateOfItsOwn() throws {
+    let configuration = try ModelConfiguration(json: .object(try TinyCheckpoint.afm7().configuration))
+    let text = try TinyCheckpoint.makeTokenizer().encode(String(repeating: TinyCheckpoint.sentences.joined(separator: ". "), count: 4))
+    let first = Pretrainer.initialWeights(configuration, seed: 1)
+    func weights(embeddingRate: Float?) throws -> DecoderWeights {
+      var options = PretrainingOptions()
+      (options.steps, options.batchSize, options.sequenceLength) = (1, 2, 16)
+      (options.optimization.learningRate, options.optimization.embeddingLearningRate) = (1e-2, embeddingRate)
+      var trainer = try Pretrainer(
+        Decoder(configuration, weights: first), text: text, validation: [], options: options, on: Compute(threads: 1))
+      _ = try trainer.run()
+      return trainer.finish().weights
+    }
+    let usual = try weights(embeddingRate: nil)
+    let slower = try weights(embeddingRate: 1e-3)
+    let still = try weights(embeddingRate: 0)
+    for index in first.parameters.indices {
+      let began = first.parameters[index].weight.values
+      let fast = usual.parameters[index].weight.values
+      let slow = slower.parameters[index].weight.values
+      let none = still.parameters[index].weight.values
+      let isEmbedding = index == first.embedding.index
+      for i in began.indices {
+        let moved = fast[i] - began[i]
+        #expect(abs(slow[i] - began[i] - (isEmbedding ? moved / 10 : moved)) < 1e-6)
+        #expect(none[i] == (isEmbedding ? began[i] : fast[i]))
+      }
+    }
+  }
+
   @Test func tooLittleText() throws {
     let configuration = try ModelConfiguration(json: .object(try TinyCheckpoint.afm7().configuration))
     var options = PretrainingOptions()
