@@ -405,14 +405,19 @@ struct TrainingCase {
       _ = try trainer.run()
       return trainer.finish().weights
     }
+    func values(_ weights: DecoderWeights, _ index: Int) -> [Float] {
+      let weight = weights.parameters[index].weight
+      let values = weight.values
+      return [Float](copying: values)
+    }
     let usual = try weights(embeddingRate: nil)
     let slower = try weights(embeddingRate: 1e-3)
     let still = try weights(embeddingRate: 0)
     for index in first.parameters.indices {
-      let began = first.parameters[index].weight.values
-      let fast = usual.parameters[index].weight.values
-      let slow = slower.parameters[index].weight.values
-      let none = still.parameters[index].weight.values
+      let began = values(first, index)
+      let fast = values(usual, index)
+      let slow = values(slower, index)
+      let none = values(still, index)
       let isEmbedding = index == first.embedding.index
       for i in began.indices {
         let moved = fast[i] - began[i]
