@@ -48,14 +48,16 @@ struct PretrainCommand: ParsableCommand {
     var (configuration, tokenizer, weights) = try start(recipe, options, compute)
     let text = try encode(recipe.data, tokenizer, recipe)
     let validation = try encode(recipe.validationData, tokenizer, recipe)
-    if case .random(let shape) = recipe.start, shape.embedding == .cooccurrence {
-      Pretrainer.setEmbedding(
-        of: &weights, from: text, boundary: tokenizer.id(of: Self.endOfText), seed: options.optimization.seed, on: compute)
-    }
-    let identity = identity(configuration, weights, text, validation, options, compute)
+    var identity = identity(configuration, weights, text, validation, options, compute)
+    if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     if training.resume, try isDone(identity) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite)
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
+    // The weights of a run that goes on are those of its checkpoint.
+    if recipe.embedding == .cooccurrence, !training.resume {
+      Pretrainer.setEmbedding(
+        of: &weights, from: text, boundary: tokenizer.id(of: Self.endOfText), seed: options.optimization.seed, on: compute)
+    }
 
     var trainer = try Pretrainer(
       Decoder(configuration, weights: consume weights), text: text, validation: validation, options: options, on: compute)
@@ -92,7 +94,7 @@ struct PretrainCommand: ParsableCommand {
   /// The token between two documents.
   private static let endOfText = "<|endoftext|>"
 
-  /// What the result depends on: the first weights, the tokens and the options.
+  /// What the result depends on: the first weights, before the text says more of them, the tokens and the options.
   private func identity(
     _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
     _ compute: Compute

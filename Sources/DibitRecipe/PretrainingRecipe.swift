@@ -73,6 +73,11 @@ public struct PretrainingRecipe: Equatable, Sendable {
   /// Steps between two looks at the held-out text, `validation_interval`.
   public var validationInterval = 250
 
+  /// What the embedding begins with; a checkpoint's is no matter of the text.
+  public var embedding: Embedding {
+    if case .random(let shape) = start { shape.embedding } else { .random }
+  }
+
   /// Decodes a recipe; `file` is its name in errors. `settings` are pairs `key=value` that win over the text.
   public init(yaml: String, file: String, settings: [String] = []) throws(RecipeError) {
     var root = try RecipeReader(yaml: yaml, file: file, settings: settings)

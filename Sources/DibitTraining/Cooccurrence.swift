@@ -67,7 +67,7 @@ public struct Cooccurrence: Sendable {
     let (rows, columns) = (matrix.rows, matrix.columns)
     var values = matrix.mutableSpan
     var shares = [Double](repeating: 0, count: columns)
-    for index in values.indices { shares[index % columns] += Double(values[index]) }
+    for row in 0..<rows { for column in 0..<columns { shares[column] += Double(values[row * columns + column]) } }
     shares = shares.map { pow($0, 0.75) }
     let sum = shares.reduce(0, +)
     let logarithms = shares.map { Float(log($0 / sum)) }
