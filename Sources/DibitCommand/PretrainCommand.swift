@@ -46,8 +46,8 @@ struct PretrainCommand: ParsableCommand {
     // An output that is in the way is told before the work, not after it.
     if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
     var (configuration, tokenizer, weights) = try start(recipe, options, compute)
-    let text = try encode(recipe.data, tokenizer, recipe)
-    let validation = try encode(recipe.validationData, tokenizer, recipe)
+    let text = try encode(recipe.data, "tokenizing the text", tokenizer, recipe)
+    let validation = try encode(recipe.validationData, "tokenizing the held-out text", tokenizer, recipe)
     var identity = identity(configuration, weights, text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     if training.resume, try isDone(identity) { return }
@@ -55,6 +55,7 @@ struct PretrainCommand: ParsableCommand {
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !training.resume {
+      Terminal.write("counting what company the tokens keep\n")
       Pretrainer.setEmbedding(
         of: &weights, from: text, boundary: tokenizer.id(of: Self.endOfText), seed: options.optimization.seed, on: compute)
     }
@@ -141,6 +142,7 @@ struct PretrainCommand: ParsableCommand {
   ) {
     switch recipe.start {
     case .random(let shape):
+      Terminal.write("training a tokenizer of \(shape.vocabularySize) tokens\n")
       let texts = try recipe.data.map { try TextFolder.open(path: $0) }.lazy.joined().map(\.text)
       let tokenizer = try Tokenizer.training(
         on: texts, vocabularySize: shape.vocabularySize, specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
@@ -159,12 +161,20 @@ struct PretrainCommand: ParsableCommand {
     }
   }
 
-  private func encode(_ paths: [String], _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
-    var tokens: [Int32] = []
+  /// The tokens of all texts, with progress under a title.
+  private func encode(_ paths: [String], _ title: String, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
+    let folders = try paths.map { try TextFolder.open(path: $0) }
+    let total = folders.reduce(0) { $0 + $1.bytes }
     let end = tokenizer.id(of: Self.endOfText)
-    for piece in try paths.map({ try TextFolder.open(path: $0) }).joined() {
+    var line = ProgressLine(title)
+    defer { line.finish() }
+    var (tokens, bytes): ([Int32], Int) = ([], 0)
+    for piece in folders.joined() {
       tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
       if piece.endsDocument, let end { tokens.append(end) }
+      bytes += piece.text.utf8.count
+      line.update(min(bytes, total), of: total, size(bytes))
+      guard !Interrupt.isRequested else { throw Failure(.interrupted, "interrupted while the text was read; nothing was written") }
     }
     return tokens
   }
