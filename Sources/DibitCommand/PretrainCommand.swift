@@ -45,9 +45,12 @@ struct PretrainCommand: ParsableCommand {
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
     if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
-    var (configuration, tokenizer, weights) = try start(recipe, options, compute)
-    let text = try encode(recipe.data, "tokenizing the text", tokenizer, recipe)
-    let validation = try encode(recipe.validationData, "tokenizing the held-out text", tokenizer, recipe)
+    // So is text that is missing.
+    let data = try recipe.data.map { try TextFolder.open(path: $0) }
+    let heldOut = try recipe.validationData.map { try TextFolder.open(path: $0) }
+    var (configuration, tokenizer, weights) = try start(recipe, data, options, compute)
+    let text = try encode(data, "tokenizing the text", tokenizer, recipe)
+    let validation = try encode(heldOut, "tokenizing the held-out text", tokenizer, recipe)
     var identity = identity(configuration, weights, text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     if training.resume, try isDone(identity) { return }
@@ -137,15 +140,15 @@ struct PretrainCommand: ParsableCommand {
   }
 
   /// A new model and tokenizer, or those of the checkpoint that the recipe starts from.
-  private func start(_ recipe: PretrainingRecipe, _ options: PretrainingOptions, _ compute: Compute) throws -> (
-    ModelConfiguration, Tokenizer, DecoderWeights
-  ) {
+  private func start(
+    _ recipe: PretrainingRecipe, _ data: [TextFolder], _ options: PretrainingOptions, _ compute: Compute
+  ) throws -> (ModelConfiguration, Tokenizer, DecoderWeights) {
     switch recipe.start {
     case .random(let shape):
       Terminal.write("training a tokenizer of \(shape.vocabularySize) tokens\n")
-      let texts = try recipe.data.map { try TextFolder.open(path: $0) }.lazy.joined().map(\.text)
       let tokenizer = try Tokenizer.training(
-        on: texts, vocabularySize: shape.vocabularySize, specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
+        on: data.lazy.joined().map(\.text), vocabularySize: shape.vocabularySize,
+        specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
       let configuration = try modelConfiguration(shape)
       return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
     case .checkpoint(let path):
@@ -161,21 +164,27 @@ struct PretrainCommand: ParsableCommand {
     }
   }
 
-  /// The tokens of all texts, with progress under a title.
-  private func encode(_ paths: [String], _ title: String, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
-    let folders = try paths.map { try TextFolder.open(path: $0) }
+  /// The tokens of all texts, with progress under a title; files without text are told.
+  private func encode(_ folders: [TextFolder], _ title: String, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe) throws -> [Int32] {
     let total = folders.reduce(0) { $0 + $1.bytes }
     let end = tokenizer.id(of: Self.endOfText)
     var line = ProgressLine(title)
     defer { line.finish() }
     var (tokens, bytes): ([Int32], Int) = ([], 0)
-    for piece in folders.joined() {
-      tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
-      if piece.endsDocument, let end { tokens.append(end) }
-      bytes += piece.text.utf8.count
-      line.update(min(bytes, total), of: total, size(bytes))
-      guard !Interrupt.isRequested else { throw Failure(.interrupted, "interrupted while the text was read; nothing was written") }
+    var findings: [String] = []
+    for folder in folders {
+      var reader = folder.makeIterator()
+      while let piece = reader.next() {
+        tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
+        if piece.endsDocument, let end { tokens.append(end) }
+        line.update(bytes + reader.bytesRead, of: total, size(bytes + reader.bytesRead))
+        guard !Interrupt.isRequested else { throw Failure(.interrupted, "interrupted while the text was read; nothing was written") }
+      }
+      bytes += folder.bytes
+      findings += reader.report.summary.map { "note: '\(folder.path)': \($0)\n" }
     }
+    line.finish()
+    for finding in findings { Terminal.write(finding) }
     return tokens
   }
 

@@ -13,42 +13,51 @@ public enum LoRA {
     Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, on: compute)
   }
 
-  /// Accumulates `dA`, `dB` and `dx` from `dy: [n, m]`; `dh: [n, r]` is working memory.
-  public static func backward(
-    _ dy: borrowing Matrix, x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix,
-    dh: inout Matrix, da: inout Matrix, db: inout Matrix, dx: inout Matrix, on compute: Compute
-  ) {
-    let begin = compute.begin()
-    defer { compute.end("lora backward", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
-    backwardParameters(dy, x: x, b: b, scale: scale, saved: h, dh: &dh, da: &da, db: &db, on: compute)
-    Gemm.nn(dh, a, into: &dx, on: compute)  // dx += dh A
-  }
-
-  /// As ``backward(_:x:a:b:scale:saved:dh:da:db:dx:on:)`` without `dx`, which is `dh A`; overwrites `dh: [n, r]`.
+  /// Accumulates `dA` and `dB` from `dy: [n, m]` and overwrites `dh: [n, r]`, from which ``backwardInput(_:a:accumulating:dx:on:)`` goes on.
   public static func backwardParameters(
     _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, dh: inout Matrix,
     da: inout Matrix, db: inout Matrix, on compute: Compute
   ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward, parameters", begin, rows: b.rows, columns: x.columns, bytes: 4 * b.count) }
     Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
     dh.fill(0)
     Gemm.nn(dy, b, scale: scale, into: &dh, on: compute)  // dh  = s dy B
     Gemm.tn(dh, x, into: &da, on: compute)  // dA += dhᵀ x
   }
 
-  /// The same in BF16, where `work` has rounded `dy`.
-  public static func backward(
-    _ dy: borrowing Matrix, x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix,
-    work: inout BFloatWork, dh: inout Matrix, da: inout Matrix, db: inout Matrix, dx: inout Matrix, on compute: Compute
+  /// Overwrites `dx: [n, k]` with `dh A`, or adds it when `accumulating`.
+  public static func backwardInput(
+    _ dh: borrowing Matrix, a: borrowing Matrix, accumulating: Bool, dx: inout Matrix, on compute: Compute
   ) {
     let begin = compute.begin()
-    defer { compute.end("lora backward", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
+    defer { compute.end("lora backward, input", begin, rows: a.rows, columns: a.columns, bytes: 4 * a.count) }
+    if !accumulating { dx.fill(0) }
+    Gemm.nn(dh, a, into: &dx, on: compute)
+  }
+
+  /// The same in BF16, where `work` has rounded `dy` and is left with `dh`.
+  public static func backwardParameters(
+    _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, work: inout BFloatWork,
+    dh: inout Matrix, da: inout Matrix, db: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward, parameters", begin, rows: b.rows, columns: x.columns, bytes: 4 * b.count) }
     work.pairs.round(h, factor: scale, on: compute)
     BFloatProducts.tn(dy, work.pairs, into: &db, on: compute)  // dB += s dyᵀ h
     unsafe BFloatProducts.nn(work.rows, b.kernelView, into: &dh, accumulating: false, on: compute)  // dh = dy B
     work.pairs.round(dh, factor: scale, on: compute)
     BFloatProducts.tn(work.pairs, x, into: &da, on: compute)  // dA += s dhᵀ x
     work.low.round(dh, factor: scale, on: compute)
-    unsafe BFloatProducts.nn(work.low, a.kernelView, into: &dx, accumulating: true, on: compute)  // dx += s dh A
+  }
+
+  /// The same from the `dh` that `work` was left with.
+  public static func backwardInput(
+    _ work: borrowing BFloatWork, a: borrowing Matrix, accumulating: Bool, dx: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward, input", begin, rows: a.rows, columns: a.columns, bytes: 4 * a.count) }
+    unsafe BFloatProducts.nn(work.low, a.kernelView, into: &dx, accumulating: accumulating, on: compute)
   }
 }
 

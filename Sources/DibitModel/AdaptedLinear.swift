@@ -150,23 +150,41 @@ struct AdaptedLinear {
     guard let entry = adapter.entry(layer, kind) else { return }
     let isDropped = adapter.dropout?.apply(layer, kind, rows: x.rows, columns: x.columns) { mask, masked in
       mask.forward(x, into: &masked, on: compute)
-      LoRA.backwardParameters(
-        dy, x: masked, b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue], dh: &work.dLow,
-        da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
-      masked.fill(0)
-      Gemm.nn(work.dLow, adapter.a[entry], into: &masked, on: compute)  // of what the mask left
+      backwardParameters(entry, kind, adapter, dy, masked, saved, &work, usesBFloat, &gradients)
+      backwardInput(entry, adapter, work, usesBFloat, &masked, accumulating: false)
       mask.backward(masked, dx: &dx, on: compute)
     }
     if isDropped == true { return }
+    backwardParameters(entry, kind, adapter, dy, x, saved, &work, usesBFloat, &gradients)
+    backwardInput(entry, adapter, work, usesBFloat, &dx, accumulating: true)
+  }
+
+  /// Accumulates the gradients of `A` and `B`, whose input was `x`, and leaves in `work` what ``backwardInput`` needs.
+  private func backwardParameters(
+    _ entry: Int, _ kind: LinearKind, _ adapter: borrowing Adapter, _ dy: borrowing Matrix, _ x: borrowing Matrix,
+    _ saved: borrowing AdapterActivations, _ work: inout BackwardState.Work, _ usesBFloat: Bool, _ gradients: inout Gradients
+  ) {
+    let scale = adapter.configuration.scale
     if usesBFloat {
-      LoRA.backward(
-        dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue],
-        work: &work.bfloat, dh: &work.dLow, da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
-      return
+      LoRA.backwardParameters(
+        dy, x: x, b: adapter.b[entry], scale: scale, saved: saved.low[kind.rawValue], work: &work.bfloat, dh: &work.dLow,
+        da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
+    } else {
+      LoRA.backwardParameters(
+        dy, x: x, b: adapter.b[entry], scale: scale, saved: saved.low[kind.rawValue], dh: &work.dLow,
+        da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], on: compute)
     }
-    LoRA.backward(
-      dy, x: x, a: adapter.a[entry], b: adapter.b[entry], scale: adapter.configuration.scale, saved: saved.low[kind.rawValue],
-      dh: &work.dLow,
-      da: &gradients.adapter.a[entry], db: &gradients.adapter.b[entry], dx: &dx, on: compute)
+  }
+
+  /// The gradient of what went into `A`.
+  private func backwardInput(
+    _ entry: Int, _ adapter: borrowing Adapter, _ work: borrowing BackwardState.Work, _ usesBFloat: Bool, _ dx: inout Matrix,
+    accumulating: Bool
+  ) {
+    if usesBFloat {
+      LoRA.backwardInput(work.bfloat, a: adapter.a[entry], accumulating: accumulating, dx: &dx, on: compute)
+    } else {
+      LoRA.backwardInput(work.dLow, a: adapter.a[entry], accumulating: accumulating, dx: &dx, on: compute)
+    }
   }
 }

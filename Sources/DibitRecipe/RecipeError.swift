@@ -18,7 +18,9 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
     case .duplicateKey(let file, let line, let key): "\(Self.place(file, line)): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
     case .conflictingKeys(let file, let first, let second): "\(file): '\(first)' and '\(second)' exclude each other: keep one"
-    case .badSetting(let setting): "--set: expected KEY=VALUE with a value in YAML, found '\(setting)'"
+    case .badSetting(let setting):
+      "--set: expected KEY=VALUE with a value in YAML, found '\(setting)'"
+        + (setting.contains(": ") ? "; text with a colon needs quotes: KEY=\"…\"" : "")
     case .wrongValue(let file, let line, let key, let expected, let found):
       "\(Self.place(file, line)): '\(key)': expected \(expected), found '\(found)'"
     }

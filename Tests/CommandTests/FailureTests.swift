@@ -25,6 +25,13 @@ import Testing
       ["evaluate", model.model, "--data", model.data, "--adapter", none], status: 66,
       message: "'\(none)/manifest.json': no such file or directory")
     try expectFailure(["pretrain", none, "-o", scratch("p")], status: 66, message: "'\(none)': no such file or directory")
+    // Text that is missing is told before a tokenizer is trained on the text that is there.
+    let texts = Scratch()
+    let shape = "model: {hidden_dim: 32, num_layers: 1, num_heads: 2, num_kv_heads: 1}\nsteps: 1"
+    for (data, heldOut) in [(none, model.data), (model.data, none)] {
+      let recipe = try texts.write("data: \(data)\nvalidation_data: \(heldOut)\n\(shape)\n", to: "recipe.yaml")
+      try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 66, message: "'\(none)' does not exist; check the path")
+    }
     try expectFailure(
       ["train", model.model, "--data", model.data, "-o", scratch("a"), "--recipe", none], status: 66,
       message: "'\(none)': no such file or directory")

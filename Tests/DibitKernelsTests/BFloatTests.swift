@@ -62,9 +62,10 @@ import Testing
       var dH = Matrix(rows: n, columns: r)
       let gradient = Matrix(dy, columns: m)
       work.rows.round(gradient, on: compute)
-      LoRA.backward(
-        gradient, x: Matrix(x, columns: k), a: Matrix(a, columns: k), b: Matrix(b, columns: r), scale: scale,
-        saved: Matrix(h, columns: r), work: &work, dh: &dH, da: &dA, db: &dB, dx: &dX, on: compute)
+      LoRA.backwardParameters(
+        gradient, x: Matrix(x, columns: k), b: Matrix(b, columns: r), scale: scale, saved: Matrix(h, columns: r), work: &work,
+        dh: &dH, da: &dA, db: &dB, on: compute)
+      LoRA.backwardInput(work, a: Matrix(a, columns: k), accumulating: true, dx: &dX, on: compute)
       return dA.values + dB.values + dX.values
     }
   }

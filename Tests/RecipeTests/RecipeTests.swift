@@ -260,6 +260,10 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(problem("keep=worst") == "--set: 'keep': expected last, best, found 'worst'")
     #expect(problem("epochs=[") == "--set: expected KEY=VALUE with a value in YAML, found 'epochs=['")
     #expect(
+      problem("prompt.instruction=One of: {labels}.")
+        == "--set: expected KEY=VALUE with a value in YAML, found 'prompt.instruction=One of: {labels}.'; "
+        + "text with a colon needs quotes: KEY=\"…\"")
+    #expect(
       problem("lora_parameters={alpha: 1, scale: 2}")
         == "r.yaml: 'lora_parameters.alpha' and 'lora_parameters.scale' exclude each other: keep one")
     #expect(problem("warmup=0.1", "lr_schedule.warmup=3") == "r.yaml: 'warmup' and 'lr_schedule.warmup' exclude each other: keep one")

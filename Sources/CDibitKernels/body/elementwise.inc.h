@@ -11,6 +11,29 @@ static double sum_of_squares(const float *x, ptrdiff_t n) {
   return total;
 }
 
+// The finaliser of SplitMix64 over a counter. Four elements share a draw: 16 of its bits below the threshold leave an element out.
+static void dropout(uint64_t key, uint64_t place, uint32_t threshold, float factor, const float *x, float *y, ptrdiff_t n, int accumulate) {
+  enum { DRAWS = 64 };
+  for (ptrdiff_t i = 0; i < n;) {
+    const uint64_t first = (place + (uint64_t)i) / 4;
+    const ptrdiff_t lead = (ptrdiff_t)((place + (uint64_t)i) % 4), some = n - i < 4 * DRAWS - lead ? n - i : 4 * DRAWS - lead;
+    uint64_t draws[DRAWS];
+    for (int d = 0; d < DRAWS; d++) {
+      uint64_t z = key + (first + (uint64_t)d) * 0x9E3779B97F4A7C15u;
+      z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+      draws[d] = z ^ (z >> 31);
+    }
+    uint16_t bits[4 * DRAWS];
+    __builtin_memcpy(bits, draws, sizeof bits);
+    for (ptrdiff_t j = 0; j < some; j++) {
+      const float kept = bits[lead + j] < threshold ? 0 : factor * x[i + j];
+      y[i + j] = accumulate ? y[i + j] + kept : kept;
+    }
+    i += some;
+  }
+}
+
 // Loshchilov and Hutter, "Decoupled weight decay regularization" (2019), algorithm 2.
 static void adamw(const dibit_adamw *o, const float *gradient, float *moment1, float *moment2, float *parameter, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) {

@@ -28,6 +28,7 @@ const dibit_kernels DIBIT_TABLE = {
   .add = add,
   .scale = scale,
   .sum_of_squares = sum_of_squares,
+  .dropout = dropout,
   .adamw = adamw,
   .rms_norm = rms_norm,
   .rms_norm_dx = rms_norm_dx,

@@ -27,6 +27,19 @@ extension KernelCheck {
       run.measure(bytes: 4 * x.count) { sum = x.sumOfSquares(on: compute) }
       run.record(sum)
     },
+    KernelCheck("dropout", ["dropout"], awkward: lengths, large: large) { run, shape in
+      let x = run.matrix(shape[0], shape[1])
+      var y = Matrix(rows: shape[0], columns: shape[1])
+      var sum = run.matrix(shape[0], shape[1])
+      let mask = DropoutMask(key: 11, rate: 0.3, firstRow: 7)
+      let compute = run.compute
+      run.measure(bytes: 20 * x.count) {
+        mask.forward(x, into: &y, on: compute)
+        mask.backward(x, dx: &sum, on: compute)
+      }
+      run.record(y)
+      run.record(sum)
+    },
     KernelCheck("adamw", ["adamw"], awkward: lengths, large: [1, 1 << 20]) { run, shape in
       let gradient = run.matrix(shape[0], shape[1])
       var parameter = run.matrix(shape[0], shape[1])
