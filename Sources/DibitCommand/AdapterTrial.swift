@@ -14,7 +14,6 @@ struct AdapterTrial {
   let labels: [String]
   let task: TaggingTask
   let encoder: ExampleEncoder
-  /// What trains, and what asks: products must not depend on how many texts share a pass.
   let training: Compute
   let inference: Compute
 
@@ -25,10 +24,9 @@ struct AdapterTrial {
   static let majority = BaselineKind.majority.name
 
   /// A trial of `labels` on `examples`, of which the longest answer decides how much of a long text is kept.
-  init(
-    _ model: StoredModel, task: TaggingTask, labels: [String], examples: [LabelledExample], training: Compute, inference: Compute
-  ) throws {
-    (self.model, self.labels, self.task, self.training, self.inference) = (model, labels, task, training, inference)
+  init(_ inputs: TrialInputs, task: TaggingTask, labels: [String], examples: [LabelledExample]) throws {
+    (model, training, inference) = (inputs.model, inputs.training, inputs.inference)
+    (self.labels, self.task) = (labels, task)
     let format = ConversationFormat(
       tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
     encoder = ExampleEncoder(

@@ -1,10 +1,6 @@
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitJSON
-internal import DibitKernels
-internal import DibitModelStore
-internal import DibitRecipe
-internal import DibitStatistics
 internal import DibitTraining
 
 struct CrossValidateCommand: ParsableCommand {
@@ -23,15 +19,8 @@ struct CrossValidateCommand: ParsableCommand {
       With --output every finished fold is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
       """)
 
-  @Argument(help: "The model: the output of 'dibit convert'.") var model: String
-  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
   @Option(help: "The number of folds, and of trainings.") var folds = 5
-  @OptionGroup var adapter: AdapterRecipeArguments
-  @OptionGroup var settings: RecipeSettings
-  @OptionGroup var keep: KeepArguments
-  @Flag(help: "Print the result as JSON.") var json = false
-  @OptionGroup var rows: RowArguments
-  @OptionGroup var compute: RuntimeOptions
+  @OptionGroup var trials: TrialArguments
 
   func validate() throws {
     try checkRange("folds", folds, 2...100)
@@ -39,25 +28,18 @@ struct CrossValidateCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let recipe = try adapter.load(settings: settings.set)
-    let options = adapter.options(recipe)
-    let seed = options.optimization.seed
-    let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
-    let model = try StoredModel.openConverted(model)
-    let dataset = try rows.readLabelled(data)
+    let inputs = try trials.open()
+    let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try pool(dataset)
     let labels = texts.distinctLabels
-    let task = try adapter.task(recipe, for: model, labels: labels)
+    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: labels)
     let folds = try Folds(texts, count: folds, seed: seed)
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
-    let identity = RunIdentity(
-      model: model.digest ?? "", data: texts.digestOfTexts,
-      options: JSONObject(
-        [("job", "crossvalidate"), ("folds", .integer(folds.count)), ("activations", .string(compute.activations.rawValue))]
-          + AdapterRecipeArguments.members(options, training, task)))
-    var finished = try FinishedTrials(keep, identity: identity, names: names, labels: labels.count)
+    let identity = trials.identity(
+      "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
+    var finished = try FinishedTrials(trials.keep, identity: identity, names: names, labels: labels.count)
     describe(folds, texts, labels, dataset)
-    let trial = try AdapterTrial(model, task: task, labels: labels, examples: texts, training: training, inference: inference)
+    let trial = try AdapterTrial(inputs, task: task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []
     for (fold, name) in names.enumerated() {
       let title = "fold \(fold + 1) of \(folds.count)"
@@ -65,13 +47,13 @@ struct CrossValidateCommand: ParsableCommand {
       let outcome = try finished.outcome(name, heldOut: heldOut.count) {
         let parts = folds.indices(outside: fold).map { texts[$0] }.splitForTraining(seed: seed)
         return try trial.run(
-          title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: options, includesBase: true)
+          title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: inputs.options, includesBase: true)
       }
       guard let outcome else { throw finished.interruption(title, of: names.count) }
       outcomes.append(outcome)
     }
     let report = CrossValidationReport(outcomes, labels: labels, seed: seed)
-    if json {
+    if trials.json {
       printJSON(
         .object(
           JSONObject(
@@ -94,7 +76,7 @@ struct CrossValidateCommand: ParsableCommand {
     let labels = texts.distinctLabels
     guard labels.count > 1 else {
       throw Failure(
-        .badData, "'\(data)': all texts outside of the test split have the label '\(labels.first ?? "")', expected two at least")
+        .badData, "'\(trials.data)': all texts outside of the test split have the label '\(labels.first ?? "")', expected two at least")
     }
     return texts.orderOfTexts.map { texts[$0] }
   }

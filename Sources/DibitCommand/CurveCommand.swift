@@ -1,10 +1,6 @@
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitJSON
-internal import DibitKernels
-internal import DibitModelStore
-internal import DibitRecipe
-internal import DibitStatistics
 internal import DibitTraining
 
 struct CurveCommand: ParsableCommand {
@@ -23,17 +19,10 @@ struct CurveCommand: ParsableCommand {
       With --output every finished training is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
       """)
 
-  @Argument(help: "The model: the output of 'dibit convert'.") var model: String
-  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
   @Option(help: "How many sizes are trained; each is twice the one before, the last is all texts.") var points = 4
   @Option(help: "How often each size is trained, with other texts and another seed.") var repeats = 1
   @Option(help: "The number of further texts whose use is in question.") var more = 200
-  @OptionGroup var adapter: AdapterRecipeArguments
-  @OptionGroup var settings: RecipeSettings
-  @OptionGroup var keep: KeepArguments
-  @Flag(help: "Print the result as JSON.") var json = false
-  @OptionGroup var rows: RowArguments
-  @OptionGroup var compute: RuntimeOptions
+  @OptionGroup var trials: TrialArguments
 
   func validate() throws {
     try checkRange("points", points, 2...10)
@@ -52,32 +41,24 @@ struct CurveCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let recipe = try adapter.load(settings: settings.set)
-    let options = adapter.options(recipe)
-    let seed = options.optimization.seed
-    let (training, inference) = (try compute.compute.makeCompute(for: recipe?.optimization), try compute.makeCompute(usesBLAS: false))
-    let model = try StoredModel.openConverted(model)
-    let dataset = try rows.readLabelled(data)
+    let inputs = try trials.open()
+    let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try texts(dataset)
     let sizes = try sizes(texts, labels: dataset.labels.count)
-    let task = try adapter.task(recipe, for: model, labels: dataset.labels)
+    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: dataset.labels)
     let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
-    let identity = RunIdentity(
-      model: model.digest ?? "",
-      data: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts,
-      options: JSONObject(
-        [("job", "curve"), ("activations", .string(compute.activations.rawValue))]
-          + AdapterRecipeArguments.members(options, training, task)))
-    var finished = try FinishedTrials(keep, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
+    let identity = trials.identity(
+      "curve", of: inputs, task,
+      texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
+    var finished = try FinishedTrials(trials.keep, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
     describe(texts, dataset)
     let trial = try AdapterTrial(
-      model, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []), training: training,
-      inference: inference)
+      inputs, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
     var outcomes: [TrialOutcome] = []
     for (place, training) in trainings.enumerated() {
       let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"
       let outcome = try finished.outcome(training.name, heldOut: texts.heldOut.count) {
-        var options = options
+        var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
         let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
         let part = order.prefix(training.size).sorted().map { texts.training[$0] }
@@ -92,7 +73,7 @@ struct CurveCommand: ParsableCommand {
       (texts: size, outcomes: Array(outcomes[place * repeats..<(place + 1) * repeats]))
     }
     let report = CurveReport(bySize, labels: dataset.labels.count, more: more, seed: seed)
-    if json {
+    if trials.json {
       printJSON(
         .object(
           JSONObject(
@@ -109,11 +90,11 @@ struct CurveCommand: ParsableCommand {
 
   private func texts(_ dataset: Dataset) throws -> Texts {
     let (train, validation, test) = (dataset.labelled(.train), dataset.labelled(.validation), dataset.labelled(.test))
-    guard !train.isEmpty else { throw Failure(.badData, "'\(data)' has no texts to train on") }
+    guard !train.isEmpty else { throw Failure(.badData, "'\(trials.data)' has no texts to train on") }
     guard !test.isEmpty || !validation.isEmpty else {
       throw Failure(
         .badData,
-        "'\(data)' has neither a test nor a validation split to ask about: move some texts into one, or use 'dibit crossvalidate'")
+        "'\(trials.data)' has neither a test nor a validation split to ask about: move some texts into one, or use 'dibit crossvalidate'")
     }
     func ordered(_ texts: [LabelledExample]) -> [LabelledExample] { texts.orderOfTexts.map { texts[$0] } }
     if test.isEmpty { return Texts(training: ordered(train), validation: nil, split: .validation, heldOut: ordered(validation)) }
@@ -128,7 +109,7 @@ struct CurveCommand: ParsableCommand {
     guard let first = sizes.first, first >= labels else {
       throw Failure(
         .badData,
-        "'\(data)': \(count) training texts are too few for \(points) sizes: the smallest would be \(sizes[0]), "
+        "'\(trials.data)': \(count) training texts are too few for \(points) sizes: the smallest would be \(sizes[0]), "
           + "less than the \(labels) labels; ask for fewer --points")
     }
     return sizes

@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import DibitDataset
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitTraining
+
+/// What commands ask for that train a recipe several times on parts of the same texts.
+struct TrialArguments: ParsableArguments {
+  @Argument(help: "The model: the output of 'dibit convert'.") var model: String
+  @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
+  @OptionGroup var adapter: AdapterRecipeArguments
+  @OptionGroup var settings: RecipeSettings
+  @OptionGroup var keep: KeepArguments
+  @Flag(help: "Print the result as JSON.") var json = false
+  @OptionGroup var rows: RowArguments
+  @OptionGroup var compute: RuntimeOptions
+
+  /// Reads the recipe, the model and the texts.
+  func open() throws -> TrialInputs {
+    let recipe = try adapter.load(settings: settings.set)
+    return TrialInputs(
+      recipe: recipe, options: adapter.options(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
+      inference: try compute.makeCompute(usesBLAS: false), model: try StoredModel.openConverted(model),
+      dataset: try rows.readLabelled(data))
+  }
+
+  /// What the results of the job depend on: `texts` are the digests of all texts, `own` the values of the job's own options.
+  func identity(
+    _ job: String, of inputs: TrialInputs, _ task: TaggingTask, texts: String, own: [(key: String, value: JSONValue)] = []
+  ) -> RunIdentity {
+    let members: [(key: String, value: JSONValue)] =
+      [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue))]
+    return RunIdentity(
+      model: inputs.model.digest ?? "", data: texts,
+      options: JSONObject(members + AdapterRecipeArguments.members(inputs.options, inputs.training, task)))
+  }
+}
+
+/// What a job of several trainings begins with.
+struct TrialInputs {
+  let recipe: TrainingRecipe?
+  let options: TrainingOptions
+  /// What trains, and what asks: products must not depend on how many texts share a pass.
+  let training: Compute
+  let inference: Compute
+  let model: StoredModel
+  let dataset: Dataset
+}
