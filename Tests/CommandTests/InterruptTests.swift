@@ -27,6 +27,26 @@ import Testing
     #expect(try resumed.finish().status == 130)
   }
 
+  @Test func pretrainingLeavesNothingWhileItReads() throws {
+    let scratch = Scratch()
+    let text = String(repeating: "the old man and the sea were never far apart\n", count: 20_000)
+    for file in 0..<8 { try scratch.write(text, to: "text/\(file).txt") }
+    let recipe = try scratch.write(
+      """
+      data: \(scratch("text"))
+      model: {vocab_size: 300, hidden_dim: 32, num_layers: 1, num_heads: 2, num_kv_heads: 1}
+      steps: 1000000
+
+      """, to: "recipe.yaml")
+    let process = try DibitProcess(["pretrain", recipe, "-o", scratch("base")])
+    try process.wait { process.errors.contains("tokenizing the text:") }
+    process.interrupt()
+    let outcome = try process.finish()
+    #expect(outcome.status == 130)
+    #expect(outcome.errorLines == ["error: interrupted while the text was read; nothing was written"])
+    #expect(scratch.names == ["recipe.yaml", "text"])
+  }
+
   @Test func convertingLeavesNothing() throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
