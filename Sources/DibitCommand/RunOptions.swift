@@ -9,7 +9,7 @@ internal import DibitTraining
 struct RecipeSettings: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A setting in the words of a recipe, such as lora_parameters.rank=8; it wins over the recipe. May be given again.",
+      "A setting in the words of a recipe, such as batch_size=8; it wins over the recipe. May be given again.",
       valueName: "key=value"))
   var set: [String] = []
 }

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn import metrics
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import MultinomialNB
+from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.preprocessing import StandardScaler
 
 rng = np.random.default_rng(20260)
@@ -146,10 +146,12 @@ def naive_bayes():
         texts.append(" ".join(rng.choice(words, size=int(rng.integers(3, 12)), p=weights / weights.sum())) + ".")
         labels.append(label)
     vectorizer = CountVectorizer(token_pattern=r"(?u)\w+")
-    model = MultinomialNB(alpha=0.5).fit(vectorizer.fit_transform(texts[:30]), labels[:30])
+    counts = vectorizer.fit_transform(texts[:30])
     probes = texts[30:] + ["", "unseen words only!"]
+    asked = vectorizer.transform(probes)
     return {"texts": texts[:30], "labels": labels[:30], "probes": probes,
-            "log_probabilities": model.predict_log_proba(vectorizer.transform(probes)).tolist()}
+            "log_probabilities": MultinomialNB(alpha=0.5).fit(counts, labels[:30]).predict_log_proba(asked).tolist(),
+            "complement": ComplementNB(alpha=0.5).fit(counts, labels[:30]).predict_log_proba(asked).tolist()}
 
 
 def logistic(penalty, standardize):
