@@ -26,39 +26,23 @@ public struct NaiveBayes: TextBaseline {
   /// A label without texts keeps the probability zero.
   /// - Complexity: O(words + vocabulary · labels).
   public init(texts: [String], labels: [Int], count: Int, model: Model = .multinomial, smoothing: Double = 1) {
-    require(
-      texts.count == labels.count && smoothing > 0,
-      "NaiveBayes: \(texts.count) texts, \(labels.count) labels, smoothing \(smoothing)")
-    var vocabulary: [String: Int] = [:]
-    var counts: [Double] = []
-    var totals = [Double](repeating: 0, count: count)
-    for (text, label) in zip(texts, labels) {
-      for word in Words.split(text) {
-        let place: Int
-        if let known = vocabulary[word] {
-          place = known
-        } else {
-          place = vocabulary.count
-          vocabulary[word] = place
-          counts.append(contentsOf: repeatElement(0, count: count))
-        }
-        counts[place * count + label] += 1
-        totals[label] += 1
-      }
-    }
-    let support = MajorityClass.support(labels, count)
-    let added = smoothing * Double(vocabulary.count)
+    self.init(WordCounts(texts.map(Words.split), labels: labels, count: count), model: model, smoothing: smoothing)
+  }
+
+  private init(_ words: WordCounts, model: Model, smoothing: Double) {
+    require(smoothing > 0, "NaiveBayes: smoothing \(smoothing)")
+    let (count, totals, texts) = (words.totals.count, words.totals, words.support.reduce(0, +))
+    var counts = words.counts
+    let added = smoothing * Double(words.vocabulary.count)
     switch model {
     case .multinomial:
-      priors = support.map {
-        texts.isEmpty ? -.log(Double(count)) : .log(Double($0) / Double(texts.count))
-      }
+      priors = words.support.map { texts == 0 ? -.log(Double(count)) : .log(Double($0) / Double(texts)) }
       let denominators = totals.map { Double.log($0 + added) }
       for place in counts.indices {
         counts[place] = .log(counts[place] + smoothing) - denominators[place % count]
       }
     case .complement:
-      priors = support.map { $0 > 0 || texts.isEmpty ? 0 : -.infinity }
+      priors = words.support.map { $0 > 0 || texts == 0 ? 0 : -.infinity }
       let all = totals.reduce(0, +)
       let denominators = totals.map { Double.log(all - $0 + added) }
       for word in stride(from: 0, to: counts.count, by: count) {
@@ -66,7 +50,7 @@ public struct NaiveBayes: TextBaseline {
         for label in 0..<count { counts[word + label] = denominators[label] - .log(inAll - counts[word + label] + smoothing) }
       }
     }
-    self.vocabulary = vocabulary
+    vocabulary = words.vocabulary
     weights = counts
   }
 
@@ -83,39 +67,69 @@ public struct NaiveBayes: TextBaseline {
       places[text] = place
       return place % 5
     }
-    func mistakes(_ model: Model, _ smoothing: Double) -> Int {
-      (0..<5).reduce(0) { sum, fold in
-        let learnt = texts.indices.filter { folds[$0] != fold }
-        let classifier = NaiveBayes(
-          texts: learnt.map { texts[$0] }, labels: learnt.map { labels[$0] }, count: count, model: model, smoothing: smoothing)
-        return sum
-          + texts.indices.count { index in
-            guard folds[index] == fold else { return false }
-            let row = classifier.logProbabilities(texts[index])
-            return row.indices.max { row[$0] < row[$1] } != labels[index]
-          }
+    let words = texts.map(Words.split)
+    let settings = Model.allCases.flatMap { model in smoothings.map { (model, $0) } }
+    var mistakes = [Int](repeating: 0, count: settings.count)
+    for fold in 0..<5 {
+      let learnt = texts.indices.filter { folds[$0] != fold }
+      let counts = WordCounts(learnt.map { words[$0] }, labels: learnt.map { labels[$0] }, count: count)
+      for (place, setting) in settings.enumerated() {
+        let classifier = NaiveBayes(counts, model: setting.0, smoothing: setting.1)
+        mistakes[place] += texts.indices.count { index in
+          guard folds[index] == fold else { return false }
+          let row = classifier.logProbabilities(words[index])
+          return row.indices.max { row[$0] < row[$1] } != labels[index]
+        }
       }
     }
-    var best = (model: Model.multinomial, smoothing: 1.0, mistakes: Int.max)
-    for model in Model.allCases {
-      for smoothing in smoothings {
-        let mistakes = mistakes(model, smoothing)
-        if mistakes < best.mistakes { best = (model, smoothing, mistakes) }
-      }
-    }
-    return NaiveBayes(texts: texts, labels: labels, count: count, model: best.model, smoothing: best.smoothing)
+    let best = settings[mistakes.indices.min { mistakes[$0] < mistakes[$1] } ?? 0]
+    return NaiveBayes(WordCounts(words, labels: labels, count: count), model: best.0, smoothing: best.1)
   }
 
   /// How many different words the training texts have.
   public var vocabularyCount: Int { vocabulary.count }
 
   /// The logarithm of each label's probability.
-  public func logProbabilities(_ text: String) -> [Double] {
+  public func logProbabilities(_ text: String) -> [Double] { logProbabilities(Words.split(text)) }
+
+  private func logProbabilities(_ words: [String]) -> [Double] {
     var scores = priors
-    for word in Words.split(text) {
+    for word in words {
       guard let place = vocabulary[word] else { continue }
       for label in scores.indices { scores[label] += weights[place * scores.count + label] }
     }
     return normalized(scores)
+  }
+}
+
+/// How often each label's texts have each word: what every model and smoothing learns from.
+private struct WordCounts {
+  private(set) var vocabulary: [String: Int] = [:]
+  /// `counts[w * labels + l]`.
+  private(set) var counts: [Double] = []
+  /// Words of each label.
+  private(set) var totals: [Double]
+  /// Texts of each label.
+  let support: [Int]
+
+  /// Counts the words of texts.
+  init(_ texts: [[String]], labels: [Int], count: Int) {
+    require(texts.count == labels.count, "NaiveBayes: \(texts.count) texts, \(labels.count) labels")
+    totals = [Double](repeating: 0, count: count)
+    support = MajorityClass.support(labels, count)
+    for (text, label) in zip(texts, labels) {
+      for word in text {
+        let place: Int
+        if let known = vocabulary[word] {
+          place = known
+        } else {
+          place = vocabulary.count
+          vocabulary[word] = place
+          counts.append(contentsOf: repeatElement(0, count: count))
+        }
+        counts[place * count + label] += 1
+        totals[label] += 1
+      }
+    }
   }
 }

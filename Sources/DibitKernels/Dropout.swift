@@ -35,6 +35,7 @@ public struct DropoutMask: Equatable, Sendable {
     let threshold = UInt32((rate * 65_536).rounded())
     let factor = 1 / (1 - Float(threshold) / 65_536)
     let offset = firstRow * x.columns
+    // SAFETY: each range lies within the `count` floats of both matrices, which are not the same.
     let (from, to) = unsafe (x.pointer, y.mutablePointer)
     compute.forEachRange(x.count, step: 16_384) { range, _ in
       let (first, count) = (range.lowerBound, range.count)
