@@ -34,7 +34,9 @@ public struct Dibit: ParsableCommand {
       try command.run()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }
-      Dibit.exit(withError: error)
+      // Help and the like are results of their own.
+      guard exitCode(for: error) == .success else { Dibit.exit(withError: error) }
+      print(fullMessage(for: error))
     }
     Dibit.exit()
   }

@@ -7,7 +7,6 @@ internal import DibitJinja
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
-internal import Glibc
 
 struct GenerateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -66,10 +65,7 @@ struct GenerateCommand: ParsableCommand {
     if streams, !isChat { print(prompt, terminator: "") }
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options, constraint: constraint) { piece in
-      if streams {
-        print(piece, terminator: "")
-        fflush(nil)
-      }
+      if streams { print(piece, terminator: "") }
       return !Interrupt.isRequested
     }
     if json {

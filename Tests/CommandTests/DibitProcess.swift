@@ -26,15 +26,17 @@ final class DibitProcess {
     return own[..<(own.lastIndex(of: "/") ?? own.endIndex)] + "/dibit"
   }()
 
-  /// Starts it; `input` is what standard input holds.
-  init(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil) throws {
+  /// Starts it; `input` is what standard input holds, `output` a file or device to take standard output in place of the usual one.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], in directory: String? = nil, input: String? = nil, output: String? = nil
+  ) throws {
     process.executableURL = URL(filePath: Self.executable)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "DIBIT_ISA" }.merging(environment) { $1 }
     if let directory { process.currentDirectoryURL = URL(filePath: directory) }
     for name in ["out", "err"] { try scratch.write("", to: name) }
     process.standardInput = try input.map { FileHandle(forReadingAtPath: try scratch.write($0, to: "in")) ?? .nullDevice } ?? .nullDevice
-    process.standardOutput = FileHandle(forWritingAtPath: scratch("out"))
+    process.standardOutput = FileHandle(forWritingAtPath: output ?? scratch("out"))
     process.standardError = FileHandle(forWritingAtPath: scratch("err"))
     try process.run()
   }
