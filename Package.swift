@@ -59,6 +59,7 @@ let package = Package(
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitBytes", cSettings: kernelFlags),
     .target(name: "CDibitThreads", cSettings: kernelFlags),
+    .target(name: "CDibitMemory", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
@@ -128,7 +129,7 @@ let package = Package(
       [
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

@@ -29,6 +29,7 @@ public struct Dibit: ParsableCommand {
 
   /// Parses the arguments, runs the command and exits with its code.
   public static func runAndExit() -> Never {
+    OutOfMemory.listen()
     do {
       var command = try parseAsRoot()
       try command.run()
