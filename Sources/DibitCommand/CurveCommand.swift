@@ -50,7 +50,8 @@ struct CurveCommand: ParsableCommand {
     let identity = trials.identity(
       "curve", of: inputs, task,
       texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
-    var finished = try FinishedTrials(trials.keep, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
+    var finished = try FinishedTrials(
+      trials.keep, inputs: trials.inputs, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
     describe(texts, dataset)
     let trial = try AdapterTrial(
       inputs, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))

@@ -1,4 +1,6 @@
 public import ArgumentParser
+internal import DibitModelStore
+internal import Glibc
 
 /// The `dibit` command.
 public struct Dibit: ParsableCommand {
@@ -30,9 +32,12 @@ public struct Dibit: ParsableCommand {
   /// Parses the arguments, runs the command and exits with its code.
   public static func runAndExit() -> Never {
     OutOfMemory.listen()
+    // A file that may not grow (ulimit -f) is told as a full disk is.
+    signal(SIGXFSZ, SIG_IGN)
     do {
       var command = try parseAsRoot()
       try command.run()
+      try WeightsCheck.finishAll()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }
       // Help and the like are results of their own.

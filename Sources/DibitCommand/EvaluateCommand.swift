@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
@@ -47,7 +48,8 @@ struct EvaluateCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     // What cannot be written is found before the work, not behind it.
-    try results.check()
+    let inputs = JobInputs([model] + adapters + others + [data])
+    try results.check(inputs)
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
     let line = try EvaluationLine(model: model, others: others, adapters: adapters)
@@ -78,7 +80,7 @@ struct EvaluateCommand: ParsableCommand {
     (report.model, report.data, report.leakage) = (model, data, leakage)
     (report.digests, report.command, report.losses) = (line.digests(data: dataset.digest), CommandText.ofProcess, line.losses)
     report.notes += line.notes(dataset, at: data, split)
-    try results.write(report)
+    try results.write(report, inputs)
     if statistics.requireImprovement, report.subject?.kind != .adapter || report.standing != .better {
       throw Failure(.unmet, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
     }

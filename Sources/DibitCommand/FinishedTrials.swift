@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitJSON
+internal import DibitModelStore
 internal import DibitTraining
 
 /// Where commands that train several times keep what is done.
@@ -26,17 +27,21 @@ struct FinishedTrials {
   private let digest: String
   private let labels: Int
   private let resumes: Bool
+  /// One job at a time writes there.
+  private let lock: DirectoryLock?
   /// Trainings that are done, whether they are kept or not.
   private(set) var done = 0
 
   /// Opens or creates the folder. `names` are those of all trainings of the job.
-  init(_ arguments: KeepArguments, identity: RunIdentity, names: [String], labels: Int) throws {
+  init(_ arguments: KeepArguments, inputs: JobInputs, identity: RunIdentity, names: [String], labels: Int) throws {
     (folder, digest, self.labels, resumes) = (arguments.output, identity.digest, labels, arguments.resume)
     guard let folder else {
+      lock = nil
       Terminal.write("note: nothing is kept of a job that is stopped; --output FOLDER keeps every finished training\n")
       return
     }
-    try makeDirectory(folder)
+    try makeDirectory(folder, inputs: inputs)
+    lock = try DirectoryLock(folder)
     let kept = names.count { isRegularFile(path($0, in: folder)) }
     if arguments.resume {
       let others = try directoryNames(folder).contains { $0.hasSuffix(".json") }
@@ -61,9 +66,10 @@ struct FinishedTrials {
       return nil
     }
     if let folder {
+      try WeightsCheck.finishAll()
       let members: [(key: String, value: JSONValue)] = [("schema", 1), ("run_sha256", .string(digest)), ("training", .string(name))]
       let text = JSONValue.object(JSONObject(members + outcome.json.members)).serialized(pretty: true) + "\n"
-      try writeFileAtomically(path: path(name, in: folder), bytes: Array(text.utf8), overwrite: true)
+      try writeFileAtomically(path: path(name, in: folder), bytes: Array(text.utf8), replacing: .ownName, inputs: .none)
     }
     return outcome
   }

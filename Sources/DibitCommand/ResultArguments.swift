@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDigest
 internal import DibitJSON
+internal import DibitModelStore
 internal import DibitReport
 
 /// Where the result of an evaluation goes.
@@ -19,34 +20,27 @@ struct ResultArguments: ParsableArguments {
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
   /// Finds what cannot be written.
-  func check() throws {
+  func check(_ inputs: JobInputs) throws {
     if let report {
-      try checkReplaceable(report)
+      let file = try StagedFile(destination: report, replacing: .report, inputs: inputs)
       let parent = report.lastIndex(of: "/").map { $0 == report.startIndex ? "/" : String(report[..<$0]) } ?? "."
       guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(report)': its directory does not exist; create it first") }
-      let file = try StagedFile(destination: report, overwrite: true)
-      try writeFileAtomically(path: file.path, bytes: [])
+      try writeFileAtomically(path: file.path, bytes: [], inputs: inputs)
     }
-    if let runs { try makeDirectory(runs) }
+    if let runs { try makeDirectory(runs, inputs: inputs) }
   }
 
-  /// A page that this command did not make is not replaced by one that it makes.
-  private func checkReplaceable(_ path: String) throws {
-    guard let bytes = try? readFile(path, limit: 256 << 20) else { return }
-    guard String(decoding: bytes.prefix(4096), as: UTF8.self).contains(HTMLReport.generator) else {
-      throw Failure(.cannotCreate, "'\(path)' exists and is no report of an earlier evaluation: remove it or choose another name")
-    }
-  }
-
-  func write(_ report: EvaluationReport) throws {
+  func write(_ report: EvaluationReport, _ inputs: JobInputs) throws {
+    try WeightsCheck.finishAll()
     if let path = self.report {
-      try writeFileAtomically(path: path, bytes: Array(HTMLReport(withoutTexts ? report.withoutTexts : report).html.utf8), overwrite: true)
+      let page = HTMLReport(withoutTexts ? report.withoutTexts : report)
+      try writeFileAtomically(path: path, bytes: Array(page.html.utf8), replacing: .report, inputs: inputs)
     }
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
       let name = ReportDate.fileName(seconds: WallClock.now, digest: SHA256.digest(bytes))
-      try writeFileAtomically(path: runs + "/" + name, bytes: bytes)
+      try writeFileAtomically(path: runs + "/" + name, bytes: bytes, inputs: inputs)
       Terminal.write("kept as \(runs)/\(name)\n")
     }
     if json {
@@ -63,6 +57,11 @@ func show(_ report: EvaluationReport) {
   let size = StandardOutput.size
   for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { print(line) }
   if size == nil { for note in report.notes { print("note: \(note.text)") } }
+}
+
+extension OutputMark {
+  /// Pages with a report.
+  static let report = OutputMark("a report", text: HTMLReport.generator)
 }
 
 extension EvaluationReport {

@@ -27,7 +27,7 @@ public enum AdapterConverter {
     }
     let manifest = JSONObject([(key: "source", value: ["path": .string(path)])])
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([base, path]))
       try StoredAdapter.write(adapter, base: model, manifest: manifest, into: directory)
       try directory.commit()
     } catch { throw .checkpoint(error) }
@@ -48,7 +48,9 @@ public enum AdapterConverter {
     }
     if format == .gguf {
       let file: StagedFile
-      do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+      do throws(CheckpointError) {
+        file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([base, path]))
+      } catch { throw .checkpoint(error) }
       do throws(ModelStoreError) { try GGUFAdapter.write(adapter, for: model, to: file.path) } catch { throw .source(error) }
       do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
       return adapter.count
@@ -58,7 +60,7 @@ public enum AdapterConverter {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([base, path]))
       if format == .mlx {
         try MLXAdapter.write(adapter, for: model.weights, into: directory)
       } else {

@@ -59,6 +59,7 @@ public struct Exporter: Sendable {
         try directory.write(chat.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       }
     }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
     do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
   }
 
@@ -67,15 +68,20 @@ public struct Exporter: Sendable {
   public func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
     let file: StagedFile
-    do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) {
+      file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([model]))
+    } catch { throw .checkpoint(error) }
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 
   private func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model])) } catch {
+      throw .checkpoint(error)
+    }
   }
 
   private static func name(of dtype: DType) -> String {

@@ -9,20 +9,23 @@ public struct AdapterTrainer: ~Copyable {
 
   /// A trainer with fresh parameters from the seed of `options`; the weights of `decoder` stay as they are.
   ///
-  /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from.
+  /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from, ``TrainingError/memoryLimit(given:least:)`` when the limit
+  ///   cannot be kept.
   public init(
     _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions, on compute: Compute
   ) throws(TrainingError) {
     guard !examples.isEmpty else { throw .noExamples }
-    self.examples = examples
     var adapter = Adapter(options.adapter, for: decoder.weights)
     var rng = SplitMix64(seed: options.optimization.seed, purpose: "adapter.initialize")
     adapter.initialize(using: &rng)
     adapter.initializeMagnitudes(of: decoder.weights, on: compute)
-    loop = TrainingLoop(
+    let loop = TrainingLoop(
       "adapter", ExampleEpochs(examples, validation: validation, options: options),
       decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
       options: options.optimization, on: compute)
+    try loop.plan.check(limit: options.optimization.memoryLimit)
+    self.examples = examples
+    self.loop = consume loop
   }
 
   /// Where memory goes.
