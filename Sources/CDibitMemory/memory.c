@@ -73,22 +73,25 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
+// Weak, so that a test bundle that counts allocations has its own.
+#define WEAK __attribute__((weak))
+
 static void *checked(void *memory, size_t bytes) {
   if (!memory && bytes > 0 && atomic_load_explicit(&watcher, memory_order_relaxed) == (int)getpid()) dibit_memory_refused((intptr_t)bytes);
   return memory;
 }
 
-void *malloc(size_t size) { return checked(__libc_malloc(size), size); }
+WEAK void *malloc(size_t size) { return checked(__libc_malloc(size), size); }
 
-void *calloc(size_t number, size_t size) { return checked(__libc_calloc(number, size), number == 0 ? 0 : size); }
+WEAK void *calloc(size_t number, size_t size) { return checked(__libc_calloc(number, size), number == 0 ? 0 : size); }
 
-void *realloc(void *old, size_t size) { return checked(__libc_realloc(old, size), size); }
+WEAK void *realloc(void *old, size_t size) { return checked(__libc_realloc(old, size), size); }
 
-void *memalign(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
+WEAK void *memalign(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
 
-void *aligned_alloc(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
+WEAK void *aligned_alloc(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
 
-int posix_memalign(void **result, size_t alignment, size_t size) {
+WEAK int posix_memalign(void **result, size_t alignment, size_t size) {
   if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
   void *memory = checked(__libc_memalign(alignment, size), size);
   if (!memory && size > 0) return ENOMEM;
