@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { reserve_bytes = 1 << 20, patience_seconds = 5 };
+enum { reserve_bytes = 1 << 20, stack_bytes = 1 << 20, patience_seconds = 5 };
 
 static atomic_int watcher;  // the process that watches; 0 for none
 static atomic_int ending;
@@ -18,7 +18,14 @@ static int exit_code;
 static void (*clean_up)(void);
 static void *reserve;
 
+// The stack of the first thread grows page by page, and where it cannot the process is killed: it takes what a command needs at once.
+__attribute__((noinline)) static void grow_stack(void) {
+  volatile char room[stack_bytes];
+  for (int at = 0; at < stack_bytes; at += 4096) room[at] = 0;
+}
+
 void dibit_memory_watch(int code, void (*clean)(void)) {
+  grow_stack();
   exit_code = code;
   clean_up = clean;
   reserve = malloc(reserve_bytes);

@@ -14,7 +14,7 @@ public struct JobInputs: Equatable, Sendable {
   /// For a job that reads nothing that an output could destroy, or whose outputs were checked where the job began.
   public static let none = JobInputs([])
 
-  /// The inputs of a job; those that are nil, or do not exist, are none.
+  /// The inputs of a job; those that are nil are none.
   ///
   /// - Parameter searched: directories in which the job looks for files and leaves out its own output: one may lie there.
   public init(_ paths: [String?], searched: [String] = []) {
@@ -45,7 +45,11 @@ public struct JobInputs: Equatable, Sendable {
   private func check(_ path: String, _ output: Place, holdsAll: Bool) throws(CheckpointError) {
     for (input, isSealed) in sealed.map({ ($0, true) }) + searched.map({ ($0, false) }) {
       let place = Place(input)
-      guard let own = place.own else { continue }
+      guard let own = place.own else {
+        // Another output of the job, which is not there yet either.
+        if output.own == nil, place.isBeside(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
+        continue
+      }
       if let file = output.own, file.isSameFile(as: own) { throw .outputOverInput(path: path, input: input, relation: .same) }
       if isSealed, output.around.contains(where: { own.isSameFile(as: $0) }) {
         throw .outputOverInput(path: path, input: input, relation: .inside)
@@ -71,10 +75,12 @@ public enum OutputRelation: Equatable, Sendable {
 private struct Place {
   /// Nil where there is nothing yet.
   let own: FileStatus?
+  private let name: String?
   let around: [FileStatus]
 
   init(_ path: String) {
     own = FileStatus(path: path, followingLinks: true)
+    name = splitOutput(path)?.name
     // Of what is not there yet, the directory that it is to appear in counts.
     var directory: String?
     if own != nil {
@@ -88,5 +94,11 @@ private struct Place {
       directory = splitOutput(path)?.parent
     }
     self.around = around
+  }
+
+  /// Whether both are to appear under one name.
+  func isBeside(_ other: Place) -> Bool {
+    guard let name, name == other.name, let directory = around.first, let another = other.around.first else { return false }
+    return directory.isSameFile(as: another)
   }
 }

@@ -16,9 +16,10 @@ public enum StoredAdapter {
       throw .malformed(path: manifestPath, key: "base_digest", expected: "a string", found: manifest["base_digest"]?.kind ?? "nothing")
     }
     guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
-    // Small beside the model: checked at once.
+    let adapter = try readPEFT(path, weights: model.weights)
+    // Small beside the model: checked at once, behind what says more of a fault than that there is one.
     if let digest = manifest["digest"]?.string { try checkDigest(of: path + "/" + StoreFile.adapterWeights, digest) }
-    return try readPEFT(path, weights: model.weights)
+    return adapter
   }
 
   /// The manifest of an adapter directory.

@@ -111,9 +111,10 @@ import Testing
       #expect(try dibit(call).status == 0)
       #expect(try text(output) == first)
     }
+    let other = Scratch()
     let export = ["export", work.scratch("llama"), "--format", "gguf", "--overwrite", "-o", work.scratch("model.gguf")]
     try #require(
-      try dibit("convert", try TinyCheckpoint.llama().write(to: work.scratch), "-o", work.scratch("llama"), "--overwrite").status == 0)
+      try dibit("convert", try TinyCheckpoint.llama().write(to: other), "-o", work.scratch("llama")).status == 0)
     for _ in 0..<2 { #expect(try dibit(export).status == 0) }
     let trace = work.scratch("trace.json")
     let bench = ["bench", work.model, "--prompt-tokens", "8", "--decode-tokens", "4", "--runs", "1", "--overwrite", "--profile", trace]

@@ -51,7 +51,9 @@ import Testing
   func harmless() throws {
     let model = scratch.directory("model")
     for output in ["model2", "out", "no/such", "mode"] { #expect(relation(scratch(output), JobInputs([model, nil])) == nil, "\(output)") }
-    #expect(relation(scratch("gone"), JobInputs([scratch("gone")])) == nil)
+    // Two outputs of one name, of which neither is there yet.
+    #expect(relation(scratch("gone"), JobInputs([scratch("model/../gone")])) == .same)
+    #expect(relation(scratch("gone"), JobInputs([scratch("model/gone")])) == nil)
     // A folder gets new files: what it holds stays.
     #expect(relation(scratch.path, JobInputs([model]), folder: true) == nil)
     // A job that leaves its own output out may have it among what it reads, but not in the place of it.
