@@ -108,7 +108,8 @@ struct TrainCommand: ParsableCommand {
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view, output) }
+    if json { printJSON(.object(manifest)) } else { show(result, view) }
+    Terminal.wrote(output)
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {
@@ -126,7 +127,7 @@ struct TrainCommand: ParsableCommand {
     ])
     print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
     print(
-      "\(steps) steps over \(estimate.trainingTokens) tokens: about \(duration(estimate.seconds)) at "
+      "\(counted(steps, "step")) over \(counted(estimate.trainingTokens, "token")): about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
 
@@ -140,12 +141,11 @@ struct TrainCommand: ParsableCommand {
     return true
   }
 
-  private func show(_ result: TrainingResult, _ view: borrowing RunView, _ output: String) {
+  private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
-      print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
+      print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
     }
-    print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    print("wrote \(output)")
+    print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
   }
 
   private func manifest(
