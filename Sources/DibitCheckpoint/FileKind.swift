@@ -99,9 +99,10 @@ extension FileKind: CustomStringConvertible {
     return words.first == UInt8(ascii: "{") && !start.prefix(8).contains(0) ? .json : nil
   }
 
-  /// Whether all bytes are UTF-8 without control characters; the last character may be cut where that is not all of the file.
+  /// Whether all bytes are UTF-8 without control characters, and not so few that they could be the start of anything; the last character may
+  /// be cut where that is not all of the file.
   private static func isPlainText(_ start: [UInt8], isWhole: Bool) -> Bool {
-    guard !start.isEmpty, start.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else { return false }
+    guard start.count >= 8, start.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else { return false }
     return (0...(isWhole ? 0 : 3)).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
   }
 

@@ -126,9 +126,9 @@ import Testing
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("note: 1 row that is no example, left out\n  some.csv:4:7: \(quote)\n"))
     // Training says the same and stops.
-    let model = try Workplace().model
+    let work = try Workplace()
     try expectFailure(
-      ["train", model, "--data", some, "-o", scratch("o")], status: 65,
+      ["train", work.model, "--data", some, "-o", scratch("o")], status: 65,
       message: "'\(some)', line 4, column 7: \(quote)")
   }
 

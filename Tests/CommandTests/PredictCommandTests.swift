@@ -148,11 +148,11 @@ import Testing
   @Test("a job that was cut off goes on to the same bytes", arguments: ["text", "csv", "jsonl"])
   func goingOn(form: String) throws {
     for (index, topic) in topics(perLabel: 5).enumerated() { try scratch.write(topic.text, to: "in/\(index + 10), x.txt") }
-    try scratch.write([0], to: "in/15.bin")
+    try scratch.write([0], to: "bad.bin")
     try scratch.write("text\nsoup\ngoal\n", to: "in/rows.csv")
     let (output, whole) = (scratch("in/out"), scratch("whole"))
     func run(_ output: String, _ options: String...) throws -> Outcome {
-      try DibitProcess(arguments([scratch("in"), "--format", form, "-o", output] + options)).finish()
+      try DibitProcess(arguments([scratch("bad.bin"), scratch("in"), "--format", form, "-o", output] + options)).finish()
     }
     let first = try run(whole)
     #expect(first.status == 65)

@@ -16,9 +16,9 @@ import Testing
 
   @Test("the bar gives way first, then the detail, then the rest")
   func narrowTerminals() {
-    #expect(bar().text(columns: 70) == "training [####....] 50 %  step 12 of 24, loss 1.234  3 min 20 s left")
+    #expect(bar().text(columns: 70) == "training [####.....] 50 %  step 12 of 24, loss 1.234  3 min 20 s left")
     #expect(bar().text(columns: 62) == "training 50 %  step 12 of 24, loss 1.234  3 min 20 s left")
-    #expect(bar().text(columns: 50) == "training [########.......] 50 %  3 min 20 s left")
+    #expect(bar().text(columns: 50) == "training [########........] 50 %  3 min 20 s left")
     #expect(bar().text(columns: 32) == "training 50 %  3 min 20 s left")
     #expect(bar().text(columns: 20) == "training 50 %")
     #expect(bar().text(columns: 6) == "train")

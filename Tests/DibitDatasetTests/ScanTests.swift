@@ -105,7 +105,7 @@ import Testing
     let other = try TemporaryFolder(["big": String(repeating: "x", count: 1000)])
     try folder.link("a/b", to: other.absolute("big"))
     let data = try Dataset.scan(folder: folder.path, options: ScanOptions(maximumFileBytes: 999))
-    #expect(data.report[.overLong].entries.map(\.detail) == ["1000 bytes"])
+    #expect(data.report[.overLong].entries.map(\.detail) == ["at most 999 bytes expected in one text, 1000 found"])
   }
 
   @Test func equalTextsBecomeOneExampleWithAllLabels() throws {
