@@ -50,7 +50,7 @@ struct ConvertCommand: ParsableCommand {
       let layers = try Failure.context("converting '\(checkpoint)'") {
         try AdapterConverter.importAdapter(checkpoint, base: base, output: output, overwrite: overwrite)
       }
-      return print("\(layers) adapted layers; wrote \(output)")
+      return Output.print("\(layers) adapted layers; wrote \(output)")
     }
     var options = ConversionOptions()
     options.scheme.bits = bits
@@ -72,18 +72,19 @@ struct ConvertCommand: ParsableCommand {
 
   private func show(_ report: ConversionReport) {
     let rate = Double(report.sourceBytes) / max(report.seconds, 1e-9)
-    print("\(report.architecture) model with \(report.elements) parameters: \(size(report.sourceBytes)) -> \(size(report.outputBytes)),")
-    print(
+    Output.print(
+      "\(report.architecture) model with \(report.elements) parameters: \(size(report.sourceBytes)) -> \(size(report.outputBytes)),")
+    Output.print(
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
         + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" }
           ?? ""))
     let worst = report.worst(5)
     if !worst.isEmpty {
-      print("\nThe tensors that lost most:")
+      Output.print("\nThe tensors that lost most:")
       printTable(worst.map { ["  " + $0.name, "\($0.shape)", $0.storage, "\(decimal($0.error?.decibels ?? 0, 2)) dB"] })
     }
     let exact = report.tensors.filter(\.isExact).count
-    if exact > 0 { print("\n\(exact) tensors were on the grid already and were packed without loss.") }
-    print("\nwrote \(report.output)")
+    if exact > 0 { Output.print("\n\(exact) tensors were on the grid already and were packed without loss.") }
+    Output.print("\nwrote \(report.output)")
   }
 }

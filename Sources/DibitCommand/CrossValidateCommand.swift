@@ -63,9 +63,9 @@ struct CrossValidateCommand: ParsableCommand {
               ("near_duplicate_groups", .integer(folds.groups.count)), ("run_sha256", .string(identity.digest)),
             ] + report.json.members)))
     } else {
-      print(
+      Output.print(
         "\(texts.count) texts in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
-      for line in report.lines { print(line) }
+      for line in report.lines { Output.print(line) }
     }
   }
 

@@ -83,8 +83,9 @@ struct CurveCommand: ParsableCommand {
               ("labels", .array(dataset.labels.map { .string($0) })),
             ] + report.json.members)))
     } else {
-      print("Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
-      for line in report.lines { print(line) }
+      Output.print(
+        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
+      for line in report.lines { Output.print(line) }
     }
   }
 

@@ -57,7 +57,7 @@ struct DatasetCommand: ParsableCommand {
         (try? encoder.encode(example)).map { TokenPreview(place: example.place, example: $0, tokenizer: encoder.task.tokenizer) }
       }
     }
-    if json { printJSON(report.json) } else { report.lines.forEach { print($0) } }
+    if json { printJSON(report.json) } else { report.lines.forEach { Output.print($0) } }
   }
 
   private func encoder(_ source: String, _ dataset: Dataset) throws -> ExampleEncoder {

@@ -36,7 +36,7 @@ public struct Dibit: ParsableCommand {
       if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }
       // Help and the like are results of their own.
       guard exitCode(for: error) == .success else { Dibit.exit(withError: error) }
-      print(fullMessage(for: error))
+      Output.print(fullMessage(for: error))
     }
     Dibit.exit()
   }

@@ -39,7 +39,7 @@ struct ExportCommand: ParsableCommand {
       let layers = try Failure.context("exporting '\(adapter)'") {
         try AdapterConverter.exportAdapter(adapter, base: model, format: format, output: output, overwrite: overwrite)
       }
-      return print("\(layers) adapted layers; wrote \(output)")
+      return Output.print("\(layers) adapted layers; wrote \(output)")
     }
     let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
     var line = ProgressLine("exporting")
@@ -54,6 +54,6 @@ struct ExportCommand: ParsableCommand {
       }
     }
     line.finish()
-    print("wrote \(output)")
+    Output.print("wrote \(output)")
   }
 }

@@ -91,8 +91,8 @@ struct PretrainCommand: ParsableCommand {
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
     checkpoints.removeAll()
-    print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    print("wrote \(output)")
+    Output.print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
+    Output.print("wrote \(output)")
   }
 
   /// The token between two documents.
@@ -128,7 +128,7 @@ struct PretrainCommand: ParsableCommand {
       manifest["training"]?["run_sha256"]?.string == identity.digest
     else { return false }
     try CheckpointStore.remove(of: output)
-    print("'\(output)' is the finished model of this run")
+    Output.print("'\(output)' is the finished model of this run")
     return true
   }
 

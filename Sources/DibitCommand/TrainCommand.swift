@@ -124,8 +124,8 @@ struct TrainCommand: ParsableCommand {
       ["keys and values", size(plan.cache)], ["backward pass", size(plan.backward)], ["loss", size(plan.loss)],
       ["together", size(plan.total)],
     ])
-    print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
-    print(
+    Output.print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
+    Output.print(
       "\(steps) steps over \(estimate.trainingTokens) tokens: about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
@@ -136,16 +136,16 @@ struct TrainCommand: ParsableCommand {
       return false
     }
     try CheckpointStore.remove(of: output)
-    if json { printJSON(manifest) } else { print("'\(output)' is the finished adapter of this run") }
+    if json { printJSON(manifest) } else { Output.print("'\(output)' is the finished adapter of this run") }
     return true
   }
 
   private func show(_ result: TrainingResult, _ view: borrowing RunView, _ output: String) {
     if result.truncatedExamples > 0 {
-      print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
+      Output.print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
     }
-    print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    print("wrote \(output)")
+    Output.print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
+    Output.print("wrote \(output)")
   }
 
   private func manifest(

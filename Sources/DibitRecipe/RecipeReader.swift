@@ -36,10 +36,19 @@ struct RecipeReader {
       if case .duplicatedKeysInMapping(let keys, let context)? = error as? YamlError, let key = keys.first {
         throw .duplicateKey(file: file, line: Self.repetition(of: key, after: context.mark, in: text), key: key)
       }
-      var (line, problem) = (1, "\(error)")
-      if case .parser(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      if case .scanner(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      throw .syntax(file: file, line: line, problem: String(problem.split(separator: "\n").joined(separator: " ")))
+      let (line, problem) = Self.fault(error, in: text)
+      throw .syntax(file: file, line: line, problem: problem.split(separator: "\n").joined(separator: " "))
+    }
+  }
+
+  /// The line of a fault that the parser found, and what it is: never the text around it, which may be anything.
+  private static func fault(_ error: any Error, in text: String) -> (line: Int, problem: String) {
+    switch error as? YamlError {
+    case .parser(_, let problem, let mark, _)?, .scanner(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
+      (mark.line, problem)
+    case .reader(let problem, let offset, _, _)?:
+      (text.utf8.prefix(offset ?? 0).count { $0 == UInt8(ascii: "\n") } + 1, "this is no YAML text: \(problem)")
+    default: (1, "\(error)")
     }
   }
 
