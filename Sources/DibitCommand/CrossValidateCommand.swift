@@ -32,7 +32,7 @@ struct CrossValidateCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try pool(dataset)
     let labels = texts.distinctLabels
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: labels)
+    let task = try trials.task(inputs, labels: labels)
     let folds = try Folds(texts, count: folds, seed: seed)
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(

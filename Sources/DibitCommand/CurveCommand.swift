@@ -45,7 +45,7 @@ struct CurveCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try texts(dataset)
     let sizes = try sizes(texts, labels: dataset.labels.count)
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: dataset.labels)
+    let task = try trials.task(inputs, labels: dataset.labels)
     let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
     let identity = trials.identity(
       "curve", of: inputs, task,

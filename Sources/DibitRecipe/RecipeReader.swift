@@ -109,6 +109,12 @@ struct RecipeReader {
     return value
   }
 
+  mutating func seed(_ key: String) throws(RecipeError) -> UInt64? {
+    guard let member = member(key) else { return nil }
+    guard let seed = member.value.string.flatMap(UInt64.init) else { throw wrong(member, "a whole number from 0 to \(UInt64.max)") }
+    return seed
+  }
+
   mutating func int(_ key: String, oneOf allowed: [Int]) throws(RecipeError) -> Int? {
     guard let member = member(key) else { return nil }
     guard let value = member.value.int, allowed.contains(value) else {
@@ -123,6 +129,31 @@ struct RecipeReader {
       throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
+  }
+
+  /// What may stand where either a word or a number for each of some names is expected.
+  enum WordOrNumbers {
+    case word(String)
+    case numbers([(key: String, value: Double)])
+  }
+
+  /// One of some words, or a mapping of any names to numbers, in its order.
+  mutating func numbers(_ key: String, _ range: ClosedRange<Double>, or words: [String]) throws(RecipeError) -> WordOrNumbers? {
+    guard let member = member(key) else { return nil }
+    guard let mapping = member.value.mapping else {
+      guard let word = member.value.string, words.contains(word) else {
+        throw wrong(member, words.joined(separator: ", ") + " or names with numbers")
+      }
+      return .word(word)
+    }
+    var numbers: [(key: String, value: Double)] = []
+    for (name, value) in mapping {
+      guard let name = name.string, let number = value.float, range.contains(number) else {
+        throw wrong(member, "names with numbers from \(range.lowerBound) to \(range.upperBound)")
+      }
+      numbers.append((name, number))
+    }
+    return .numbers(numbers)
   }
 
   mutating func bool(_ key: String) throws(RecipeError) -> Bool? {
