@@ -39,6 +39,11 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
+/// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
+let build: [CSetting] =
+  (Context.environment["DIBIT_COMMIT"].map { [.define("DIBIT_COMMIT", to: "0x" + $0)] } ?? [])
+  + (Context.environment["DIBIT_IS_MODIFIED"].map { [.define("DIBIT_IS_MODIFIED", to: $0)] } ?? [])
+
 let package = Package(
   name: "dibit",
   traits: [
@@ -59,6 +64,7 @@ let package = Package(
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitBytes", cSettings: kernelFlags),
     .target(name: "CDibitThreads", cSettings: kernelFlags),
+    .target(name: "CDibitBuild", cSettings: build),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
@@ -128,7 +134,7 @@ let package = Package(
       [
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -211,7 +217,7 @@ let package = Package(
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
-    tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
+    tests("CommandTests", ["dibit", "DibitCommand", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

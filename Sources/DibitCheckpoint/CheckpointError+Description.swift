@@ -36,14 +36,15 @@ extension CheckpointError: CustomStringConvertible {
       "\(quoted(file)): tensor \(quoted(tensor)): rows \(rows.lowerBound)..<\(rows.upperBound) asked for, \(count) rows found"
     case .outputExists(let path): "\(quoted(path)): the output exists already; choose another name or pass --overwrite"
     case .badOutputName(let path): "\(quoted(path)): the output needs a name of its own"
-    case .missingParent(let path, let parent): "\(quoted(path)): its directory \(quoted(parent)) does not exist; create it first"
-    case .notWritable(let path, let code): "\(quoted(path)): cannot be created: \(systemMessage(code))"
+    case .missingParent(let path, let parent):
+      "\(quoted(finalPath(path))): its directory \(quoted(finalPath(parent))) does not exist; create it first"
+    case .notWritable(let path, let code): "\(quoted(finalPath(path))): cannot be created: \(systemMessage(code))"
     case .notReplaceable(let path, let found): "\(quoted(path)): will not be overwritten, because it is \(found)"
     case .outputInUse(let path, let partial): "\(quoted(path)): another job is writing it (in \(quoted(partial)))"
-    case .badDeclaration(let file, let tensor, let reason): "\(quoted(file)): cannot hold tensor \(quoted(tensor)): \(reason)"
-    case .system(let operation, let path, let code): "\(quoted(path)): cannot \(operation): \(systemMessage(code))"
+    case .badDeclaration(let file, let tensor, let reason): "\(quoted(finalPath(file))): cannot hold tensor \(quoted(tensor)): \(reason)"
+    case .system(let operation, let path, let code): "\(quoted(finalPath(path))): cannot \(operation): \(systemMessage(code))"
     case .wrongByteCount(let file, let tensor, let declared, let given):
-      "\(quoted(file)): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
+      "\(quoted(finalPath(file))): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
     }
   }
 }

@@ -135,7 +135,7 @@ struct BenchCommand: ParsableCommand {
   }
 
   private func show(_ report: TrainingBenchmarkReport) {
-    Output.print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
+    Output.print("\(report.shape), \(report.isa), \(counted(report.threads, "thread")), products: \(report.productLibrary)")
     Output.print(
       "rank \(report.options.rank): \(report.parameters) parameters; a step: \(report.options.batch) sequences of \(report.options.tokens) tokens"
     )
@@ -144,7 +144,7 @@ struct BenchCommand: ParsableCommand {
       row("forward", report.forward, " s", places: 3), row("loss", report.loss, " s", places: 3),
       row("backward", report.backward, " s", places: 3), row("optimizer", report.optimizer, " s", places: 3),
     ])
-    Output.print("activations of \(report.keptLayers) layers are kept; planned memory \(size(report.plannedMemory))")
+    Output.print("activations of \(counted(report.keptLayers, "layer")) kept; planned memory \(size(report.plannedMemory))")
     if let peak = report.peakMemory { Output.print("peak memory \(size(peak))") }
   }
 
@@ -162,7 +162,7 @@ struct BenchCommand: ParsableCommand {
   }
 
   private func show(_ report: BenchmarkReport) {
-    Output.print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
+    Output.print("\(report.shape), \(report.isa), \(counted(report.threads, "thread")), products: \(report.productLibrary)")
     printTable([
       ["", "median", "least to most of \(report.options.runs)"], row("decode", report.decode, " tokens/s", places: 2),
       row("prefill of \(report.options.promptTokens)", report.prefill, " tokens/s", places: 1),

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitTraining
@@ -64,7 +65,7 @@ struct CrossValidateCommand: ParsableCommand {
             ] + report.json.members)))
     } else {
       Output.print(
-        "\(texts.count) texts in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
+        "\(counted(texts.count)) in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
       for line in report.lines { Output.print(line) }
     }
   }
@@ -99,7 +100,8 @@ struct CrossValidateCommand: ParsableCommand {
     }
     if !folds.groups.isEmpty {
       let count = folds.groups.reduce(0) { $0 + $1.count }
-      Terminal.write("note: \(count) texts are nearly the same as others; each of their \(folds.groups.count) groups stays in one fold\n")
+      let groups = counted(folds.groups.count, "group")
+      Terminal.write("note: \(counted(count)) in \(groups) say nearly the same; the texts of a group stay in one fold\n")
     }
     let sizes = (0..<folds.count).map { folds.indices(in: $0).count }
     let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics
@@ -125,7 +126,7 @@ struct CrossValidationReport {
         ] + rows.map { percent($0.accuracy.folds[fold]) } + [decimal(rows[0].macroF1.folds[fold], 3)])
     }
     var lines = table(overview)
-    if pooled.truncated > 0 { lines.append("\(pooled.truncated) texts were cut to fit") }
+    if pooled.truncated > 0 { lines.append("\(counted(pooled.truncated)) cut to fit") }
     return lines + ["", "Fold by fold, accuracy of each; macro F1 of the adapter:"] + table(folds) + [""] + comparisons.map(sentence)
   }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitTensor
 
@@ -10,11 +11,11 @@ struct ExportCommand: ParsableCommand {
       Example: dibit export ./model --format safetensors --output ./model-float
       Example: dibit export ./model --adapter ./topics --format mlx --output ./topics-mlx
 
-      safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default,
+        safetensors: a checkpoint directory with the weights expanded to floats, which transformers and others load. F32, the default, \
       holds every weight of the 2-bit grid exactly.
-      gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact
-      in it too, and smallest for models with one scale per row.
-      peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads.
+        gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact in it too, and \
+      smallest for models with one scale per row.
+        peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads.
       """)
 
   @Argument(help: "A model, converted or not.") var model: String
@@ -39,7 +40,8 @@ struct ExportCommand: ParsableCommand {
       let layers = try Failure.context("exporting '\(adapter)'") {
         try AdapterConverter.exportAdapter(adapter, base: model, format: format, output: output, overwrite: overwrite)
       }
-      return Output.print("\(layers) adapted layers; wrote \(output)")
+      Output.print(counted(layers, "adapted layer"))
+      return Terminal.wrote(output)
     }
     let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
     var line = ProgressLine("exporting")
@@ -54,6 +56,6 @@ struct ExportCommand: ParsableCommand {
       }
     }
     line.finish()
-    Output.print("wrote \(output)")
+    Terminal.wrote(output)
   }
 }

@@ -73,7 +73,7 @@ struct GenerateCommand: ParsableCommand {
     } else {
       Output.print(streams ? "" : (isChat ? "" : prompt) + result.text)
     }
-    if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
+    if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(counted(result.tokens.count, "token"))") }
   }
 
   /// What the answer must satisfy.

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitInference
 internal import DibitJSON
 
@@ -35,7 +36,7 @@ struct PerplexityResult {
   }
 
   private var extent: String {
-    "\(text.tokens) tokens of \(text.documents) document\(text.documents == 1 ? "" : "s")"
+    "\(counted(text.tokens, "token")) of \(counted(text.documents, "document"))"
   }
 
   /// One model.

@@ -77,12 +77,3 @@ struct PredictionProgress {
     }
   }
 }
-
-/// A count with commas between thousands.
-func grouped(_ count: Int) -> String {
-  let digits = Array(String(count))
-  return digits.indices.map { ($0 > 0 && (digits.count - $0) % 3 == 0 ? "," : "") + String(digits[$0]) }.joined()
-}
-
-/// "1 text", "4,000 texts".
-func counted(_ count: Int, _ noun: String = "text") -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }

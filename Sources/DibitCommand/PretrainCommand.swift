@@ -91,8 +91,9 @@ struct PretrainCommand: ParsableCommand {
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
     checkpoints.removeAll()
-    Output.print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    Output.print("wrote \(output)")
+    Output.print(
+      "\(counted(parameters, "parameter")), \(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
+    Terminal.wrote(output)
   }
 
   /// The token between two documents.

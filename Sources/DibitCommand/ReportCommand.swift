@@ -40,7 +40,7 @@ struct ReportCommand: ParsableCommand {
     if let html {
       guard count == 1 else { throw Failure(.usage, "--html: expected one report, found \(count); name one of them") }
       try writeFileAtomically(path: html, bytes: Array(HTMLReport(saved.reports[0].report).html.utf8), overwrite: overwrite)
-      Terminal.write("wrote \(html)\n")
+      Terminal.wrote(html)
     }
     let ranking = RankedReports(saved.reports, by: metric)
     if json {

@@ -54,7 +54,7 @@ struct ResultArguments: ParsableArguments {
     } else {
       show(report)
     }
-    if let path = self.report { Terminal.write("wrote \(path)\n") }
+    if let path = self.report { Terminal.wrote(path) }
   }
 }
 

@@ -115,7 +115,8 @@ struct TrainCommand: ParsableCommand {
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view, output) }
+    if json { printJSON(.object(manifest)) } else { show(result, view) }
+    Terminal.wrote(output)
     if recipe == nil { describeDefaults(options, result, output) }
   }
 
@@ -155,7 +156,7 @@ struct TrainCommand: ParsableCommand {
     ])
     Output.print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
     Output.print(
-      "\(steps) steps over \(estimate.trainingTokens) tokens: about \(duration(estimate.seconds)) at "
+      "\(counted(steps, "step")) over \(counted(estimate.trainingTokens, "token")): about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
 
@@ -169,12 +170,11 @@ struct TrainCommand: ParsableCommand {
     return true
   }
 
-  private func show(_ result: TrainingResult, _ view: borrowing RunView, _ output: String) {
+  private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
-      Output.print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
+      Output.print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
     }
-    Output.print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    Output.print("wrote \(output)")
+    Output.print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
   }
 
   private func manifest(

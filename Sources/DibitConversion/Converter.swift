@@ -9,10 +9,10 @@ internal import Synchronization
 
 /// Turns a float checkpoint into a model directory, a piece of a tensor at a time: memory does not grow with the model.
 public struct Converter: Sendable {
-  private let source: String
-  private let output: String
-  private let options: ConversionOptions
-  private let compute: Compute
+  let source: String
+  let output: String
+  let options: ConversionOptions
+  let compute: Compute
 
   /// Elements that are rounded in one piece: 8 MB of F16.
   private static let pieceElements = 4 << 20
@@ -44,7 +44,7 @@ public struct Converter: Sendable {
     return report
   }
 
-  private func staged() throws(ConversionError) -> StagedDirectory {
+  func staged() throws(ConversionError) -> StagedDirectory {
     do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: options.overwrite) } catch {
       throw .checkpoint(error)
     }
@@ -85,7 +85,7 @@ public struct Converter: Sendable {
   }
 
   /// The rows of a tensor in pieces.
-  private func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
+  func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
     let step = max(1, Self.pieceElements / max(tensor.columns, 1) / Weight.panelRows) * Weight.panelRows
     return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
   }

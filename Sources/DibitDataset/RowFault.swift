@@ -24,7 +24,8 @@ public enum RowFault: Error, Equatable, Sendable {
   case nothingLearnt
   case fieldCount(expected: Int, found: Int)
   case afterQuote(found: UInt8)
-  case openQuote
+  /// A field in quotes that does not end; so many lines are in it below its first.
+  case openQuote(linesBelow: Int)
   case tooLong(limit: Int)
   case missingColumn(expected: String, found: [String])
   case repeatedColumn(String)
@@ -57,7 +58,9 @@ extension RowFault: CustomStringConvertible {
     case .fieldCount(let expected, let found): "\(expected) fields expected, as in the first line, \(found) found"
     case .afterQuote(let byte):
       "a separator or the end of the line expected after the closing quote, \(shown(byte)) found; double the quotes inside a quoted field"
-    case .openQuote: "a closing quote expected, the end of the file found"
+    case .openQuote(let lines):
+      "a closing quote expected for the field that begins here, the end of the file found"
+        + (lines > 0 ? "; it takes in \(counted(lines, "line")) below" : "")
     case .tooLong(let limit): "a row of at most \(limit) bytes expected, more found; is a quote not closed?"
     case .missingColumn(let expected, let found):
       "\(expected) expected in the first line, the columns \(listed(found)) found; name yours with --text-column and --label-column"

@@ -90,6 +90,8 @@ public struct PredictionFormat: Equatable, Sendable {
       object[key] = .array(result.tags.map { .string($0) })
       object["probability"] = .number(probabilities[result.scores.best])
       object["truncated_tokens"] = .integer(result.scores.truncatedTokens)
+      // Tagged by the prompt alone.
+      if result.scores.isEmpty { object["empty"] = true }
       if hasScores { object["scores"] = .object(JSONObject(zip(labels, probabilities).map { (key: $0, value: .number($1)) })) }
     }
     return .object(object)

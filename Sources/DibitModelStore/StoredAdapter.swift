@@ -6,7 +6,7 @@ internal import DibitTensor
 
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
 public enum StoredAdapter {
-  private static let format = "dibit-adapter"
+  static let format = "dibit-adapter"
 
   /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
   public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
@@ -21,12 +21,8 @@ public enum StoredAdapter {
 
   /// The manifest of an adapter directory.
   public static func readManifest(_ path: String) throws(ModelStoreError) -> JSONValue {
-    let manifest = try readJSON(StoreFile.manifest, in: path)
-    guard manifest["format"]?.string == format else {
-      throw .malformed(
-        path: path + "/" + StoreFile.manifest, key: "format", expected: "'\(format)'", found: manifest["format"]?.serialized() ?? "nothing")
-    }
-    return manifest
+    try StoreKind.checkAdapter(path)
+    return try readJSON(StoreFile.manifest, in: path)
   }
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.

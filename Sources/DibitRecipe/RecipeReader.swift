@@ -199,9 +199,8 @@ struct RecipeReader {
     }
     let all = members.map { (key: $0.key, file: $0.file, line: $0.line) } + set
     if let stray = all.first(where: { !asked.contains($0.key) }) {
-      let nearest = asked.min { distance($0, stray.key) < distance($1, stray.key) }
-      let suggestion = nearest.flatMap { distance($0, stray.key) <= 2 ? path + $0 : nil }
-      throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: suggestion, allowed: asked.sorted())
+      let nearest = suggestion(for: stray.key, among: asked.sorted()).map { path + $0 }
+      throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: nearest, allowed: asked.sorted())
     }
   }
 
@@ -209,21 +208,5 @@ struct RecipeReader {
     .wrongValue(
       file: member.file, line: member.line, key: path + member.key, expected: expected,
       found: member.value.string ?? "a list or section")
-  }
-
-  /// Levenshtein's edit distance.
-  private func distance(_ left: String, _ right: String) -> Int {
-    let (a, b) = (Array(left.utf8), Array(right.utf8))
-    var row = Array(0...b.count)
-    for i in 0..<a.count {
-      var previous = row[0]
-      row[0] = i + 1
-      for j in 0..<b.count {
-        let cost = a[i] == b[j] ? previous : min(previous, row[j], row[j + 1]) + 1
-        previous = row[j + 1]
-        row[j + 1] = cost
-      }
-    }
-    return row[b.count]
   }
 }

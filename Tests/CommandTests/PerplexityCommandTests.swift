@@ -22,7 +22,7 @@ import Testing
     let folder = try texts(scratch)
     let whole = try dibit("perplexity", model, "--data", folder, "--json")
     #expect(whole.status == 0, "\(whole.errors)")
-    #expect(whole.errors.contains("note: 1 files that are no text, left out\n"))
+    #expect(whole.errors.contains("note: 1 file that is no text, left out\n"))
     let all = try whole.json()
     #expect(all.object?.keys == Self.keys)
     #expect(all["documents"] == 3)

@@ -107,18 +107,30 @@ import Testing
   func faults() throws {
     for index in 0..<30 { try scratch.write("soup \(index)", to: "in/\(index + 10).txt") }
     for index in 0..<12 { try scratch.write([0, 1, 2], to: "in/\(index + 10).bin") }
-    let some = try predict(scratch("in"), "--format", "jsonl")
+    // What is no text is left out where a folder holds it, and a fault where it was asked for.
+    let named = (0..<12).map { scratch("in/\($0 + 10).bin") }
+    let some = try DibitProcess(arguments([scratch("in")] + named + ["--format", "jsonl"])).finish()
     #expect(some.status == 65)
     let objects = try some.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
     #expect(objects.count == 42)
-    #expect(objects[0]["file"]?.string == scratch("in/10.bin"))
-    #expect(objects[0]["error"]?.string?.hasPrefix("file '\(scratch("in/10.bin"))' holds no text") == true)
+    #expect(objects[30]["file"]?.string == scratch("in/10.bin"))
+    #expect(objects[30]["error"]?.string?.hasPrefix("file '\(scratch("in/10.bin"))' holds no text") == true)
     #expect(objects.count { $0["topics"] != nil } == 30)
     let lines = some.errors.split(separator: "\n")
     #expect(lines.count { $0.hasPrefix("not tagged: file '") } == 10)
     #expect(lines.contains("not tagged: 2 more"))
+    #expect(lines.contains("note: 12 files that are no text, left out"))
     #expect(lines.last == "error: 12 of 42 texts could not be tagged")
-    #expect(try predict(scratch("in")).output.split(separator: "\n").count == 30)
+    let folder = try predict(scratch("in"))
+    #expect(folder.status == 0 && folder.output.split(separator: "\n").count == 30)
+    #expect(folder.errors == "note: 12 files that are no text, left out\n")
+    try scratch.write([0, 1], to: "pictures/a.png")
+    let nothing = try predict(scratch("pictures"))
+    #expect(nothing.status == 65 && nothing.output == "")
+    #expect(nothing.errors == "note: 1 file that is no text, left out\nerror: there was no text to tag\n")
+    let empty = try predict(try scratch.write("", to: "empty.txt"), scratch("in/10.txt"), "--format", "jsonl")
+    let records = try empty.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+    #expect(records.map { $0["empty"] } == [true, nil])
 
     let none = scratch("none")
     let missing = "'\(none)' does not exist; check the path"

@@ -104,9 +104,27 @@ import Testing
     (["selftest", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
     (["selftest", "--fault", "none"], "--fault: expected the name of a kernel, found 'none'"),
     (["inspect"], "Missing expected argument '<path>'"),
-    (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
-    (["conver"], "Unexpected argument 'conver'"),
+    (["convert", "a", "-o", "b", "--dry-run", "--base", "m"], "--dry-run: goes without --base"),
   ]
+
+  /// What was typed and does not exist is named before what is missing.
+  static let mistakes: [(arguments: [String], message: String)] = [
+    (["trian", "m", "--data", "d"], "unknown command 'trian'; did you mean 'train'?"),
+    (["predic", "m"], "unknown command 'predic'; did you mean 'predict'?"),
+    (["eval"], "unknown command 'eval'; did you mean 'evaluate'?"),
+    (["help", "conver"], "unknown command 'conver'; did you mean 'convert'?"),
+    (["frobnicate", "m"], "unknown command 'frobnicate'; see 'dibit --help'"),
+    (["train", "m", "--data", "d", "--outptu", "o"], "unknown option '--outptu'; did you mean '--output'?"),
+    (["train", "m", "--dta=d", "--output", "o"], "unknown option '--dta'; did you mean '--data'?"),
+    (["generate", "m", "--prompt", "p", "--temprature", "1"], "unknown option '--temprature'; did you mean '--temperature'?"),
+    (["convert", "a", "-o", "b", "--colour"], "unknown option '--colour'; see 'dibit convert --help'"),
+    (["inspect", "a", "-q"], "unknown option '-q'; see 'dibit inspect --help'"),
+  ]
+
+  @Test(arguments: mistakes.indices)
+  func mistake(index: Int) throws {
+    try expectFailure(Self.mistakes[index].arguments, status: 64, message: Self.mistakes[index].message)
+  }
 
   @Test(arguments: wrongCalls.indices)
   func wrongCall(index: Int) throws {

@@ -231,11 +231,16 @@ private struct AdapterCase {
   }
 
   @Test func missingFiles() throws {
-    for name in ["manifest.json", "adapter_config.json", "adapter_model.safetensors"] {
+    for name in ["adapter_config.json", "adapter_model.safetensors"] {
       let adapterCase = try AdapterCase()
       try adapterCase.scratch.remove("adapter/" + name)
       #expect(adapterCase.problem() == "'\(adapterCase.path)/\(name)': no such file or directory")
     }
+    let foreign = try AdapterCase()
+    try foreign.scratch.remove("adapter/manifest.json")
+    #expect(
+      foreign.problem()
+        == "'\(foreign.path)' is an adapter of another tool: run 'dibit convert \(foreign.path) --base MODEL --output ADAPTER' first")
   }
 
   @Test func corruptedManifest() throws {

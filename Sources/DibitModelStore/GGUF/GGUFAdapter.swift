@@ -12,8 +12,11 @@ public enum GGUFAdapter {
     guard isRegularFile(path), let file = try? MappedFile(path: path), FileKind.recognise(file.bytes) == .gguf,
       let gguf = try? GGUFFile(file.bytes, file: path)
     else { return false }
-    return gguf["general.type"]?.text == "adapter"
+    return recognises(gguf)
   }
+
+  /// Whether the file says that it is one.
+  static func recognises(_ file: GGUFFile) -> Bool { file["general.type"]?.text == "adapter" }
 
   /// Reads a file, for a model that says how many heads it has.
   static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
