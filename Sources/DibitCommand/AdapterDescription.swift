@@ -11,13 +11,19 @@ struct AdapterDescription: Equatable {
   /// The seed of the automatic split.
   var seed: UInt64
   var dataDigest: String
+  /// The digest of the chat template that prompts were put into; nil where they were not.
+  var templateDigest: String?
 
-  init(kind: DatasetExample.Kind = .labelled, labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String) {
+  init(
+    kind: DatasetExample.Kind = .labelled, labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String,
+    templateDigest: String? = nil
+  ) {
     self.kind = kind
     self.labels = labels
     self.task = task
     self.seed = seed
     self.dataDigest = dataDigest
+    self.templateDigest = templateDigest
   }
 
   /// The members of a manifest.
@@ -33,6 +39,8 @@ struct AdapterDescription: Equatable {
     if kind == .labelled {
       members["instruction"] = .string(task.instruction)
       members["key"] = .string(task.key)
+      if let form = task.form { members["form"] = .string(form.rawValue) }
+      if let templateDigest { members["chat_template_sha256"] = .string(templateDigest) }
     } else {
       members["kind"] = .string(kind.rawValue)
     }
@@ -62,6 +70,15 @@ struct AdapterDescription: Equatable {
       guard let text = template.string else { throw fault("task", "a text as its template") }
       task.template = try PromptTemplate(text)
     }
-    self.init(labels: labels, task: task, seed: seed, dataDigest: digest)
+    var templateDigest: String?
+    // Adapters of before there were forms are asked as the vocabulary says.
+    if let form = manifest["task"]?["form"] {
+      templateDigest = manifest["task"]?["chat_template_sha256"]?.string
+      guard let known = form.string.flatMap(PromptForm.init), known != .chat || templateDigest != nil else {
+        throw fault("task", "'chat' with a digest of its template, 'turns' or 'plain' as its form")
+      }
+      task.form = known
+    }
+    self.init(labels: labels, task: task, seed: seed, dataDigest: digest, templateDigest: templateDigest)
   }
 }

@@ -72,10 +72,10 @@ func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ op
 }
 
 /// Prints a result for machines.
-func printJSON(_ value: JSONValue) { print(value.serialized(pretty: true)) }
+func printJSON(_ value: JSONValue) { Output.print(value.serialized(pretty: true)) }
 
 /// Prints columns of text, the first left-aligned, the others right-aligned.
-func printTable(_ rows: [[String]]) { for line in table(rows) { print(line) } }
+func printTable(_ rows: [[String]]) { for line in table(rows) { Output.print(line) } }
 
 /// The lines of such a table.
 func table(_ rows: [[String]]) -> [String] {

@@ -59,7 +59,7 @@ struct ConvertCommand: ParsableCommand {
       let layers = try Failure.context("converting '\(checkpoint)'") {
         try AdapterConverter.importAdapter(checkpoint, base: base, output: output, overwrite: overwrite)
       }
-      print(counted(layers, "adapted layer"))
+      Output.print(counted(layers, "adapted layer"))
       return Terminal.wrote(output)
     }
     var options = ConversionOptions()
@@ -90,7 +90,7 @@ struct ConvertCommand: ParsableCommand {
       members["check"] = result?.json ?? .null
       printJSON(.object(members))
     } else if let result {
-      print("check: \(result.line)")
+      Output.print("check: \(result.line)")
     }
     if result?.verdict == .destroyed { warn() }
     if Interrupt.isRequested { throw Failure(.interrupted, "interrupted while the model was checked; '\(report.output)' is whole") }
@@ -133,29 +133,29 @@ struct ConvertCommand: ParsableCommand {
       return printJSON(.object(members))
     }
     printTable(report.tensors.map { [$0.name, "\($0.shape)", $0.storage, size($0.bytes)] })
-    print(
+    Output.print(
       "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> "
         + "\(size(report.outputBytes)), \(decimal(report.bitsPerWeight, 2)) bits per weight over all")
-    print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
+    Output.print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
   }
 
   private func show(_ report: ConversionReport) {
     let rate = Double(report.sourceBytes) / max(report.seconds, 1e-9)
-    print(
+    Output.print(
       "\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> \(size(report.outputBytes)),"
     )
-    print(
+    Output.print(
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
         + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" }
           ?? ""))
     let worst = report.worst(5)
     if !worst.isEmpty {
-      print("\nThe tensors that lost most:")
+      Output.print("\nThe tensors that lost most:")
       printTable(worst.map { ["  " + $0.name, "\($0.shape)", $0.storage, "\(decimal($0.error?.decibels ?? 0, 2)) dB"] })
     }
     let exact = report.tensors.filter(\.isExact).count
     if exact > 0 {
-      print("\n\(counted(exact, "tensor")) on the grid already, packed without loss")
+      Output.print("\n\(counted(exact, "tensor")) on the grid already, packed without loss")
     }
   }
 }

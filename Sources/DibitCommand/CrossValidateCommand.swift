@@ -33,7 +33,7 @@ struct CrossValidateCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try pool(dataset)
     let labels = texts.distinctLabels
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: labels)
+    let task = try trials.task(inputs, labels: labels)
     let folds = try Folds(texts, count: folds, seed: seed)
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(
@@ -64,9 +64,9 @@ struct CrossValidateCommand: ParsableCommand {
               ("near_duplicate_groups", .integer(folds.groups.count)), ("run_sha256", .string(identity.digest)),
             ] + report.json.members)))
     } else {
-      print(
+      Output.print(
         "\(counted(texts.count)) in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
-      for line in report.lines { print(line) }
+      for line in report.lines { Output.print(line) }
     }
   }
 

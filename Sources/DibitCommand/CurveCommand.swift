@@ -45,7 +45,7 @@ struct CurveCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try texts(dataset)
     let sizes = try sizes(texts, labels: dataset.labels.count)
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: dataset.labels)
+    let task = try trials.task(inputs, labels: dataset.labels)
     let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
     let identity = trials.identity(
       "curve", of: inputs, task,
@@ -83,8 +83,9 @@ struct CurveCommand: ParsableCommand {
               ("labels", .array(dataset.labels.map { .string($0) })),
             ] + report.json.members)))
     } else {
-      print("Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
-      for line in report.lines { print(line) }
+      Output.print(
+        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
+      for line in report.lines { Output.print(line) }
     }
   }
 

@@ -48,7 +48,8 @@ public struct Dibit: ParsableCommand {
       // Help and the like are results of their own.
       guard exitCode(for: error) == .success else { Dibit.exit(withError: error) }
       // Wrapped by us, because the parser keeps the line ends of the source.
-      print(HelpText(fullMessage(for: error, columns: HelpText.unwrapped)).wrapped(to: StandardOutput.size?.columns ?? HelpText.usualWidth))
+      Output.print(
+        HelpText(fullMessage(for: error, columns: HelpText.unwrapped)).wrapped(to: StandardOutput.size?.columns ?? HelpText.usualWidth))
     }
     Dibit.exit()
   }

@@ -42,6 +42,9 @@ struct EvaluateCommand: ParsableCommand {
     if scoring.instruction != nil, !adapters.isEmpty {
       throw ValidationError("--instruction: an adapter is asked as it was trained; expected no --adapter beside it")
     }
+    if scoring.promptForm != nil, !adapters.isEmpty {
+      throw ValidationError("--prompt-form: an adapter is asked as it was trained; expected no --adapter beside it")
+    }
   }
 
   func run() throws {
@@ -52,7 +55,7 @@ struct EvaluateCommand: ParsableCommand {
     // Faults of models and adapters are told before any text is run.
     let line = try EvaluationLine(model: model, others: others, adapters: adapters)
     var dataset = try rows.readLabelled(data)
-    let description = try line.description(for: dataset, at: data, instruction: scoring.instruction)
+    let description = try line.description(for: dataset, at: data, instruction: scoring.instruction, form: scoring.promptForm)
     let automatic = dataset.splitForEvaluation(seed: description.seed).name
     let split = scoring.split ?? automatic
     var examples = dataset.labelled(split)
@@ -67,7 +70,7 @@ struct EvaluateCommand: ParsableCommand {
       bar.update(progress.title, progress.done, of: progress.total)
       return !Interrupt.isRequested
     }
-    let subjects = line.subjects(description.task)
+    let subjects = try line.subjects(description.task)
     for subject in subjects {
       if scoring.open { try study.addOpen(subject) } else { try study.add(subject, aloneTexts: statistics.alone) }
     }
@@ -124,6 +127,10 @@ struct ScoringArguments: ParsableArguments {
     help: ArgumentHelp(
       "What a model without an adapter is told to do; {labels} stands for the labels.", valueName: "text"))
   var instruction: String?
+  @Option(
+    help: ArgumentHelp("What prompts of a model without an adapter are put into: chat or plain.", valueName: "form"),
+    transform: { try choice($0, "--prompt-form") })
+  var promptForm: PromptChoice?
 
   func validate() throws {
     try checkRange("tags", tags, 1...100)

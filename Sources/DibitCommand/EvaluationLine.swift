@@ -14,6 +14,7 @@ internal import DibitTraining
 struct EvaluationLine {
   /// The first is the base; others are compared with it.
   private let models: [StoredModel]
+  private let prompts: [ModelPrompts]
   private let adapters: [Entry]
 
   private struct Entry {
@@ -33,13 +34,19 @@ struct EvaluationLine {
     try Self.refuseRepeated(adapters, "adapter")
     let models = [try StoredModel.openConverted(model)] + (try others.map { try StoredModel.open($0) })
     self.models = models
+    let prompts = try models.map { try ModelPrompts($0) }
+    self.prompts = prompts
     self.adapters = try adapters.map { path in
       let manifest = try StoredAdapter.readManifest(path)
       // An adapter says whose it is; one that is nobody's is told so by the first model.
       let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
+      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place]))
+      let description = try AdapterDescription(adapter: path)
+      // A chat template that is another by now is told before any text is run.
+      _ = try prompts[place].tokenized(description, of: path)
       return Entry(
-        path: path, model: place, adapter: LoadedAdapter(try StoredAdapter.open(path, for: models[place])),
-        description: try AdapterDescription(adapter: path), digest: manifest["digest"]?.string, sketches: try Self.sketches(path, manifest))
+        path: path, model: place, adapter: adapter, description: description, digest: manifest["digest"]?.string,
+        sketches: try Self.sketches(path, manifest))
     }
   }
 
@@ -51,7 +58,7 @@ struct EvaluationLine {
   }
 
   /// The sketches of an adapter's training texts, which its manifest vouches for.
-  private static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
+  static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
     guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
     let bytes = try readBytes(StoreFile.trainingTexts, in: path)
     let file = path + "/" + StoreFile.trainingTexts
@@ -68,11 +75,13 @@ struct EvaluationLine {
 
   // MARK: What is asked
 
-  /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
-  func description(for dataset: Dataset, at path: String, instruction: String?) throws -> AdapterDescription {
+  /// Labels and prompt of the adapters, which must agree; of the data and the first model when there is no adapter.
+  func description(for dataset: Dataset, at path: String, instruction: String?, form: PromptChoice?) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.instruction = instruction ?? task.instruction
+      task.form = try prompts[0].form(form)
+      prompts[0].announce(task.form)
       task.maximumTokens = models.reduce(task.maximumTokens) { min($0, $1.configuration.contextLength) }
       return AdapterDescription(labels: dataset.labels, task: task.listing(dataset.labels), seed: 0, dataDigest: dataset.digest)
     }
@@ -89,12 +98,12 @@ struct EvaluationLine {
   }
 
   /// Base first, its adapters, then the other models, each with its adapters.
-  func subjects(_ task: TaggingTask) -> [EvaluationStudy.Subject] {
+  func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []
     for (place, model) in models.enumerated() {
       var own = task
       own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
-      let tokenized = TokenizedTask(own, tokenizer: model.tokenizer)
+      let tokenized = try prompts[place].tokenized(own)
       let isFloat = model.scheme.map { !$0.isQuantized } ?? true
       let kind = place == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
       subjects.append(

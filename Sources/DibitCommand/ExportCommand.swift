@@ -40,7 +40,7 @@ struct ExportCommand: ParsableCommand {
       let layers = try Failure.context("exporting '\(adapter)'") {
         try AdapterConverter.exportAdapter(adapter, base: model, format: format, output: output, overwrite: overwrite)
       }
-      print(counted(layers, "adapted layer"))
+      Output.print(counted(layers, "adapted layer"))
       return Terminal.wrote(output)
     }
     let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())

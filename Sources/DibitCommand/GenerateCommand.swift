@@ -62,16 +62,16 @@ struct GenerateCommand: ParsableCommand {
     options.stopStrings = stop
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
     let streams = stream && !json
-    if streams, !isChat { print(prompt, terminator: "") }
+    if streams, !isChat { Output.print(prompt, terminator: "") }
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options, constraint: constraint) { piece in
-      if streams { print(piece, terminator: "") }
+      if streams { Output.print(piece, terminator: "") }
       return !Interrupt.isRequested
     }
     if json {
       printJSON(report(result, prompt: tokens, model.tokenizer, seconds: (clock.now - start).inSeconds))
     } else {
-      print(streams ? "" : (isChat ? "" : prompt) + result.text)
+      Output.print(streams ? "" : (isChat ? "" : prompt) + result.text)
     }
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(counted(result.tokens.count, "token"))") }
   }

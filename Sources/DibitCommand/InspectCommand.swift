@@ -93,9 +93,9 @@ struct InspectCommand: ParsableCommand {
     }
     // Values of any length: aligned to the left.
     let rows = facts.flatMap { lines($0.key, $0.value) }
-    for (name, line) in zip(table(rows.map { [$0.key] }), rows) { print("\(name)  \(line.text)") }
+    for (name, line) in zip(table(rows.map { [$0.key] }), rows) { Output.print("\(name)  \(line.text)") }
     guard tensors else { return }
-    print()
+    Output.print()
     printTable(infos.map { [$0.name, $0.info.storage, "\($0.info.shape)"] })
   }
 }

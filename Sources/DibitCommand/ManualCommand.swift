@@ -9,7 +9,7 @@ struct ManualCommand: ParsableCommand {
 
   func run() throws {
     guard let tool = CommandDescription.tool() else { throw Failure(.internalError, "the argument parser does not describe the commands") }
-    print(ManualPage(tool).text, terminator: "")
+    Output.print(ManualPage(tool).text, terminator: "")
   }
 }
 

@@ -89,7 +89,7 @@ struct PredictCommand: ParsableCommand {
       name: adapter,
       model: MeasuredModel(
         model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model))),
-      task: TokenizedTask(description.task, tokenizer: model.tokenizer))
+      task: try ModelPrompts(model).tokenized(description, of: adapter))
     var options = TaggingOptions()
     options.cut = cut
     if let tags, tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }

@@ -91,7 +91,7 @@ struct PretrainCommand: ParsableCommand {
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
     checkpoints.removeAll()
-    print(
+    Output.print(
       "\(counted(parameters, "parameter")), \(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
     Terminal.wrote(output)
   }
@@ -129,7 +129,7 @@ struct PretrainCommand: ParsableCommand {
       manifest["training"]?["run_sha256"]?.string == identity.digest
     else { return false }
     try CheckpointStore.remove(of: output)
-    print("'\(output)' is the finished model of this run")
+    Output.print("'\(output)' is the finished model of this run")
     return true
   }
 

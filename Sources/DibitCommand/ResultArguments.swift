@@ -61,8 +61,8 @@ struct ResultArguments: ParsableArguments {
 /// Prints a report: on one screen of a terminal, whole where nobody scrolls.
 func show(_ report: EvaluationReport) {
   let size = StandardOutput.size
-  for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { print(line) }
-  if size == nil { for note in report.notes { print("note: \(note.text)") } }
+  for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { Output.print(line) }
+  if size == nil { for note in report.notes { Output.print("note: \(note.text)") } }
 }
 
 extension EvaluationReport {

@@ -49,10 +49,10 @@ struct TokenizeCommand: ParsableCommand {
   }
 
   private func show(_ tokenizer: Tokenizer, _ ids: [Int32]) {
-    guard json else { return print(ids.map(String.init).joined(separator: " ")) }
+    guard json else { return Output.print(ids.map(String.init).joined(separator: " ")) }
     let object: JSONValue = [
       "ids": .array(ids.map { .integer(Int($0)) }), "tokens": .array(ids.map { .string(tokenizer.token(of: $0) ?? "") }),
     ]
-    print(object.serialized())
+    Output.print(object.serialized())
   }
 }

@@ -30,6 +30,10 @@ struct TrainCommand: ParsableCommand {
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
   @Option(name: .shortAndLong, help: "The adapter directory to create; only --plan can do without.") var output: String?
+  @Option(
+    help: ArgumentHelp(
+      "Go on from this adapter of the same model, which gives the start and the shape; its labels may be others.", valueName: "adapter"))
+  var from: String?
   @OptionGroup var adapter: AdapterRecipeArguments
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
@@ -48,13 +52,18 @@ struct TrainCommand: ParsableCommand {
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try StoredModel.openConverted(model)
     var dataset = try Dataset.read(data, rows: rows.options)
-    var options = adapter.options(recipe)
+    let start = try from.map { try AdapterStart($0, for: model) }
+    var options = adapter.options(recipe, from: start?.configuration)
+    let parameters = try start?.adapter(as: options.adapter)
+    try options.classWeights.check(labels: dataset.labels, recipe: adapter.recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let task = try adapter.task(recipe, for: model, labels: dataset.labels)
+    let prompts = try ModelPrompts(model)
+    let task = try adapter.task(recipe, for: model, asked: prompts, labels: dataset.labels)
+    let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(AdapterRecipeArguments.members(options, compute, task)),
+      options: JSONObject(AdapterRecipeArguments.members(options, compute, task) + begins),
       lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
@@ -64,17 +73,14 @@ struct TrainCommand: ParsableCommand {
       _ = try StagedDirectory(destination: output, overwrite: overwrite)
     }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
-    let format = ConversationFormat(
-      tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
-    let encoder = ExampleEncoder(
-      task: TokenizedTask(task, tokenizer: model.tokenizer), format: format, for: dataset.train + dataset.validation)
-    let examples = try encoder.encode(dataset.train)
+    let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
+    let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
     let validation = try encoder.encode(dataset.validation)
     if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
       Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
     }
     let decoder = model.makeDecoder()
-    var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
+    var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, from: parameters, on: compute)
     Terminal.write(
       "\(split.train) training and \(split.validation) validation "
         + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
@@ -96,20 +102,43 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    var manifest = manifest(model, dataset, split, task, options, result, identity, compute)
-    if dataset.kind == .labelled {
-      let sketches = TextSketches(dataset.labelled(.train).map(\.text))
+    var manifest = manifest(
+      model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute)
+    if let sketches = sketches(of: dataset, start) {
       let text = sketches.json.serialized() + "\n"
       try directory.write(text, to: StoreFile.trainingTexts)
       manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(Array(text.utf8)))]
     }
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
+    try directory.write(RecipeText(options, compute, task).text, to: RecipeText.file)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
     try directory.commit()
     checkpoints.removeAll()
     if json { printJSON(.object(manifest)) } else { show(result, view) }
     Terminal.wrote(output)
+    if recipe == nil { describeDefaults(options, result, output) }
+  }
+
+  /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.
+  private func sketches(of dataset: Dataset, _ start: AdapterStart?) -> TextSketches? {
+    guard dataset.kind == .labelled else { return nil }
+    let own = TextSketches(dataset.labelled(.train).map(\.text))
+    guard let start else { return own }
+    guard let earlier = start.sketches else {
+      Terminal.write("note: '\(start.path)' does not say which texts it was trained on, and so the new adapter does not either\n")
+      return nil
+    }
+    return earlier.adding(own)
+  }
+
+  /// Says what was chosen where nobody chose, and where to change it.
+  private func describeDefaults(_ options: TrainingOptions, _ result: TrainingResult, _ output: String) {
+    let (rate, alpha) = (options.optimization.learningRate, options.adapter.alpha)
+    Terminal.write(
+      "note: no recipe was given: \(options.epochs) epochs of \(options.batchSize) texts a step, \(result.totalSteps) steps; learning rate \(rate), "
+        + "rank \(options.adapter.rank), alpha \(alpha); all values are in '\(output)/\(RecipeText.file)', to be changed and given to --recipe\n"
+    )
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {
@@ -125,8 +154,8 @@ struct TrainCommand: ParsableCommand {
       ["keys and values", size(plan.cache)], ["backward pass", size(plan.backward)], ["loss", size(plan.loss)],
       ["together", size(plan.total)],
     ])
-    print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
-    print(
+    Output.print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
+    Output.print(
       "\(counted(steps, "step")) over \(counted(estimate.trainingTokens, "token")): about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
@@ -137,24 +166,26 @@ struct TrainCommand: ParsableCommand {
       return false
     }
     try CheckpointStore.remove(of: output)
-    if json { printJSON(manifest) } else { print("'\(output)' is the finished adapter of this run") }
+    if json { printJSON(manifest) } else { Output.print("'\(output)' is the finished adapter of this run") }
     return true
   }
 
   private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
-      print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
+      Output.print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
     }
-    print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
+    Output.print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
   }
 
   private func manifest(
-    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
-    _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
+    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ templateDigest: String?,
+    _ options: TrainingOptions, _ start: AdapterStart?, _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
   ) -> JSONObject {
     let description = AdapterDescription(
-      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
+      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest,
+      templateDigest: templateDigest)
     var manifest = description.json
+    if let start { manifest["from"] = start.json }
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
       "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),

@@ -20,10 +20,18 @@ struct TrialArguments: ParsableArguments {
   /// Reads the recipe, the model and the texts.
   func open() throws -> TrialInputs {
     let recipe = try adapter.load(settings: settings.set)
-    return TrialInputs(
+    let model = try StoredModel.openConverted(model)
+    let inputs = TrialInputs(
       recipe: recipe, options: adapter.options(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
-      inference: try compute.makeCompute(usesBLAS: false), model: try StoredModel.openConverted(model),
+      inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
       dataset: try rows.readLabelled(data))
+    try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: adapter.recipe)
+    return inputs
+  }
+
+  /// How the texts of `labels` are asked about.
+  func task(_ inputs: TrialInputs, labels: [String]) throws -> TaggingTask {
+    try adapter.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels)
   }
 
   /// What the results of the job depend on: `texts` are the digests of all texts, `own` the values of the job's own options.
@@ -46,5 +54,6 @@ struct TrialInputs {
   let training: Compute
   let inference: Compute
   let model: StoredModel
+  let prompts: ModelPrompts
   let dataset: Dataset
 }

@@ -61,13 +61,14 @@ struct VerifyCommand: ParsableCommand {
   }
 
   private func show(_ run: VerificationReport.Run, _ title: String) {
-    print("\(title): logits differ by \(error(run.logitsRelativeError)) at worst, \(error(run.logitsRMSError)) RMS, of their deviation")
+    Output.print(
+      "\(title): logits differ by \(error(run.logitsRelativeError)) at worst, \(error(run.logitsRMSError)) RMS, of their deviation")
     if let loss = run.loss {
-      print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
+      Output.print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
     }
     guard let gradients = run.gradients else { return }
-    guard let worst = run.worstGradient else { return print("the reference has no gradients to compare") }
-    print("\(gradients.count) gradients, the worst \(error(worst.relativeError)):")
+    guard let worst = run.worstGradient else { return Output.print("the reference has no gradients to compare") }
+    Output.print("\(gradients.count) gradients, the worst \(error(worst.relativeError)):")
     printTable(gradients.sorted { $0.relativeError > $1.relativeError }.prefix(10).map { ["  " + $0.name, error($0.relativeError)] })
   }
 

@@ -27,5 +27,5 @@ struct VersionCommand: ParsableCommand {
     abstract: "Print the version, the commit it was built from, and what this CPU offers.",
     discussion: "Example: dibit version")
 
-  func run() { print(Version.text) }
+  func run() { Output.print(Version.text) }
 }

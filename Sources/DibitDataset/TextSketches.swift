@@ -32,6 +32,14 @@ public struct TextSketches: Equatable, Sendable {
     entries = texts.map { Self.entry($0, &hash) }
   }
 
+  /// These texts and others, each once.
+  public func adding(_ others: TextSketches) -> TextSketches {
+    var both = self
+    let known = Set(entries)
+    both.entries += others.entries.filter { !known.contains($0) }
+    return both
+  }
+
   /// For each of `texts` how it is found among these; nil where it is not.
   ///
   /// Near matches are looked for among at most eight texts for each of eight parts of a sketch, so that the time is proportional to the

@@ -156,7 +156,7 @@ public struct EvaluationStudy {
       guard let task = subject.task.task.unlisting(labels) else { continue }
       guard progress(Progress(title: "order of labels, \(subject.name)", done: 0, total: texts.count)) else { throw .interrupted }
       let bias = try LabelOrderBias.measure(
-        texts, labels: labels, task: task, tokenizer: subject.task.tokenizer, model: subject.model, seed: seed, options: options,
+        texts, labels: labels, task: subject.task.replacing(task), model: subject.model, seed: seed, options: options,
         on: compute)
       let share = Int((100 * bias.agreement).rounded())
       notes.append(

@@ -1,6 +1,5 @@
 public import DibitDataset
 internal import DibitTensor
-internal import DibitTokenizer
 
 /// Examples that stand before a prompt, asked and answered as the prompt will be: what a base model can do without training.
 public struct FewShotPrompt: Equatable, Sendable {
@@ -19,14 +18,18 @@ public struct FewShotPrompt: Equatable, Sendable {
   public init(_ examples: [LabelledExample], shots: Int, task: TokenizedTask, share: Double = 0.6, seed: UInt64) {
     let drawn = Self.draw(examples, shots, seed)
     let room = Int(Double(task.task.maximumTokens) * min(max(share, 0), 1))
-    let beginning = ChatTemplate(task.tokenizer).prompt([], tokenizer: task.tokenizer).tokens
+    let beginning = task.beginning
     var count = drawn.count
     while count > 0 {
       let shot = Shots(drawn.prefix(count).map { examples[$0] }, task, room: room / count)
       if shot.fits {
         // Only the first begins the text.
         tokens =
-          beginning + shot.encoded.flatMap { $0.tokens.starts(with: beginning) ? $0.tokens.dropFirst(beginning.count) : $0.tokens[...] }
+          beginning
+          + shot.encoded.flatMap { example in
+            let own = example.tokens.starts(with: beginning) ? example.tokens.dropFirst(beginning.count) : example.tokens[...]
+            return own + task.following
+          }
         self.examples = Array(drawn.prefix(count))
         truncated = shot.encoded.count { $0.truncatedTokens > 0 }
         return
@@ -44,7 +47,7 @@ public struct FewShotPrompt: Equatable, Sendable {
     init(_ examples: [LabelledExample], _ task: TokenizedTask, room: Int) {
       var shorter = task.task
       shorter.maximumTokens = max(1, room)
-      let shot = TokenizedTask(shorter, tokenizer: task.tokenizer)
+      let shot = task.replacing(shorter)
       encoded = examples.map { shot.encode($0, reserving: 0) }
       fits = encoded.allSatisfy { $0.tokens.count <= room }
     }

@@ -71,9 +71,7 @@ public struct OpenTagger: ~Copyable {
     self.task = task
     self.options = options
     self.session = session
-    let stopTokens = Set(ChatTemplate(task.tokenizer).stopTokens(task.tokenizer)).filter {
-      $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount
-    }
+    let stopTokens = Set(task.stopTokens).filter { $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount }
     var generation = GenerationOptions()
     (generation.maximumTokens, generation.stopTokens) = (options.maximumTokens, stopTokens)
     self.generation = generation

@@ -1,3 +1,4 @@
+internal import DibitDataset
 public import DibitInference
 public import DibitKernels
 public import DibitTokenizer
@@ -28,7 +29,7 @@ public struct TextFeatures: ~Copyable {
   /// A row for each text, in order. An empty text of a tokenizer that begins no text with a token of its own has an error.
   public mutating func rows(_ texts: [String]) -> [Result<[Float], EvaluationError>] {
     let tokens = texts.map { text in
-      let own = tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false)
+      let own = tokenizer.encode(String(text.withoutLineEnds), addingSpecialTokens: false, parsingSpecialTokens: false)
       return beginning + cut.kept(embedder.context - beginning.count, of: own[...])
     }
     return embedder.embed(tokens).map { $0.mapError { .inference($0) } }

@@ -175,6 +175,17 @@ public struct Adapter: ~Copyable, Sendable {
     }
   }
 
+  /// Copies the trained numbers of an adapter of the same modules and rank.
+  public mutating func copyParameters(_ other: borrowing Adapter) {
+    require(
+      modules == other.modules && magnitudes.count == other.magnitudes.count, "Adapter.copyParameters: \(other.modules) into \(modules)")
+    for i in 0..<count {
+      a[i].copy(other.a[i])
+      b[i].copy(other.b[i])
+    }
+    for i in 0..<magnitudes.count { magnitudes[i].copy(other.magnitudes[i]) }
+  }
+
   /// Sets every matrix to zero.
   public mutating func clear() {
     for i in 0..<count {

@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitDigest
 public import DibitJinja
 public import DibitJSON
 public import DibitTokenizer
@@ -11,6 +12,8 @@ public struct ChatSource: Sendable {
   public let endTokens: [String]
   /// The same as a `tokenizer_config.json`, to be kept beside a converted model; nil where the source says nothing.
   public let json: JSONValue?
+  /// SHA-256 of the template and the tokens that it may name; nil where the source has no template.
+  public var digest: String? { template == nil ? nil : json.map { SHA256.digest(Array($0.serialized().utf8)) } }
   private let path: String
 
   private static let tokenKeys = ["bos_token", "eos_token", "unk_token", "pad_token"]

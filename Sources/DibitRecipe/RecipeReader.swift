@@ -36,10 +36,19 @@ struct RecipeReader {
       if case .duplicatedKeysInMapping(let keys, let context)? = error as? YamlError, let key = keys.first {
         throw .duplicateKey(file: file, line: Self.repetition(of: key, after: context.mark, in: text), key: key)
       }
-      var (line, problem) = (1, "\(error)")
-      if case .parser(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      if case .scanner(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      throw .syntax(file: file, line: line, problem: String(problem.split(separator: "\n").joined(separator: " ")))
+      let (line, problem) = Self.fault(error, in: text)
+      throw .syntax(file: file, line: line, problem: problem.split(separator: "\n").joined(separator: " "))
+    }
+  }
+
+  /// The line of a fault that the parser found, and what it is: never the text around it, which may be anything.
+  private static func fault(_ error: any Error, in text: String) -> (line: Int, problem: String) {
+    switch error as? YamlError {
+    case .parser(_, let problem, let mark, _)?, .scanner(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
+      (mark.line, problem)
+    case .reader(let problem, let offset, _, _)?:
+      (text.utf8.prefix(offset ?? 0).count { $0 == UInt8(ascii: "\n") } + 1, "this is no YAML text: \(problem)")
+    default: (1, "\(error)")
     }
   }
 
@@ -100,6 +109,12 @@ struct RecipeReader {
     return value
   }
 
+  mutating func seed(_ key: String) throws(RecipeError) -> UInt64? {
+    guard let member = member(key) else { return nil }
+    guard let seed = member.value.string.flatMap(UInt64.init) else { throw wrong(member, "a whole number from 0 to \(UInt64.max)") }
+    return seed
+  }
+
   mutating func int(_ key: String, oneOf allowed: [Int]) throws(RecipeError) -> Int? {
     guard let member = member(key) else { return nil }
     guard let value = member.value.int, allowed.contains(value) else {
@@ -114,6 +129,31 @@ struct RecipeReader {
       throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
+  }
+
+  /// What may stand where either a word or a number for each of some names is expected.
+  enum WordOrNumbers {
+    case word(String)
+    case numbers([(key: String, value: Double)])
+  }
+
+  /// One of some words, or a mapping of any names to numbers, in its order.
+  mutating func numbers(_ key: String, _ range: ClosedRange<Double>, or words: [String]) throws(RecipeError) -> WordOrNumbers? {
+    guard let member = member(key) else { return nil }
+    guard let mapping = member.value.mapping else {
+      guard let word = member.value.string, words.contains(word) else {
+        throw wrong(member, words.joined(separator: ", ") + " or names with numbers")
+      }
+      return .word(word)
+    }
+    var numbers: [(key: String, value: Double)] = []
+    for (name, value) in mapping {
+      guard let name = name.string, let number = value.float, range.contains(number) else {
+        throw wrong(member, "names with numbers from \(range.lowerBound) to \(range.upperBound)")
+      }
+      numbers.append((name, number))
+    }
+    return .numbers(numbers)
   }
 
   mutating func bool(_ key: String) throws(RecipeError) -> Bool? {

@@ -35,7 +35,7 @@ import Testing
     #expect(trained.errors.contains("54 training and 6 validation texts, 4 labels"))
     #expect(
       try files(below: adapter).keys.sorted() == [
-        "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json", "training_texts.json",
+        "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json", "recipe.yaml", "training_texts.json",
       ])
 
     let evaluated = try dibit("evaluate", model, "--adapter", adapter, "--data", data, "--json")

@@ -176,6 +176,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(pretrainingProblem(yaml) == "r.yaml: the key 'model.\(key)' is missing")
   }
 
+  @Test("a key that is misspelt is told before the one that it leaves missing")
+  func misspeltKey() {
+    let (data, layers) = ("data:", "num_layers:")
+    #expect(
+      pretrainingProblem(Self.whole.replacing(data, with: "date:"))?.hasSuffix("unknown key 'date'; did you mean 'data'?") == true)
+    #expect(
+      pretrainingProblem(Self.whole.replacing(layers, with: "num_layer:"))?
+        .hasSuffix("unknown key 'model.num_layer'; did you mean 'model.num_layers'?") == true)
+  }
+
   @Test func missingModel() { #expect(pretrainingProblem("data: text\nsteps: 1") == "r.yaml: the key 'model' is missing") }
 
   @Test func pretrainingCanBeginAtACheckpoint() throws {
@@ -186,6 +196,8 @@ private func pretrainingProblem(_ yaml: String) -> String? {
   }
 
   static let faults: [(yaml: String, message: String)] = [
+    ("seed: 1\nkeep: &a [*a]", "r.yaml:2: found undefined alias"),
+    ("seed: 1\nkeep: \u{1}ELF", "r.yaml:2: this is no YAML text: control characters are not allowed"),
     ("seed: 1\nepoch: 2", "r.yaml:2: unknown key 'epoch'; did you mean 'epochs'?"),
     ("lora_parameters:\n  rnk: 2", "r.yaml:2: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?"),
     (
