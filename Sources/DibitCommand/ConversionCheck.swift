@@ -32,9 +32,9 @@ struct ConversionCheck {
 
   var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
-  /// Weights are read about so many times in all: the smaller the model, the longer the texts.
-  private static let weightsRead = 12_000_000_000
-  private static let lengths = 48...256
+  /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
+  private static let weightsRead = 6_000_000_000
+  private static let lengths = 32...256
   /// Floats of the source that may have to be held, because its files hold them in another form.
   private static let mostExpanded = 2 << 30
   /// How texts begin where the tokenizer begins none by itself, and what is asked in chats.
