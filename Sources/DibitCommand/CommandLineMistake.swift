@@ -9,7 +9,12 @@ struct CommandLineMistake {
 
   /// Nil where every command and option exists.
   init?(_ arguments: [String], tool: CommandDescription) {
-    guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
+    guard let first = arguments.first else { return nil }
+    guard !first.hasPrefix("-") else {
+      guard let stray = Self.unknownOption(arguments.prefix { $0.hasPrefix("-") }, of: tool) else { return nil }
+      message = Self.unknown("option", stray, among: Self.options(of: tool), help: "dibit --help")
+      return
+    }
     // 'dibit help COMMAND' names a command too.
     let name = first == "help" && arguments.count > 1 ? arguments[1] : first
     guard let command = tool.subcommand(name) else {
@@ -18,16 +23,22 @@ struct CommandLineMistake {
       return
     }
     guard first != "help", let stray = Self.unknownOption(arguments.dropFirst(), of: command) else { return nil }
-    let names = command.arguments.filter(\.isShown).flatMap(\.names).filter { $0.hasPrefix("--") }
-    message = Self.unknown("option", stray, among: names, help: "dibit \(name) --help")
+    message = Self.unknown("option", stray, among: Self.options(of: command), help: "dibit \(name) --help")
+  }
+
+  /// The long names of what help shows.
+  private static func options(of command: CommandDescription) -> [String] {
+    command.arguments.filter(\.isShown).flatMap(\.names).filter { $0.hasPrefix("--") }
   }
 
   /// The first word that looks like an option and is none; behind `--` there are only values.
   private static func unknownOption(_ words: ArraySlice<String>, of command: CommandDescription) -> String? {
     var isValue = false
     for word in words.prefix(while: { $0 != "--" }) {
-      defer { isValue = false }
-      guard !isValue else { continue }
+      guard !isValue else {
+        isValue = false
+        continue
+      }
       let name = String(word.prefix { $0 != "=" })
       if let known = command.argument(name) {
         isValue = known.takesAnyWord && known.value != nil && name == word

@@ -119,6 +119,8 @@ import Testing
     (["generate", "m", "--prompt", "p", "--temprature", "1"], "unknown option '--temprature'; did you mean '--temperature'?"),
     (["convert", "a", "-o", "b", "--colour"], "unknown option '--colour'; see 'dibit convert --help'"),
     (["inspect", "a", "-q"], "unknown option '-q'; see 'dibit inspect --help'"),
+    (["--vresion"], "unknown option '--vresion'; did you mean '--version'?"),
+    (["--threads", "4", "convert", "a"], "unknown option '--threads'; see 'dibit --help'"),
   ]
 
   @Test(arguments: mistakes.indices)
