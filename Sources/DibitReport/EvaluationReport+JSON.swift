@@ -107,6 +107,7 @@ extension ReportedRun {
     object["content_loss"] = number(contentLoss)
     object["perplexity"] = number(perplexity)
     object["kl_from_base"] = number(divergence)
+    object["few_shot"] = shots?.json
     object["tags"] = tags?.json
     object["calibration"] = .array(calibration.map(\.json))
     object["abstention"] = .array(

@@ -180,6 +180,7 @@ extension ReportedRun {
         low: try bin.required("low").share(), high: try bin.required("high").share(), count: try bin.required("count").count(),
         confidence: try bin.required("confidence").share(), accuracy: try bin.required("accuracy").share())
     }
+    if let reader = members.optional("few_shot") { shots = try Shots(reader) }
     abstention = try members.list("abstention") { reader throws(ReportError) in
       let point = try reader.members()
       return RiskCoverage.Point(

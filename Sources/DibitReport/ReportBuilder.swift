@@ -41,6 +41,7 @@ public struct ReportBuilder: Sendable {
     run.tokensPerSecond = outcomes.tokens.flatMap { outcomes.seconds > 0 ? Double($0) / outcomes.seconds : nil }
     (run.memoryBytes, run.unparsableShare, run.contentLoss) = (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss)
     run.perplexity = outcomes.contentLoss.map { .exp($0) }
+    run.shots = outcomes.shots
     guard forecasts.count > 0 else { return run }
     run.accuracyInterval = .wilson(successes: run.metrics.hits, of: forecasts.count, level: bootstrap.level)
     if outcomes.hasProbabilities { addProbabilities(to: &run, forecasts, confidences, hits) }
