@@ -26,6 +26,27 @@ struct AdapterDescription: Equatable {
     self.templateDigest = templateDigest
   }
 
+  /// In what labels and prompts differ, so that answers cannot be compared; the most tokens of a text may.
+  func differences(from other: AdapterDescription) -> [String] {
+    var differences: [String] = []
+    func list(_ names: [String]) -> String { names.prefix(5).map { "'\($0)'" }.joined(separator: ", ") + (names.count > 5 ? ", …" : "") }
+    if labels != other.labels {
+      let (own, others) = (labels.filter { !other.labels.contains($0) }, other.labels.filter { !labels.contains($0) })
+      let parts = [own.isEmpty ? "" : "\(list(own)) only in the first", others.isEmpty ? "" : "\(list(others)) only in the second"]
+      let some = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+      differences.append("labels (\(some.isEmpty ? "the same in another order" : some))")
+    }
+    if task.instruction != other.task.instruction {
+      differences.append("instructions ('\(task.instruction)' and '\(other.task.instruction)')")
+    }
+    if task.key != other.task.key { differences.append("keys of the answer ('\(task.key)' and '\(other.task.key)')") }
+    if task.template != other.task.template { differences.append("prompt templates") }
+    if task.form != other.task.form {
+      differences.append("forms of prompts ('\(task.form?.rawValue ?? "any")' and '\(other.task.form?.rawValue ?? "any")')")
+    }
+    return differences
+  }
+
   /// The members of a manifest.
   var json: JSONObject {
     JSONObject([

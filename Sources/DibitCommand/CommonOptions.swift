@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitRecipe
+internal import DibitReport
 internal import Glibc
 
 /// Options of every command that computes.
@@ -77,15 +78,31 @@ func printJSON(_ value: JSONValue) { Output.print(value.serialized(pretty: true)
 /// Prints columns of text, the first left-aligned, the others right-aligned.
 func printTable(_ rows: [[String]]) { for line in table(rows) { Output.print(line) } }
 
-/// The lines of such a table.
-func table(_ rows: [[String]]) -> [String] {
-  guard let columns = rows.map(\.count).max() else { return [] }
+/// The lines of such a table; where they would be wider than `width`, the columns that do not fit stand below, beside the first one again.
+func table(_ rows: [[String]], width: Int? = nil) -> [String] {
+  guard let columns = rows.map(\.count).max(), columns > 0 else { return [] }
   let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-  return rows.map { row in
-    let cells = row.enumerated().map { index, cell in
-      let padding = String(repeating: " ", count: widths[index] - cell.count)
-      return index == 0 ? cell + padding : padding + cell
+  var blocks: [[Int]] = [[]]
+  var used = widths[0]
+  for column in 1..<max(columns, 1) {
+    if let width, used + 2 + widths[column] > width, blocks[blocks.count - 1].count > 0 {
+      blocks.append([])
+      used = widths[0]
     }
-    return cells.joined(separator: "  ")
+    blocks[blocks.count - 1].append(column)
+    used += 2 + widths[column]
+  }
+  return blocks.enumerated().flatMap { number, block in
+    (number > 0 ? [""] : [])
+      + rows.map { row in
+        let cells = ([0] + block).filter { $0 < row.count }.map { column in
+          let padding = String(repeating: " ", count: widths[column] - row[column].count)
+          return column == 0 ? row[column] + padding : padding + row[column]
+        }
+        return cells.joined(separator: "  ")
+      }
   }
 }
+
+/// Prose in lines of a terminal's width; one line where there is none.
+func wrapped(_ text: String, width: Int?) -> [String] { width.map { TerminalText.wrap(text, $0, limit: .max) } ?? [text] }

@@ -38,19 +38,19 @@ struct CrossValidateCommand: ParsableCommand {
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(
       "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
-    var finished = try FinishedTrials(trials.keep, identity: identity, names: names, labels: labels.count)
+    var finished = try FinishedParts(trials.keep, identity: identity, names: names, of: .training)
     describe(folds, texts, labels, dataset)
     let trial = try AdapterTrial(inputs, task: task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []
     for (fold, name) in names.enumerated() {
       let title = "fold \(fold + 1) of \(folds.count)"
       let heldOut = folds.indices(in: fold).map { texts[$0] }
-      let outcome = try finished.outcome(name, heldOut: heldOut.count) {
+      let outcome = try finished.outcome(name, labels: labels.count, heldOut: heldOut.count) {
         let parts = folds.indices(outside: fold).map { texts[$0] }.splitForTraining(seed: seed)
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: inputs.options, includesBase: true)
       }
-      guard let outcome else { throw finished.interruption(title, of: names.count) }
+      guard let outcome else { throw finished.interruption(title) }
       outcomes.append(outcome)
     }
     let report = CrossValidationReport(outcomes, labels: labels, seed: seed)
@@ -64,9 +64,10 @@ struct CrossValidateCommand: ParsableCommand {
               ("near_duplicate_groups", .integer(folds.groups.count)), ("run_sha256", .string(identity.digest)),
             ] + report.json.members)))
     } else {
-      Output.print(
-        "\(counted(texts.count)) in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
-      for line in report.lines { Output.print(line) }
+      let width = StandardOutput.size?.columns
+      let what =
+        "\(counted(texts.count)) in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it"
+      for line in wrapped(what, width: width) + [""] + report.lines(width: width) { Output.print(line) }
     }
   }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitTraining
@@ -50,14 +51,14 @@ struct CurveCommand: ParsableCommand {
     let identity = trials.identity(
       "curve", of: inputs, task,
       texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
-    var finished = try FinishedTrials(trials.keep, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
+    var finished = try FinishedParts(trials.keep, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
     let trial = try AdapterTrial(
       inputs, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
     var outcomes: [TrialOutcome] = []
     for (place, training) in trainings.enumerated() {
       let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"
-      let outcome = try finished.outcome(training.name, heldOut: texts.heldOut.count) {
+      let outcome = try finished.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
         var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
         let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
@@ -66,7 +67,7 @@ struct CurveCommand: ParsableCommand {
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: texts.heldOut, options: options, includesBase: false)
       }
-      guard let outcome else { throw finished.interruption(title, of: trainings.count) }
+      guard let outcome else { throw finished.interruption(title) }
       outcomes.append(outcome)
     }
     let bySize = sizes.enumerated().map { place, size in
@@ -83,9 +84,10 @@ struct CurveCommand: ParsableCommand {
               ("labels", .array(dataset.labels.map { .string($0) })),
             ] + report.json.members)))
     } else {
-      Output.print(
-        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
-      for line in report.lines { Output.print(line) }
+      let width = StandardOutput.size?.columns
+      let what =
+        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split"
+      for line in wrapped(what, width: width) + [""] + report.lines(width: width) { Output.print(line) }
     }
   }
 

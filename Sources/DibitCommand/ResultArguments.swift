@@ -14,20 +14,36 @@ struct ResultArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("Also keep the report as a file of its own in this folder, for 'dibit report'.", valueName: "folder"))
   var runs: String?
+  @Option(help: ArgumentHelp("Write the confusion matrix of every run and baseline as CSV.", valueName: "file.csv"))
+  var confusionCsv: String?
+  @Option(help: ArgumentHelp("Write every answer of every run and baseline as CSV.", valueName: "file.csv"))
+  var predictionsCsv: String?
+
+  func validate() throws {
+    if let confusionCsv, confusionCsv == predictionsCsv {
+      throw ValidationError("--predictions-csv: expected another file than that of --confusion-csv, found '\(confusionCsv)' for both")
+    }
+  }
 
   /// Whether the report needs texts.
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
-  /// Finds what cannot be written.
-  func check() throws {
+  /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.
+  func check(overwrite: Bool) throws {
     if let report {
       try checkReplaceable(report)
-      let parent = report.lastIndex(of: "/").map { $0 == report.startIndex ? "/" : String(report[..<$0]) } ?? "."
-      guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(report)': its directory does not exist; create it first") }
-      let file = try StagedFile(destination: report, overwrite: true)
-      try writeFileAtomically(path: file.path, bytes: [])
+      try Self.checkWritable(report, overwrite: true)
     }
+    for table in [confusionCsv, predictionsCsv].compactMap(\.self) { try Self.checkWritable(table, overwrite: overwrite) }
     if let runs { try makeDirectory(runs) }
+  }
+
+  /// Writes beside the file, and takes that away again.
+  private static func checkWritable(_ path: String, overwrite: Bool) throws {
+    let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(path)': its directory does not exist; create it first") }
+    let file = try StagedFile(destination: path, overwrite: overwrite)
+    try writeFileAtomically(path: file.path, bytes: [])
   }
 
   /// A page that this command did not make is not replaced by one that it makes.
@@ -38,10 +54,19 @@ struct ResultArguments: ParsableArguments {
     }
   }
 
-  func write(_ report: EvaluationReport) throws {
+  /// Writes and shows the report; `predictions` are all answers as CSV.
+  func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool) throws {
     if let path = self.report {
       try writeFileAtomically(path: path, bytes: Array(HTMLReport(withoutTexts ? report.withoutTexts : report).html.utf8), overwrite: true)
     }
+    var tables: [String] = []
+    func write(_ path: String?, _ table: @autoclosure () -> String) throws {
+      guard let path else { return }
+      try writeFileAtomically(path: path, bytes: Array(table().utf8), overwrite: overwrite)
+      tables.append(path)
+    }
+    try write(confusionCsv, report.confusionCSV)
+    try write(predictionsCsv, predictions())
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
@@ -55,14 +80,16 @@ struct ResultArguments: ParsableArguments {
       show(report)
     }
     if let path = self.report { Terminal.wrote(path) }
+    for table in tables { Terminal.wrote(table) }
   }
 }
 
-/// Prints a report: on one screen of a terminal, whole where nobody scrolls.
+/// Prints a report: on one screen of a terminal, whole where nobody scrolls, or where the screen's height is not known.
 func show(_ report: EvaluationReport) {
   let size = StandardOutput.size
   for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { Output.print(line) }
-  if size == nil { for note in report.notes { Output.print("note: \(note.text)") } }
+  guard size?.rows == nil else { return }
+  for note in report.notes { for line in wrapped("note: \(note.text)", width: size?.columns) { Output.print(line) } }
 }
 
 extension EvaluationReport {
