@@ -51,7 +51,7 @@ struct EvaluationLine {
   }
 
   /// The sketches of an adapter's training texts, which its manifest vouches for.
-  private static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
+  static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
     guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
     let bytes = try readBytes(StoreFile.trainingTexts, in: path)
     let file = path + "/" + StoreFile.trainingTexts

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -96,19 +95,15 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    var manifest = manifest(model, dataset, split, task, options, result, identity, compute)
-    if dataset.kind == .labelled {
-      let sketches = TextSketches(dataset.labelled(.train).map(\.text))
-      let text = sketches.json.serialized() + "\n"
-      try directory.write(text, to: StoreFile.trainingTexts)
-      manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(Array(text.utf8)))]
-    }
+    var facts = AdapterFacts(manifest: manifest(model, dataset, split, task, options, result, identity, compute))
+    if dataset.kind == .labelled { facts.setTrainingTexts(TextSketches(dataset.labelled(.train).map(\.text))) }
+    facts.card = AdapterCard(base: model, facts: facts).text
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
-    try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
+    try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view, output) }
+    if json { printJSON(.object(facts.manifest)) } else { show(result, view, output) }
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {

@@ -23,6 +23,8 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case trainedScales(tensor: String, path: String)
   case chatTemplate(String, path: String)
   case unsupportedAdapter(path: String, key: String, value: String)
+  case foreignAdapter(path: String)
+  case adapterSum(String, path: String)
 }
 
 extension ModelStoreError: CustomStringConvertible {
@@ -52,6 +54,10 @@ extension ModelStoreError: CustomStringConvertible {
       "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first: run 'dibit convert'"
     case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
+    case .foreignAdapter(let path):
+      "'\(path)' is an adapter in another tool's form: make it one of your model with 'dibit convert \(path) --base MODEL --output ADAPTER'"
+        + ", and --labels where it does not say them"
+    case .adapterSum(let reason, let path): "adapter '\(path)': \(reason)"
     }
   }
 
