@@ -6,7 +6,7 @@ DIBIT := $(RELEASE)/release/dibit
 CHECKED := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests
 
-.PHONY: demo test bench build format lint fuzz dependencies
+.PHONY: demo test bench build format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -38,6 +38,10 @@ lint:
 ## fuzz: ten million inputs for every parser, under libFuzzer (RUNS=, TARGETS=)
 fuzz: dependencies
 	@.ci/fuzz
+
+## interop: what dibit writes, in transformers, PEFT, mlx-lm and llama.cpp (PYTHON= with these libraries, MODEL= for a real model too)
+interop: build
+	@$(or $(PYTHON),python3) .ci/interop.py $(DIBIT) $(MODEL)
 
 # Installs what the system lacks, and says so.
 dependencies:
