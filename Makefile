@@ -12,7 +12,7 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo test bench build install format lint fuzz dependencies
+.PHONY: demo test bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -54,6 +54,10 @@ lint:
 ## fuzz: ten million inputs for every parser, under libFuzzer (RUNS=, TARGETS=)
 fuzz: dependencies
 	@.ci/fuzz
+
+## interop: what dibit writes, in transformers, PEFT, mlx-lm and llama.cpp (PYTHON= with these libraries, MODEL= for a real model too)
+interop: build
+	@$(or $(PYTHON),python3) .ci/interop.py $(DIBIT) $(MODEL)
 
 # Installs what the system lacks, and says so.
 dependencies:

@@ -182,6 +182,7 @@ let package = Package(
         "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitKernels",
         "DibitTensor",
         "DibitJSON", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(
       "TrainingTests",

@@ -70,6 +70,9 @@ func splitOutput(_ path: String) -> (parent: String, name: String)? {
   return (parent: cut.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? ".", name: name)
 }
 
+/// The last name of a path; nil where it ends in none, as `..` does.
+public func fileName(of path: String) -> String? { splitOutput(path)?.name }
+
 /// The names in a directory, sorted by their bytes, without `.` and `..`.
 public func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
   // SAFETY: the stream is closed once, below, and used by this function alone.

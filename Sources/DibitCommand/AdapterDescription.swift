@@ -71,13 +71,21 @@ struct AdapterDescription: Equatable {
   }
 
   /// Reads the manifest of the adapter at `path`.
-  init(adapter path: String) throws {
-    let manifest = try StoredAdapter.readManifest(path)
+  init(adapter path: String) throws { try self.init(manifest: StoredAdapter.readManifest(path), of: path) }
+
+  /// Reads the manifest, or its members, of the adapter at `path`.
+  init(manifest: JSONValue, of path: String) throws {
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
       .malformed(path: path + "/" + StoreFile.manifest, key: key, expected: expected, found: manifest[key]?.kind ?? "nothing")
     }
     guard manifest["task"]?["kind"]?.string != DatasetExample.Kind.conversation.rawValue else {
       throw Failure(.badData, "the adapter '\(path)' was trained on conversations and knows no labels: use it with 'dibit generate'")
+    }
+    guard manifest["labels"] != nil || manifest["source"] == nil else {
+      throw Failure(
+        .badData,
+        "the adapter '\(path)' comes from another tool and says no labels: give them with "
+          + "'dibit convert ADAPTER --base MODEL --labels LABEL,LABEL', or use it with 'dibit generate'")
     }
     guard let labels = manifest["labels"]?.array?.compactMap(\.string), labels.count > 1 else { throw fault("labels", "a list of names") }
     guard let instruction = manifest["task"]?["instruction"]?.string, let key = manifest["task"]?["key"]?.string,

@@ -48,12 +48,19 @@ struct RuntimeOptions: ParsableArguments {
     transform: { try choice($0, "--activations") })
   var activations = ActivationPrecision.int8
 
-  /// The kernels, threads and activations that were asked for.
+  @Option(
+    help: ArgumentHelp(
+      "How exactly keys and values are kept: int8, the smallest; float16; float32, for comparisons. Models with scales of their own use these.",
+      valueName: "type"),
+    transform: { try choice($0, "--cache") })
+  var cache = KeyValuePrecision.int8
+
+  /// The kernels, threads, activations, keys and values that were asked for.
   ///
   /// - Parameter usesBLAS: false where results must not depend on how many texts share a pass: a library's products of an adapter's matrices
   ///   round differently for another number of rows.
   func makeCompute(usesBLAS: Bool = true) throws -> Compute {
-    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations)
+    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations, keysAndValues: cache)
   }
 }
 

@@ -3,6 +3,7 @@ internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitJSON
 internal import DibitKernels
+internal import DibitModelStore
 internal import DibitQuantization
 
 struct ConvertCommand: ParsableCommand {
@@ -11,7 +12,7 @@ struct ConvertCommand: ParsableCommand {
     abstract: "Turn a float checkpoint into a 2-bit model, or another tool's adapter into one of a model.",
     discussion: """
       Example: dibit convert ./llama-checkpoint --output ./llama-2bit
-      Example: dibit convert ./their-adapter --base ./llama-2bit --output ./my-adapter
+      Example: dibit convert ./their-adapter --base ./llama-2bit --labels good,bad --output ./my-adapter
 
       CHECKPOINT is a directory or a file: Hugging Face's config.json, tokenizer.json (or tokenizer.model) and weights in safetensors, \
       PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents. \
@@ -35,6 +36,7 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
   )
   var base: String?
+  @OptionGroup var task: AdapterTaskArguments
   @Flag(help: "Replace an existing output.") var overwrite = false
   @Flag(help: "Say what would be written, and about how long it takes; write nothing.") var dryRun = false
   @Flag(inversion: .prefixedNo, help: "Compare the converted model with its source on a short text that the source writes.")
@@ -47,6 +49,7 @@ struct ConvertCommand: ParsableCommand {
     if let embeddingBits, ![4, 16, 32].contains(embeddingBits) {
       throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
     }
+    if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
     guard groupSize == "row" || QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) else {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
@@ -55,13 +58,7 @@ struct ConvertCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    if let base {
-      let layers = try Failure.context("converting '\(checkpoint)'") {
-        try AdapterConverter.importAdapter(checkpoint, base: base, output: output, overwrite: overwrite)
-      }
-      Output.print(counted(layers, "adapted layer"))
-      return Terminal.wrote(output)
-    }
+    if let base { return try importAdapter(of: base) }
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
@@ -137,6 +134,22 @@ struct ConvertCommand: ParsableCommand {
       "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> "
         + "\(size(report.outputBytes)), \(decimal(report.bitsPerWeight, 2)) bits per weight over all")
     Output.print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
+  }
+
+  private func importAdapter(of base: String) throws {
+    let (layers, facts) = try Failure.context("converting '\(checkpoint)'") {
+      let model = try StoredModel.openConverted(base)
+      var facts = try AdapterFacts.read(checkpoint)
+      for (key, value) in try task.members(for: model).members { facts.manifest[key] = value }
+      facts.card = AdapterCard(base: model, facts: facts).text
+      let layers = try AdapterConverter.importAdapter(checkpoint, base: model, facts: facts, output: output, overwrite: overwrite)
+      return (layers, facts)
+    }
+    if facts.manifest["labels"] == nil {
+      Terminal.write("note: '\(checkpoint)' says no labels, which 'dibit predict' and 'dibit evaluate' need: --labels gives them\n")
+    }
+    Output.print(counted(layers, "adapted layer"))
+    Terminal.wrote(output)
   }
 
   private func show(_ report: ConversionReport) {

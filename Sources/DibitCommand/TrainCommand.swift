@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -102,20 +101,18 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    var manifest = manifest(
-      model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute)
-    if let sketches = sketches(of: dataset, start) {
-      let text = sketches.json.serialized() + "\n"
-      try directory.write(text, to: StoreFile.trainingTexts)
-      manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(Array(text.utf8)))]
-    }
+    var facts = AdapterFacts(
+      manifest: manifest(
+        model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute))
+    if let sketches = sketches(of: dataset, start) { facts.setTrainingTexts(sketches) }
+    facts.card = AdapterCard(base: model, facts: facts).text
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(RecipeText(options, compute, task).text, to: RecipeText.file)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
-    try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
+    try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view) }
+    if json { printJSON(.object(facts.manifest)) } else { show(result, view) }
     Terminal.wrote(output)
     if recipe == nil { describeDefaults(options, result, output) }
   }
@@ -129,7 +126,9 @@ struct TrainCommand: ParsableCommand {
       Terminal.write("note: '\(start.path)' does not say which texts it was trained on, and so the new adapter does not either\n")
       return nil
     }
-    return earlier.adding(own)
+    var all = earlier
+    all.formUnion(own)
+    return all
   }
 
   /// Says what was chosen where nobody chose, and where to change it.

@@ -38,7 +38,10 @@ public struct Converter: Sendable {
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
-    do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) {
+      try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
+      try directory.commit()
+    } catch { throw .checkpoint(error) }
     let elapsed = clock.now - start
     report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
     return report

@@ -32,12 +32,10 @@ public struct TextSketches: Equatable, Sendable {
     entries = texts.map { Self.entry($0, &hash) }
   }
 
-  /// These texts and others, each once.
-  public func adding(_ others: TextSketches) -> TextSketches {
-    var both = self
-    let known = Set(entries)
-    both.entries += others.entries.filter { !known.contains($0) }
-    return both
+  /// Adds the texts of others that are not here yet.
+  public mutating func formUnion(_ others: TextSketches) {
+    var known = Set(entries)
+    for entry in others.entries where known.insert(entry).inserted { entries.append(entry) }
   }
 
   /// For each of `texts` how it is found among these; nil where it is not.

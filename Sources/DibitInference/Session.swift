@@ -34,7 +34,7 @@ public struct Session: ~Copyable {
   /// A session for up to `context` tokens, by default as many as the model allows.
   public init(
     _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
-    precision: KeyValuePrecision = .int8, on compute: Compute
+    precision: KeyValuePrecision? = nil, on compute: Compute
   ) {
     self.configuration = configuration
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
@@ -44,7 +44,9 @@ public struct Session: ~Copyable {
     state = DecoderState(configuration, capacity: Self.chunk, rank: rank, recording: .none)
     self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
-    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
+    cache = KeyValueCache(
+      configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false,
+      precision: precision ?? compute.keysAndValues)
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: Self.logitRows, columns: configuration.hiddenSize)

@@ -30,6 +30,7 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   /// Another tool's adapter where one of Dibit was expected.
   case isForeignAdapter(path: String)
   case isNoAdapter(path: String, found: String)
+  case adapterSum(String, path: String)
 }
 
 extension ModelStoreError: CustomStringConvertible {
@@ -64,9 +65,11 @@ extension ModelStoreError: CustomStringConvertible {
     case .isNoModel(let path):
       "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with --resume finishes it"
     case .isForeignAdapter(let path):
-      "'\(path)' is an adapter of another tool: run 'dibit convert \(path) --base MODEL --output ADAPTER' first"
+      "'\(path)' is an adapter of another tool: run 'dibit convert \(path) --base MODEL --output ADAPTER' first, with --labels where it "
+        + "does not say them"
     case .isNoAdapter(let path, let found): "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
+    case .adapterSum(let reason, let path): "adapter '\(path)': \(reason)"
     }
   }
 

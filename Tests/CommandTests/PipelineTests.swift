@@ -21,7 +21,7 @@ import Testing
       ])
     #expect(report["architecture"] == .string(family))
     #expect(report["output_bytes"]?.int == (try contents(model + "/model.safetensors").count))
-    #expect(try files(below: model).keys.sorted() == ["config.json", "manifest.json", "model.safetensors", "tokenizer.json"])
+    #expect(try files(below: model).keys.sorted() == ["README.md", "config.json", "manifest.json", "model.safetensors", "tokenizer.json"])
 
     let trained = try dibit(
       "train", model, "--data", data, "--output", adapter, "--epochs", "6", "--rank", "8", "--learning-rate", "1e-2", "--json")
@@ -35,7 +35,8 @@ import Testing
     #expect(trained.errors.contains("54 training and 6 validation texts, 4 labels"))
     #expect(
       try files(below: adapter).keys.sorted() == [
-        "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json", "recipe.yaml", "training_texts.json",
+        "README.md", "adapter_config.json", "adapter_model.safetensors", "events.jsonl", "loss.svg", "manifest.json", "recipe.yaml",
+        "training_texts.json",
       ])
 
     let evaluated = try dibit("evaluate", model, "--adapter", adapter, "--data", data, "--json")
