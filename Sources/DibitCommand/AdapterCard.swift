@@ -11,10 +11,12 @@ struct AdapterCard {
   private let base: StoredModel
   private let baseName: String
   private let manifest: JSONObject
+  private let prompts: ModelPrompts
 
   /// A card for an adapter of `base` whose manifest has these members.
-  init(base: StoredModel, facts: AdapterFacts) {
+  init(base: StoredModel, facts: AdapterFacts) throws {
     self.base = base
+    prompts = try ModelPrompts(base)
     baseName = facts.baseName ?? base.name
     manifest = facts.manifest
   }
@@ -39,13 +41,14 @@ struct AdapterCard {
 
   /// Labels and prompt.
   var task: String {
-    guard let description = try? AdapterDescription(manifest: .object(manifest), of: "") else {
+    guard let description = try? AdapterDescription(manifest: .object(manifest), of: ""),
+      let task = try? prompts.tokenized(description.task)
+    else {
       let isChat = manifest["task"]?["kind"]?.string == DatasetExample.Kind.conversation.rawValue
       return isChat
         ? "It learnt from conversations, in the model's chat template.\n\n"
         : "Which labels it knows, and how it was asked, its files do not say.\n\n"
     }
-    let task = TokenizedTask(description.task, tokenizer: base.tokenizer)
     let tokens = task.prompt("It rained all day.", reserving: 0).tokens + task.opening
     let prompt = base.tokenizer.decode(tokens, skippingSpecialTokens: false)
     let closing = base.tokenizer.decode(task.closing, skippingSpecialTokens: false)

@@ -14,16 +14,22 @@ struct AdapterTaskArguments: ParsableArguments {
   @Option(help: ArgumentHelp("With --labels: the key of the answer.", valueName: "name")) var key: String?
   @Option(help: ArgumentHelp("With --labels: the whole prompt, with {instruction} and {text} in it.", valueName: "text"))
   var template: String?
+  @Option(
+    help: ArgumentHelp("With --labels: what prompts are put into, chat or plain; by default chat, if the model can.", valueName: "form"),
+    transform: { try choice($0, "--prompt-form") })
+  var promptForm: PromptChoice?
   @Option(help: "With --labels: the most tokens of a text with its prompt and answer.") var maxTokens: Int?
 
   func validate() throws {
     let others = [
-      ("instruction", instruction != nil), ("key", key != nil), ("template", template != nil), ("max-tokens", maxTokens != nil),
+      ("instruction", instruction != nil), ("key", key != nil), ("template", template != nil), ("prompt-form", promptForm != nil),
+      ("max-tokens", maxTokens != nil),
     ]
     if labels == nil, let other = others.first(where: \.1) {
       throw ValidationError("--\(other.0) says how labels are asked for: give --labels")
     }
     try checkRange("max-tokens", maxTokens, 8...(1 << 20))
+    if template != nil, promptForm != nil { throw ValidationError("--prompt-form: expected either it or --template, found both") }
     guard let names = labels.map(Self.names) else { return }
     guard names.count > 1, !names.contains("") else {
       throw ValidationError("--labels: at least two names expected, separated by commas, found '\(labels ?? "")'")
@@ -47,7 +53,11 @@ struct AdapterTaskArguments: ParsableArguments {
     task.key = key ?? task.key
     task.template = try template.map { try PromptTemplate($0) }
     task.maximumTokens = min(maxTokens ?? task.maximumTokens, model.configuration.contextLength)
+    let prompts = try ModelPrompts(model)
+    if task.template == nil { task.form = try prompts.form(promptForm) }
     // Nothing is known of the texts: no data has this digest.
-    return AdapterDescription(labels: labels, task: task.listing(labels), seed: 0, dataDigest: "").json
+    return AdapterDescription(
+      labels: labels, task: task.listing(labels), seed: 0, dataDigest: "", templateDigest: prompts.templateDigest(for: task)
+    ).json
   }
 }

@@ -141,7 +141,7 @@ struct ConvertCommand: ParsableCommand {
       let model = try StoredModel.openConverted(base)
       var facts = try AdapterFacts.read(checkpoint)
       for (key, value) in try task.members(for: model).members { facts.manifest[key] = value }
-      facts.card = AdapterCard(base: model, facts: facts).text
+      facts.card = try AdapterCard(base: model, facts: facts).text
       let layers = try AdapterConverter.importAdapter(checkpoint, base: model, facts: facts, output: output, overwrite: overwrite)
       return (layers, facts)
     }

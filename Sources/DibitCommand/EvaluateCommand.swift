@@ -143,6 +143,7 @@ struct EvaluateCommand: ParsableCommand {
       ("cut", .string(scoring.cut.rawValue)), ("calibrate", .bool(scoring.calibrate)), ("shots", .integer(statistics.shots)),
       ("baselines", .array(statistics.baselines.map { .string($0.rawValue) })), ("alone", .integer(statistics.alone)),
       ("seed", .string(String(statistics.seed))), ("activations", .string(compute.activations.rawValue)),
+      ("cache", .string(compute.cache.rawValue)),
     ])
     return RunIdentity(model: line.digests(data: "").model ?? "", data: texts, options: options)
   }

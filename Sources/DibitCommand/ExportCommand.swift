@@ -83,7 +83,7 @@ struct ExportCommand: ParsableCommand {
       let base = try StoredModel.openConverted(model)
       var facts = try AdapterFacts(summing: parts)
       facts.baseName = baseName
-      facts.card = AdapterCard(base: base, facts: facts).text
+      facts.card = try AdapterCard(base: base, facts: facts).text
       return try AdapterConverter.exportAdapter(parts, base: base, format: format, facts: facts, output: output, overwrite: overwrite)
     }
     Output.print(counted(layers, "adapted layer"))
@@ -93,6 +93,6 @@ struct ExportCommand: ParsableCommand {
   /// What the README.md of a model says of adapters that are merged into it.
   private func mergedNote(_ parts: [AdapterPart]) throws -> String? {
     guard !parts.isEmpty else { return nil }
-    return "\n" + AdapterCard(base: try StoredModel.openConverted(model), facts: try AdapterFacts(summing: parts)).task
+    return try "\n" + AdapterCard(base: StoredModel.openConverted(model), facts: AdapterFacts(summing: parts)).task
   }
 }

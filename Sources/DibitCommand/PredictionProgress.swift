@@ -59,8 +59,9 @@ struct PredictionProgress {
     if failed > Self.toldFaults { line.note("not tagged: \(grouped(failed - Self.toldFaults)) more") }
 
     if empty > 0 { line.note("note: \(counted(empty, "empty text")), tagged by the prompt alone") }
-    guard !isBrief, done > 0 else { return }
     let cut = truncated > 0 ? ", \(grouped(truncated)) cut to fit" : ""
+    if isBrief, truncated > 0 { line.note("note: \(counted(truncated)) cut to what the adapter learnt to read") }
+    guard !isBrief, done > 0 else { return }
     line.note("\(counted(done)) in \(duration(line.elapsed)), \(rate) texts/s\(failed > 0 ? ", \(grouped(failed)) failed" : "")\(cut)")
   }
 

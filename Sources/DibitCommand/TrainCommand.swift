@@ -105,7 +105,7 @@ struct TrainCommand: ParsableCommand {
       manifest: manifest(
         model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute))
     if let sketches = sketches(of: dataset, start) { facts.setTrainingTexts(sketches) }
-    facts.card = AdapterCard(base: model, facts: facts).text
+    facts.card = try AdapterCard(base: model, facts: facts).text
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
     try directory.write(RecipeText(options, compute, task).text, to: RecipeText.file)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)

@@ -39,7 +39,7 @@ struct TrialArguments: ParsableArguments {
     _ job: String, of inputs: TrialInputs, _ task: TaggingTask, texts: String, own: [(key: String, value: JSONValue)] = []
   ) -> RunIdentity {
     let members: [(key: String, value: JSONValue)] =
-      [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue))]
+      [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue)), ("cache", .string(compute.cache.rawValue))]
     return RunIdentity(
       model: inputs.model.digest ?? "", data: texts,
       options: JSONObject(members + AdapterRecipeArguments.members(inputs.options, inputs.training, task)))

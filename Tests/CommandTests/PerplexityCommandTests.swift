@@ -50,6 +50,8 @@ import Testing
     #expect(result["window"] == 4)
     // Four and one: the first of each window is not predicted.
     #expect(result["tokens"] == 3)
+    let wide = try dibit("perplexity", model, "--data", folder, "--window", "100000")
+    #expect(wide.errors.contains("note: windows have 256 tokens, the model's context; --window asked for 100,000\n"), "\(wide.errors)")
   }
 
   @Test func ofItself() throws {

@@ -101,6 +101,9 @@ import Testing
       try predict(long, "--json", "--cut", cut).json().array?.first?["probability"]?.double
     }
     #expect(Set(probabilities).count == 3)
+    // Nothing is lost without a word, not even where one text asks for one line.
+    #expect(try predict(long).errors == "note: 1 text cut to what the adapter learnt to read\n")
+    #expect(try predict(text).errors == "")
   }
 
   @Test("what cannot be tagged is told, the rest goes on, and the exit code says so")
