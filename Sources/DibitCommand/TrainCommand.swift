@@ -20,7 +20,8 @@ struct TrainCommand: ParsableCommand {
       CSV, TSV or JSONL, or a folder with such files called train, validation and test. A row is a text with its label or labels,
       a list of messages, or a prompt and its completion. 'dibit dataset PATH' says what is in it. Without a validation split
       a stratified part is held out: none below 50, a tenth below 200, a twentieth above.
-      The model's weights stay as they are; the adapter directory opens in PEFT.
+      The model's weights stay as they are; the adapter directory opens in PEFT. Its recipe.yaml holds every setting and repeats the run.
+      Labelled texts are put into the model's chat template, if it has one; evaluate and predict ask in the same way.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
       after a crash or a power cut, the same command with --resume goes on, and the adapter has the same bytes as without the stop.
@@ -133,11 +134,14 @@ struct TrainCommand: ParsableCommand {
 
   /// Says what was chosen where nobody chose, and where to change it.
   private func describeDefaults(_ options: TrainingOptions, _ result: TrainingResult, _ output: String) {
-    let (rate, alpha) = (options.optimization.learningRate, options.adapter.alpha)
+    let values = [
+      "epochs \(options.epochs)", "batch_size \(options.batchSize) (steps in all: \(result.totalSteps))",
+      "learning_rate \(options.optimization.learningRate)", "rank \(options.adapter.rank)",
+      "alpha \(JSONValue.number(Double(options.adapter.alpha)).serialized())",
+    ]
     Terminal.write(
-      "note: no recipe was given: \(options.epochs) epochs of \(options.batchSize) texts a step, \(result.totalSteps) steps; learning rate \(rate), "
-        + "rank \(options.adapter.rank), alpha \(alpha); all values are in '\(output)/\(RecipeText.file)', to be changed and given to --recipe\n"
-    )
+      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(output)/\(RecipeText.file)', to be changed and "
+        + "given to --recipe\n")
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {

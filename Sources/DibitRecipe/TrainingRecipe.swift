@@ -55,6 +55,9 @@ public struct TrainingRecipe: Equatable, Sendable {
     public let label: String
     /// How much: 1 where nothing is said.
     public let weight: Double
+
+    /// A label and its weight.
+    public init(label: String, weight: Double) { (self.label, self.weight) = (label, weight) }
   }
 
   /// Decodes a recipe; `targets` are the names of linear layers that exist.

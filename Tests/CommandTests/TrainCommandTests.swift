@@ -34,9 +34,9 @@ import Testing
       try #require(repeated.status == 0, "\(repeated.errors)")
       var (left, right) = (try results(below: work.scratch(first)), try results(below: work.scratch(again)))
       // A manifest names the recipe's file, and nothing else in it may differ.
-      let manifests = try [left, right].map { files in
-        var manifest = try #require(try JSONValue(parsing: try #require(files["manifest.json"])).object)
-        var recipe = try #require(manifest["recipe"]?.object)
+      let manifests = try [first, again].map { name in
+        var manifest = try self.manifest(work.scratch(name)).object ?? JSONObject()
+        var recipe = manifest["recipe"]?.object ?? JSONObject()
         recipe["file"] = nil
         manifest["recipe"] = .object(recipe)
         return JSONValue.object(manifest).serialized()
@@ -53,7 +53,7 @@ import Testing
     let outcome = try train(work, "adapter", ["--epochs", "1", "--rank", "4"])
     #expect(
       outcome.errors.hasSuffix(
-        "note: no recipe was given: 1 epochs of 8 texts a step, 2 steps; learning rate 0.001, rank 4, alpha 16.0; all values are in "
+        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.001, rank 4, alpha 16; all values are in "
           + "'\(work.adapter)/recipe.yaml', to be changed and given to --recipe\n"), "\(outcome.errors)")
     let recipe = try work.scratch.write("epochs: 1\n", to: "recipe.yaml")
     #expect(try !train(work, "other", ["--recipe", recipe, "--rank", "4"]).errors.contains("no recipe"))
@@ -123,7 +123,7 @@ import Testing
     try #require(try running.finish().status == 130)
     let outcome = try dibit(arguments + ["--from", work.scratch("other"), "--resume"])
     #expect(outcome.status == 65)
-    #expect(outcome.errorLines.count == 1 && outcome.errorLines[0].contains("'from'"), "\(outcome.errors)")
+    #expect(outcome.errorLines.count == 1 && outcome.errorLines[0].contains(" belongs to a run with from "), "\(outcome.errors)")
   }
 
   private func files(named prefix: String, in folder: String) -> Bool {

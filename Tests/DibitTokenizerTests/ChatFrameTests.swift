@@ -30,8 +30,10 @@ import Testing
     let template = try JinjaChatTemplate(jinja: chatML)
     let messages = [ChatMessage(role: .system, content: "Tag the text."), ChatMessage(role: .user, content: text)]
     let frame = try frame(chatML, instruction: "Tag the text.")
-    #expect(prompt(frame, text).tokens == tokenizer.encode(try template.render(messages), addingSpecialTokens: false))
-    #expect(shown(try #require(frame.answerEnd)) == "<|im_end|>", "the line end behind it is not waited for")
+    let rendered = tokenizer.encode(try template.render(messages), addingSpecialTokens: false)
+    #expect(prompt(frame, text).tokens == rendered)
+    let end = try #require(frame.answerEnd)
+    #expect(shown(end) == "<|im_end|>", "the line end behind it is not waited for")
   }
 
   @Test func nothingThatIsSaidSpellsAControlToken() throws {
@@ -81,7 +83,8 @@ import Testing
     #expect(frame.beginning.isEmpty && frame.following.isEmpty, "turns that are written in another way do not follow each other")
     let endless = try self.frame(
       "{% for m in messages %}{{ m.content }}{% if not loop.last %}|{% endif %}{% endfor %}{% if add_generation_prompt %}|{% endif %}")
-    #expect(shown(try #require(endless.answerEnd)) == "<|endoftext|>", "an answer ends even where the template does not say how")
+    let end = try #require(endless.answerEnd)
+    #expect(shown(end) == "<|endoftext|>", "an answer ends even where the template does not say how")
   }
 
   @Test func templatesThatCannotBeUsed() throws {

@@ -2,6 +2,7 @@ import BasicContainers
 import DibitDataset
 import DibitKernels
 import DibitModel
+import DibitModelStore
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -9,20 +10,25 @@ import Testing
 @testable import DibitTraining
 
 @Suite struct ClassWeightTests {
-  @Test func importances() {
+  @Test("an example counts n / (k · n_label), and with several labels their mean")
+  func importances() {
     let unbalanced = [["a"], ["a"], ["a"], ["b"]]
     #expect(ClassWeights.equal.importances(of: unbalanced) == [1, 1, 1, 1])
-    // n / (k · n_label): 4 / (2 · 3) and 4 / (2 · 1).
-    #expect(ClassWeights.balanced.importances(of: unbalanced) == [2 / 3, 2 / 3, 2 / 3, 2].map { Float($0) })
-    #expect(ClassWeights.balanced.importances(of: [["a"], ["b"]]) == [1, 1])
-    // Three texts and two labels, of which "a" is on two texts and "b" on two: 3 / 4 each, and so 1 after the mean is made 1.
-    #expect(ClassWeights.balanced.importances(of: [["a"], ["a", "b"], ["b"]]) == [1, 1, 1])
-    // "a" 4/(2·3), "b" 4/(2·2); the text with both counts their mean 5/6; the sum 4 · 11/12 … is made 4.
-    let several = ClassWeights.balanced.importances(of: [["a"], ["a"], ["a", "b"], ["b"]])
-    let sum = 2.0 / 3 + 2.0 / 3 + 5.0 / 6 + 1
-    #expect(several == [2.0 / 3, 2.0 / 3, 5.0 / 6, 1].map { Float($0 * 4 / sum) })
-    #expect(ClassWeights.given([(label: "b", weight: 3)]).importances(of: [["a"], ["b"], ["b"], ["a"]]) == [0.5, 1.5, 1.5, 0.5])
+    check(.balanced, unbalanced, [0.666667, 0.666667, 0.666667, 2])
+    check(.balanced, [["a"], ["b"]], [1, 1])
+    check(.balanced, [["a"], ["a", "b"], ["b"]], [1, 1, 1])
+    // "a" lies on three of four texts and counts 2/3, "b" on two and counts 1; both together 5/6. The sum, 19/6, is made 4.
+    check(.balanced, [["a"], ["a"], ["a", "b"], ["b"]], [0.842105, 0.842105, 1.052632, 1.263158])
+    check(.given([(label: "b", weight: 3)]), [["a"], ["b"], ["b"], ["a"]], [0.5, 1.5, 1.5, 0.5])
     #expect(ClassWeights.balanced.importances(of: []).isEmpty)
+  }
+
+  private func check(
+    _ weights: ClassWeights, _ labels: [[String]], _ expected: [Float], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let found = weights.importances(of: labels)
+    let isClose = found.count == expected.count && zip(found, expected).allSatisfy { abs($0 - $1) < 1e-5 }
+    #expect(isClose, "\(found)", sourceLocation: sourceLocation)
   }
 
   /// The gradient of one step over all examples with these importances.
@@ -51,11 +57,13 @@ import Testing
     let whole = gradient(training, weights)
     // One example at a time: what each adds to the gradient of the three.
     let parts = (0..<3).map { place in gradient(training, (0..<3).map { $0 == place ? 1 : 0 }) }
-    let expected = whole.indices.map { index in (0..<3).reduce(Float(0)) { $0 + weights[$1] * parts[$1][index] } }
-    let scale = expected.map(abs).max() ?? 0
+    var expected = [Float](repeating: 0, count: whole.count)
+    for (weight, part) in zip(weights, parts) { for index in expected.indices { expected[index] += weight * part[index] } }
+    let scale = expected.map { abs($0) }.max() ?? 0
     #expect(scale > 0)
     // Gradients may be rounded to eight bits on the way; another weight would be another gradient altogether.
-    #expect(zip(whole, expected).allSatisfy { abs($0 - $1) <= 1e-2 * scale })
+    let furthest = zip(whole, expected).map { abs($0 - $1) }.max() ?? 0
+    #expect(furthest <= 1e-2 * scale, "\(furthest) of \(scale)")
     #expect(gradient(training, [1, 1, 1]) != whole)
   }
 
