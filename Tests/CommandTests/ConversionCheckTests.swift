@@ -20,8 +20,9 @@ import Testing
       ])
     let divergence = try #require(check["kl_divergence"]?.double)
     #expect(try #require(check["tokens"]?.int) > 0)
-    // Tiny random weights say nearly the same with any rounding, but never the very same.
-    #expect(divergence > 0 && check["verdict"] == .string("\(ConversionCheck.Verdict(divergence: divergence))"))
+    // In 16 bits the difference is that of the last digits.
+    #expect(bits == "2" ? divergence > 0 : abs(divergence) < 1e-3)
+    #expect(check["verdict"] == .string("\(ConversionCheck.Verdict(divergence: divergence))"))
     // The same text and the same figures, whatever the number of threads.
     let again = try dibit("convert", source, "-o", scratch("again"), "--bits", bits, "--threads", "3", "--json").json()["check"]
     for key in ["tokens", "kl_divergence", "top_1_agreement"] { #expect(again?[key] == check[key], "\(key)") }

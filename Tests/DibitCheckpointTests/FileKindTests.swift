@@ -60,7 +60,8 @@ import Testing
     #expect(kind("root:x:0:0:root:/root:/bin/sh\n") == .text && kind("Grüße\r\n\t\u{1F40D}") == .text)
     // A character may be cut where the look ends.
     #expect(kind(String(repeating: "x", count: 4095) + "é and more") == .text)
-    #expect(kind([]) == nil && kind("seven b") == nil && kind(Array("some text".utf8) + [0]) == nil && kind(Array("fünf Wörter".utf16.map { UInt8($0) })) == nil)
+    #expect(kind([]) == nil && kind("seven b") == nil && kind(Array("some text".utf8) + [0]) == nil)
+    #expect(kind(Array("fünf Wörter".utf16.map { UInt8($0) })) == nil)
     #expect(kind([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]) == .png && kind([0xFF, 0xD8, 0xFF, 0xE0, 0]) == .jpeg)
     #expect(kind("GIF89a") == .gif && kind("%PDF-1.7\n") == .pdf && kind([0x7F, 0x45, 0x4C, 0x46, 2, 1]) == .elf)
   }
