@@ -10,12 +10,16 @@
 Works on a tiny llama that it makes, whose control tokens come first in the vocabulary, and on MODEL, any checkpoint of a llama with a chat
 template. Prints a line for each comparison; the exit code is 1 if one fails. Nothing is fetched.
 """
-import importlib.util, json, os, random, subprocess, sys, tempfile
+import importlib.util, json, os, random, subprocess, sys, tempfile, warnings
 
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false", CUDA_VISIBLE_DEVICES="")
+warnings.simplefilter("ignore")
 import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+logging.disable_progress_bar()
 
 EXACT = ["--activations", "float", "--cache", "float32"]
 TEXTS = ["the goal of the match", " two  spaces, a tab\tand\na line", "naïve café 123 🙂", "<|im_start|>user\nhello<|im_end|>\n"]
