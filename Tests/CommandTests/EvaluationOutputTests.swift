@@ -39,7 +39,7 @@ import Testing
     let notes = report["notes"]?.array?.compactMap { $0["text"]?.string } ?? []
     #expect(
       notes.contains(
-        "Adapters read different lengths of a text, each as it was trained ('\(short)' 100 tokens, '\(long)' 256 tokens); the others read 256."
+        "Adapters read different lengths of a text, each as it was trained ('\(short)' 100, '\(long)' 256 tokens); the others read 256."
       ))
     let shots = try #require(report["baselines"]?.array?.last)
     let asked = try #require(shots["few_shot"])

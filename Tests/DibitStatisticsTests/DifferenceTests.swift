@@ -17,23 +17,24 @@ import Testing
   func accuracyIsOneStory() {
     var generator = SplitMix64(seed: 11)
     var found = 0
-    for round in 0..<5000 {
+    for round in 0..<4000 {
       let pairs = table(&generator, most: [8, 40, 300, 5000][round % 4])
       let correction = [1, 2, 3.7, 12, 400][round % 5]
       let interval = pairs.differenceInterval(correction: correction)
       let isSure = min(1, pairs.pValue * correction) < 0.05
       #expect(isSure == (interval.low > 0 || interval.high < 0), "\(pairs) \(correction) \(interval)")
       #expect(-1 <= interval.low && interval.low <= pairs.difference && pairs.difference <= interval.high && interval.high <= 1)
+      found += isSure ? 1 : 0
+      guard round % 9 == 0 else { continue }
       // The other way round it is the same interval mirrored; a stricter one holds it.
       let other = PairedOutcomes(both: pairs.both, onlyFirst: pairs.onlySecond, onlySecond: pairs.onlyFirst, neither: pairs.neither)
       let mirrored = other.differenceInterval(correction: correction)
       #expect(abs(mirrored.low + interval.high) < 1e-9 && abs(mirrored.high + interval.low) < 1e-9 && other.pValue == pairs.pValue)
       let wider = pairs.differenceInterval(correction: correction * 2)
       #expect(wider.low <= interval.low && interval.high <= wider.high)
-      found += isSure ? 1 : 0
     }
     // Both answers occur.
-    #expect(found > 1000 && found < 4000, "\(found)")
+    #expect(found > 800 && found < 3200, "\(found)")
   }
 
   @Test("the same of macro F1, by the bootstrap")
@@ -94,7 +95,7 @@ import Testing
 
   /// The chances of all tables of n examples, added up where the interval holds the truth: no drawing. Never below 95 %, and without a
   /// difference the test finds one no more often than the exact test may.
-  @Test("coverage and level, exactly", arguments: [6, 20, 60])
+  @Test("coverage and level, exactly", arguments: [6, 20, 40])
   func coverage(count: Int) {
     let intervals = (0...count).map { first in
       (0...count - first).map { second in
@@ -152,7 +153,7 @@ import Testing
     #expect(PairedOutcomes(both: 0, onlyFirst: 0, onlySecond: 0, neither: 0).smallestDetectableDifference() == nil)
     // A run that is always right beside one that never is needs as many as can be significant at all.
     #expect(PairedOutcomes.examplesNeeded(difference: 1) == PairedOutcomes.leastDiscordant())
-    #expect(PairedOutcomes.examplesNeeded(difference: 0) == nil && PairedOutcomes.examplesNeeded(difference: 1e-12) == nil)
+    #expect(PairedOutcomes.examplesNeeded(difference: 0) == nil && PairedOutcomes.examplesNeeded(difference: 1e-15) == nil)
     let stricter = try #require(PairedOutcomes.examplesNeeded(difference: 0.1, discordance: 0.3, alpha: 0.01))
     #expect(stricter > PairedOutcomes.examplesNeeded(difference: 0.1, discordance: 0.3) ?? .max)
   }
