@@ -65,6 +65,7 @@ let package = Package(
     .target(name: "CDibitBytes", cSettings: kernelFlags),
     .target(name: "CDibitThreads", cSettings: kernelFlags),
     .target(name: "CDibitBuild", cSettings: build),
+    .target(name: "CDibitMemory", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
@@ -135,6 +136,7 @@ let package = Package(
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
         "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
+        "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

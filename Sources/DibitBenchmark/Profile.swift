@@ -55,6 +55,9 @@ public struct Profile: Equatable, Sendable {
   /// In the order in which they ran.
   public let phases: [Phase]
 
+  /// What a trace says of its origin, near its start.
+  public static let generator = "dibit bench"
+
   /// A trace for Perfetto or chrome://tracing: the passes on one track, the ops on another.
   public var trace: JSONValue {
     func event(_ event: Profiler.Event, name: String, track: Int) -> JSONValue {
@@ -72,6 +75,6 @@ public struct Profile: Equatable, Sendable {
       events += phase.passes.map { event($0, name: "\(phase.name), \($0.rows) tokens", track: 1) }
       events += phase.ops.map { event($0, name: $0.name, track: 2) }
     }
-    return ["traceEvents": .array(events), "displayTimeUnit": "ms"]
+    return ["otherData": ["generator": .string(Self.generator)], "traceEvents": .array(events), "displayTimeUnit": "ms"]
   }
 }

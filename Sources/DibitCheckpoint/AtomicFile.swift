@@ -6,30 +6,36 @@ private let fileCount = Atomic<Int>(0)
 
 /// An output file that appears under its name only when it is whole and on the disk.
 ///
-/// Write the file at ``path``, which does not exist yet, then ``commit()``. One that is dropped earlier is removed. With `overwrite`, other
-/// processes see the old contents or the new ones. A link or a device is not replaced.
+/// Write the file at ``path``, which does not exist yet, then ``commit()``. One that is dropped earlier is removed. Where an earlier output
+/// is replaced, other processes see the old contents or the new ones. A link, a device or a file of someone else is not replaced.
 public struct StagedFile: ~Copyable {
   /// The final path.
   public let destination: String
   /// Where to write until ``commit()``.
   public let path: String
   private let parent: String
-  private let overwrite: Bool
+  private let replaces: Bool
 
   /// Chooses a hidden name beside the destination.
   ///
-  /// - Throws: ``CheckpointError`` when `destination` exists and may not be replaced.
-  public init(destination: String, overwrite: Bool = false) throws(CheckpointError) {
+  /// - Parameters:
+  ///   - destination: The final path.
+  ///   - mark: What an existing file must bear to be replaced; nil where none may be.
+  ///   - inputs: What the job reads.
+  /// - Throws: ``CheckpointError`` when `destination` exists and may not be replaced, or would destroy an input.
+  public init(destination: String, replacing mark: OutputMark?, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
+    try inputs.check(output: destination)
     if let status = FileStatus(path: destination, followingLinks: false) {
-      guard overwrite else { throw .outputExists(path: destination) }
+      guard let mark else { throw .outputExists(path: destination) }
       guard status.type == .regular else { throw .notReplaceable(path: destination, found: status.type.description) }
+      try mark.check(destination)
     }
     let serial = fileCount.wrappingAdd(1, ordering: .relaxed).newValue
     path = join(parent, ".\(name).partial-\(getpid())-\(serial)")
     self.destination = destination
     self.parent = parent
-    self.overwrite = overwrite
+    replaces = mark != nil
     // What a killed process with this number left behind.
     removeTree(path)
     PartialOutputs.add(path)
@@ -44,7 +50,7 @@ public struct StagedFile: ~Copyable {
   public consuming func commit() throws(CheckpointError) {
     try FileDescriptor.open(reading: path).sync()
     // link() fails when the name is taken meanwhile; rename() replaces in one step.
-    let code = overwrite ? SystemCall.rename(path, destination) : SystemCall.link(path, destination)
+    let code = replaces ? SystemCall.rename(path, destination) : SystemCall.link(path, destination)
     guard code == 0 else {
       throw code == EEXIST ? .outputExists(path: destination) : .system(operation: "rename", path: destination, code: code)
     }
@@ -56,8 +62,10 @@ public struct StagedFile: ~Copyable {
 ///
 /// - Throws: ``CheckpointError`` when `path` exists and may not be replaced, cannot be created, or the disk is full; the
 ///   destination is then as it was.
-public func writeFileAtomically(path: String, bytes: [UInt8], overwrite: Bool = false) throws(CheckpointError) {
-  let staged = try StagedFile(destination: path, overwrite: overwrite)
+public func writeFileAtomically(path: String, bytes: [UInt8], replacing mark: OutputMark? = nil, inputs: JobInputs)
+  throws(CheckpointError)
+{
+  let staged = try StagedFile(destination: path, replacing: mark, inputs: inputs)
   guard let file = FileDescriptor.open(staged.path, flags: O_WRONLY | O_CREAT | O_EXCL) else { throw creationError(path, errno) }
   try file.write(bytes.span)
   try staged.commit()

@@ -39,9 +39,23 @@ extension CheckpointError: CustomStringConvertible {
     case .missingParent(let path, let parent):
       "\(quoted(finalPath(path))): its directory \(quoted(finalPath(parent))) does not exist; create it first"
     case .notWritable(let path, let code): "\(quoted(finalPath(path))): cannot be created: \(systemMessage(code))"
-    case .notReplaceable(let path, let found): "\(quoted(path)): will not be overwritten, because it is \(found)"
-    case .outputInUse(let path, let partial): "\(quoted(path)): another job is writing it (in \(quoted(partial)))"
+    case .notReplaceable(let path, let found):
+      "\(quoted(path)): will not be overwritten, because it is \(found); remove it by hand or choose another name"
+    case .notOurs(let path, let expected):
+      "\(quoted(path)): will not be overwritten, because it is not \(expected) that dibit wrote; remove it by hand or choose another name"
+    case .outputOverInput(let path, let input, .same): "\(quoted(path)): the output is the input \(quoted(input)); choose another name"
+    case .outputOverInput(let path, let input, .inside):
+      "\(quoted(path)): the output lies in the input \(quoted(input)); choose a place outside of it"
+    case .outputOverInput(let path, let input, .around):
+      "\(quoted(path)): the output would replace the input \(quoted(input)), which lies in it; choose another name"
+    case .noTemporaryFolder(let path): "TMPDIR is \(quoted(path)), which is no directory: create it, or set TMPDIR to another"
+    case .outputInUse(let path, let partial):
+      "\(quoted(path)): another job is writing it" + (partial == path ? "" : " (in \(quoted(partial)))")
     case .badDeclaration(let file, let tensor, let reason): "\(quoted(finalPath(file))): cannot hold tensor \(quoted(tensor)): \(reason)"
+    case .noSpace(let directory, let needed, let free):
+      "\(quoted(directory)): \(needed) bytes are needed there, \(free) are free; make room or choose another place"
+    case .fileTooLarge(let directory, let needed, let limit):
+      "\(quoted(directory)): a file of \(needed) bytes is needed there, at most \(limit) are allowed (ulimit -f)"
     case .system(let operation, let path, let code): "\(quoted(finalPath(path))): cannot \(operation): \(systemMessage(code))"
     case .wrongByteCount(let file, let tensor, let declared, let given):
       "\(quoted(finalPath(file))): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"

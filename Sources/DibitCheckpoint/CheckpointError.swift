@@ -32,10 +32,15 @@ public enum CheckpointError: Error, Equatable, Sendable {
   case missingParent(path: String, parent: String)
   case notWritable(path: String, code: Int32)
   case notReplaceable(path: String, found: String)
+  case notOurs(path: String, expected: String)
+  case outputOverInput(path: String, input: String, relation: OutputRelation)
+  case noTemporaryFolder(path: String)
   case outputInUse(path: String, partial: String)
   case badDeclaration(file: String, tensor: String, reason: String)
 
-  // Reading or writing failed on the way.
+  // Reading or writing failed on the way, or would.
+  case noSpace(directory: String, needed: Int, free: Int)
+  case fileTooLarge(directory: String, needed: Int, limit: Int)
   case system(operation: String, path: String, code: Int32)
   case wrongByteCount(file: String, tensor: String, declared: Int, given: Int)
 }
@@ -62,9 +67,11 @@ extension CheckpointError {
       .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
-    case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .outputInUse, .badDeclaration: .cannotCreate
+    case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .notOurs, .outputOverInput, .noTemporaryFolder,
+      .outputInUse, .badDeclaration:
+      .cannotCreate
     case .hdf5(_, let fault): fault.isOfTheSystem ? .inputOutput : .badData
-    case .system, .wrongByteCount: .inputOutput
+    case .system, .noSpace, .fileTooLarge, .wrongByteCount: .inputOutput
     }
   }
 }

@@ -45,6 +45,14 @@ struct FileStatus: Equatable {
     self.init(status)
   }
 
+  /// The status of an open file; nil when there is none.
+  init?(descriptor: Int32) {
+    var status = stat()
+    // SAFETY: the structure is ours and large enough.
+    guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
   /// Whether both describe the same file.
   func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
@@ -72,6 +80,15 @@ func splitOutput(_ path: String) -> (parent: String, name: String)? {
 
 /// The last name of a path; nil where it ends in none, as `..` does.
 public func fileName(of path: String) -> String? { splitOutput(path)?.name }
+
+/// The path without links, `.` and `..`; nil for what cannot be reached.
+func realPath(_ path: String) -> String? {
+  guard !path.utf8.contains(0) else { return nil }
+  // SAFETY: realpath allocates a terminated string, which is copied and freed once.
+  guard let found = unsafe realpath(path, nil) else { return nil }
+  defer { unsafe free(found) }
+  return unsafe String(validatingCString: found)
+}
 
 /// The names in a directory, sorted by their bytes, without `.` and `..`.
 public func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
@@ -105,8 +122,11 @@ func removeTree(_ path: String) {
   SystemCall.removeDirectory(path)
 }
 
-/// Creates a directory unless it is there.
-public func makeDirectory(_ path: String) throws(CheckpointError) {
+/// Creates a directory unless it is there, into which files are to be put beside those that are.
+///
+/// - Throws: ``CheckpointError`` when it lies in one of the job's inputs, or cannot be created.
+public func makeDirectory(_ path: String, inputs: JobInputs) throws(CheckpointError) {
+  try inputs.check(folder: path)
   let code = SystemCall.makeDirectory(path)
   guard code == 0 || (code == EEXIST && isDirectory(path)) else { throw creationError(path, code) }
 }

@@ -20,9 +20,11 @@ public struct JobDirectory: ~Copyable {
 
   /// Opens the directory of `output`, or creates it, and locks it.
   ///
-  /// - Throws: ``CheckpointError`` when it cannot be created, is no directory, cannot be written, or another process holds it.
-  public init(of output: String) throws(CheckpointError) {
+  /// - Throws: ``CheckpointError`` when it would destroy one of `inputs`, cannot be created, is no directory, cannot be written, or another
+  ///   process holds it.
+  public init(of output: String, inputs: JobInputs) throws(CheckpointError) {
     let path = try Self.path(of: output)
+    try inputs.check(output: path)
     let code = SystemCall.makeDirectory(path)
     guard code == 0 || code == EEXIST else { throw creationError(path, code) }
     lock = try Self.lock(path, output)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file that grows at its end while a job runs, such as a log of events.
+/// A file that grows at its end while a job runs, such as a log of events. One process at a time writes it: it is locked.
 ///
 /// Use it for what is read while it is written. Outputs that must appear whole are written through ``StagedFile``.
 public struct JournalFile: ~Copyable {
@@ -10,22 +10,37 @@ public struct JournalFile: ~Copyable {
   public private(set) var byteCount: Int
   private let file: FileDescriptor
 
-  /// Opens or creates the file and cuts it after `byteCount` bytes, or leaves it where it is shorter.
+  /// Opens or creates the file, which nobody else may be writing, and leaves its bytes alone.
   ///
-  /// - Throws: ``CheckpointError`` when it cannot be created, is no regular file, or cannot be cut.
-  public init(path: String, keeping byteCount: Int) throws(CheckpointError) {
+  /// - Throws: ``CheckpointError`` when it would destroy one of `inputs`, cannot be created, is no regular file, or another process has it.
+  public init(path: String, inputs: JobInputs) throws(CheckpointError) {
+    try inputs.check(output: path)
     guard let file = FileDescriptor.open(path, flags: O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK) else {
       throw creationError(path, errno)
     }
     let status = try file.status()
     guard status.type == .regular else { throw .notAFile(path: path, found: status.type.description) }
-    if status.size > byteCount {
-      guard ftruncate(file.number, byteCount) == 0 else { throw .system(operation: "cut", path: path, code: errno) }
-    }
+    guard file.lock() else { throw .outputInUse(path: path, partial: path) }
+    // Once more: until the lock another process may have written.
+    let size = try file.status().size
     self.path = path
-    self.byteCount = min(status.size, byteCount)
+    byteCount = size
     self.file = file
   }
+
+  /// Cuts the file after `byteCount` bytes, or leaves it where it is shorter.
+  ///
+  /// - Throws: ``CheckpointError/system(operation:path:code:)``.
+  public mutating func cut(after byteCount: Int) throws(CheckpointError) {
+    guard self.byteCount > byteCount else { return }
+    guard ftruncate(file.number, byteCount) == 0 else { throw .system(operation: "cut", path: path, code: errno) }
+    self.byteCount = byteCount
+  }
+
+  /// Checks that what the file holds may be replaced.
+  ///
+  /// - Throws: ``CheckpointError/notOurs(path:expected:)``.
+  public func check(_ mark: OutputMark) throws(CheckpointError) { try mark.check(path) }
 
   /// Adds bytes at the end.
   ///

@@ -22,16 +22,18 @@ public struct SafetensorsWriter: ~Copyable {
 
   /// Creates the file and writes its header.
   ///
-  /// - Throws: ``CheckpointError`` when the file exists or cannot be created, or a declaration is no tensor of a safetensors file.
+  /// - Throws: ``CheckpointError`` when the file exists or cannot be created, there is no room for all of it, or a declaration is no tensor of a safetensors file.
   public init(path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)] = [])
     throws(CheckpointError)
   {
     let layout = try SafetensorsLayout(tensors, metadata: metadata, file: path)
+    let byteCount = layout.header.count + layout.sizes.reduce(0, +)
+    try FreeSpace().check(byteCount, at: path)
     output = try HashedFile(path: path, start: layout.header)
+    self.byteCount = byteCount
     self.path = path
     self.tensors = tensors
     sizes = layout.sizes
-    byteCount = layout.header.count + layout.sizes.reduce(0, +)
     skipWhole()
   }
 

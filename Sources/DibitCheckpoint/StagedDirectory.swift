@@ -1,3 +1,4 @@
+internal import DibitJSON
 internal import DibitTensor
 internal import Glibc
 
@@ -7,8 +8,9 @@ internal import Glibc
 /// that is dropped earlier is removed with its files. What a killed process left behind is removed by the next job with the same
 /// destination; a lock on the directory tells it from the work of a live one.
 public struct StagedDirectory: ~Copyable {
-  /// The file that every directory of ours holds; only directories with it are replaced.
+  /// The file that every directory of ours holds, with a `format` that begins with "dibit-"; only such directories are replaced.
   public static let manifestName = "manifest.json"
+  private static let largestManifest = 64 << 20
 
   /// The final path.
   public let destination: String
@@ -20,10 +22,11 @@ public struct StagedDirectory: ~Copyable {
 
   /// Creates the hidden directory.
   ///
-  /// - Throws: ``CheckpointError`` when `destination` exists and may not or should not be replaced, when the directory around it
-  ///   does not exist or cannot be written, and when this process is writing the same output already.
-  public init(destination: String, overwrite: Bool = false) throws(CheckpointError) {
+  /// - Throws: ``CheckpointError`` when `destination` exists and may not or should not be replaced, when it would destroy one of `inputs`,
+  ///   when the directory around it does not exist or cannot be written, and when this process is writing the same output already.
+  public init(destination: String, overwrite: Bool = false, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
+    try inputs.check(output: destination)
     let path = join(parent, name)
     try Self.check(path, overwrite: overwrite)
     let prefix = ".\(name).partial-"
@@ -80,9 +83,22 @@ public struct StagedDirectory: ~Copyable {
     guard overwrite else { throw .outputExists(path: destination) }
     guard status.type == .directory else { throw .notReplaceable(path: destination, found: status.type.description) }
     let names = try directoryNames(destination)
-    guard names.isEmpty || names.contains(manifestName) else {
+    if names.isEmpty { return }
+    guard names.contains(manifestName) else {
       throw .notReplaceable(path: destination, found: "a directory without \(manifestName), so it may not be an output of dibit")
     }
+    guard isOurs(join(destination, manifestName)) else {
+      throw .notReplaceable(path: destination, found: "a directory whose \(manifestName) dibit did not write")
+    }
+    // No output of ours has directories in it.
+    if let stranger = names.first(where: { FileStatus(path: join(destination, $0), followingLinks: false)?.type == .directory }) {
+      throw .notReplaceable(path: destination, found: "a directory in which something else, \(quoted(stranger)), was put")
+    }
+  }
+
+  private static func isOurs(_ manifest: String) -> Bool {
+    guard let json = try? JSONValue(parsing: readFile(manifest, limit: largestManifest)) else { return false }
+    return json["format"]?.string?.hasPrefix("dibit-") ?? false
   }
 
   /// Creates and locks a directory.

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
@@ -58,7 +59,7 @@ struct AdapterTrial {
     let examples = try encoder.encode(texts.map { .labelled($0) }, weighing: options.classWeights)
     let watched = try encoder.encode(validation.map { .labelled($0) })
     var trainer = try AdapterTrainer(model.makeDecoder(), examples: examples, validation: watched, options: options, on: training)
-    var view = try RunView("\(title), training", tensorboard: nil)
+    var view = try RunView("\(title), training", tensorboard: nil, inputs: .none)
     let result = try Failure.context(title) {
       try trainer.run { event in
         view.show(event)

@@ -103,12 +103,17 @@ struct BenchCommand: ParsableCommand {
     _ = consume directory  // here it may go, and not before
   }
 
+  private var inputs: JobInputs { JobInputs([model]) }
+
+  /// What a trace must bear to be replaced.
+  private var mark: OutputMark? { overwrite ? OutputMark("a trace", text: Profile.generator) : nil }
+
   private func measure(_ path: String, name: String, on compute: Compute) throws {
     if train { return try measureTraining(path, name: name, on: compute) }
     var options = BenchmarkOptions()
     (options.promptTokens, options.decodeTokens, options.context, options.runs) = (promptTokens, decodeTokens, context, runs)
     // A file that may not be replaced is found before the work, not behind it.
-    if let profile { _ = try StagedFile(destination: profile, overwrite: overwrite) }
+    if let profile { _ = try StagedFile(destination: profile, replacing: mark, inputs: inputs) }
     let benchmark = Benchmark(model: path, name: name, options: options, on: compute)
     let steps = Steps()
     let report = try benchmark.run { steps.show($0, $1, $2) }
@@ -123,7 +128,7 @@ struct BenchCommand: ParsableCommand {
     (options.batch, options.tokens, options.rank) = (batch ?? options.batch, tokens ?? options.tokens, rank ?? options.rank)
     options.steps = runs
     options.memoryLimit = try memoryLimit.map { try MemorySize(option: "--memory-limit", $0).bytes }
-    if let profile { _ = try StagedFile(destination: profile, overwrite: overwrite) }
+    if let profile { _ = try StagedFile(destination: profile, replacing: mark, inputs: inputs) }
     var line = ProgressLine("training")
     let (report, profiled) = try TrainingBenchmark(model: path, name: name, options: options, on: compute).run {
       line.update($0, of: $1)
@@ -158,7 +163,7 @@ struct BenchCommand: ParsableCommand {
   private func show(_ profiled: Profile) throws {
     guard let profile else { return }
     for phase in profiled.phases { show(phase) }
-    try writeFileAtomically(path: profile, bytes: Array(profiled.trace.serialized().utf8), overwrite: overwrite)
+    try writeFileAtomically(path: profile, bytes: Array(profiled.trace.serialized().utf8), replacing: mark, inputs: inputs)
   }
 
   private func show(_ report: BenchmarkReport) {

@@ -18,12 +18,20 @@ struct ComputeOptions: ParsableArguments {
   }
 
   /// The kernels and threads that were asked for.
-  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads) }
+  func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads).toldOf() }
 
   /// The same for training, with products in what a recipe says. BF16 where it says nothing.
   func makeCompute(for recipe: OptimizationRecipe?) throws -> Compute {
     let precision = ProductPrecision.allCases.first { $0.recipeName == recipe?.computeType } ?? .bfloat16
-    return Compute(isa: try ISA.requested(), threads: threads, gradients: precision, floats: precision)
+    return Compute(isa: try ISA.requested(), threads: threads, gradients: precision, floats: precision).toldOf()
+  }
+}
+
+extension Compute {
+  /// Itself, after a note where it is not what it would be with more memory.
+  fileprivate func toldOf() -> Compute {
+    if let note = productLibraryNote { Terminal.write("note: \(note)\n") }
+    return self
   }
 }
 
@@ -60,7 +68,7 @@ struct RuntimeOptions: ParsableArguments {
   /// - Parameter usesBLAS: false where results must not depend on how many texts share a pass: a library's products of an adapter's matrices
   ///   round differently for another number of rows.
   func makeCompute(usesBLAS: Bool = true) throws -> Compute {
-    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations, keysAndValues: cache)
+    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations, keysAndValues: cache).toldOf()
   }
 }
 

@@ -1,5 +1,7 @@
 public import ArgumentParser
 internal import DibitCheckpoint
+internal import DibitModelStore
+internal import Glibc
 
 /// The `dibit` command.
 public struct Dibit: ParsableCommand {
@@ -38,11 +40,15 @@ public struct Dibit: ParsableCommand {
 
   /// Parses the arguments, runs the command and exits with its code.
   public static func runAndExit() -> Never {
+    OutOfMemory.listen()
+    // A file that may not grow (ulimit -f) is told as a full disk is.
+    signal(SIGXFSZ, SIG_IGN)
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       var command = try parseAsRoot()
       if let mistake = mistake(arguments, isHelp: true) { throw mistake }
       try command.run()
+      try WeightsCheck.finishAll()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error, arguments) { failure.exit() }
       // Help and the like are results of their own.

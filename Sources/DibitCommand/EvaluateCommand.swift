@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
@@ -55,7 +56,8 @@ struct EvaluateCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     // What cannot be written is found before the work, not behind it.
-    try results.check(overwrite: keep.overwrite)
+    let inputs = JobInputs([model] + adapters + others + [data])
+    try results.check(overwrite: keep.overwrite, inputs)
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
     let line = try EvaluationLine(model: model, others: others, adapters: adapters)
@@ -72,7 +74,7 @@ struct EvaluateCommand: ParsableCommand {
     let plan = EvaluationPlan(
       try line.subjects(description.task), baselines: training.isEmpty ? [] : statistics.baselines, isIdentified: line.isIdentified)
     var finished = try FinishedParts(
-      keep, identity: identity(line, description, examples, training), names: plan.keptNames, of: .run)
+      keep, inputs: inputs, identity: identity(line, description, examples, training), names: plan.keptNames, of: .run)
     var bar = ProgressLines()
     var study = try EvaluationStudy(
       labels: description.labels, examples: examples, training: training, options: scoring.options, seed: statistics.seed, on: compute
@@ -98,7 +100,7 @@ struct EvaluateCommand: ParsableCommand {
     (report.model, report.data, report.leakage) = (model, data, leakage)
     (report.digests, report.command, report.losses) = (line.digests(data: dataset.digest), CommandText.ofProcess, line.losses)
     report.notes += line.notes(dataset, at: data, split)
-    try results.write(report, predictions: study.predictionsCSV, overwrite: keep.overwrite)
+    try results.write(report, predictions: study.predictionsCSV, overwrite: keep.overwrite, inputs)
     if statistics.requireImprovement, report.subject?.kind != .adapter || report.standing != .better {
       throw Failure(.unmet, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
     }

@@ -62,7 +62,8 @@ struct Failure: Error {
     switch error {
     case .store(let cause): self.init(Code(cause.errorClass), "\(error)")
     case .checkpoint(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .inference, .training: self.init(.badData, "\(error)")
+    case .training(let cause): self.init(Code(cause.errorClass), "\(error)")
+    case .inference: self.init(.badData, "\(error)")
     case .context, .trainingContext: self.init(.usage, "\(error)")
     case .interrupted: self.init(.interrupted, "\(error)")
     }
@@ -96,6 +97,7 @@ extension Failure.Code {
 
   init(_ errorClass: TrainingError.Class) {
     switch errorClass {
+    case .usage: self = .usage
     case .badData: self = .badData
     case .missingInput: self = .missingInput
     case .failedRun: self = .internalError

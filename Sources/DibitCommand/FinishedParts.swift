@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitJSON
+internal import DibitModelStore
 internal import DibitTraining
 
 /// Where commands of several trainings or runs keep what is done.
@@ -36,21 +37,25 @@ struct FinishedParts {
   private let folder: String?
   private let digest: String
   private let resumes: Bool
+  /// One job at a time writes there.
+  private let lock: DirectoryLock?
   /// Parts that are done, whether they are kept or not, and the number of all.
   private(set) var done = 0
   private let total: Int
 
   /// Opens or creates the folder. `names` are those of all parts of the job.
-  init(_ arguments: KeepArguments, identity: RunIdentity, names: [String], of part: JobPart) throws {
+  init(_ arguments: KeepArguments, inputs: JobInputs, identity: RunIdentity, names: [String], of part: JobPart) throws {
     (self.part, folder, digest, resumes, total) = (part, arguments.output, identity.digest, arguments.resume, names.count)
     guard let folder else {
+      lock = nil
       // A training takes its time.
       if part == .training {
         Terminal.write("note: nothing is kept of a job that is stopped; --output FOLDER keeps every finished training\n")
       }
       return
     }
-    try makeDirectory(folder)
+    try makeDirectory(folder, inputs: inputs)
+    lock = try DirectoryLock(folder)
     let kept = names.count { isRegularFile(path($0, in: folder)) }
     let parts = "\(kept) of \(total) \(part)s"
     if arguments.resume {
@@ -77,11 +82,12 @@ struct FinishedParts {
     }
     guard let outcome = try make() else { return nil }
     if let folder {
+      try WeightsCheck.finishAll()
       let members: [(key: String, value: JSONValue)] = [
         ("schema", 1), ("run_sha256", .string(digest)), (part.rawValue, .string(name)),
       ]
       let text = JSONValue.object(JSONObject(members + json(outcome).members)).serialized(pretty: true) + "\n"
-      try writeFileAtomically(path: path(name, in: folder), bytes: Array(text.utf8), overwrite: true)
+      try writeFileAtomically(path: path(name, in: folder), bytes: Array(text.utf8), replacing: .ownName, inputs: .none)
     }
     done += 1
     return outcome

@@ -84,7 +84,7 @@ struct PredictCommand: ParsableCommand {
     let description = try AdapterDescription(adapter: adapter)
     let form = PredictionFormat(
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
-    var sink = try PredictionSink(form, output: output, resume: resume, overwrite: overwrite)
+    var sink = try PredictionSink(form, output: output, resume: resume, overwrite: overwrite, inputs: inputs)
     let subject = EvaluationSubject(
       name: adapter,
       model: MeasuredModel(
@@ -96,6 +96,11 @@ struct PredictCommand: ParsableCommand {
     var job = try PredictionJob(
       labels: description.labels, subject: subject, options: options, threshold: threshold, most: tags, on: compute)
     try tag(TextInputs(paths, options: inputOptions), with: &job, to: &sink)
+  }
+
+  /// Folders leave the output out, so one may lie there.
+  private var inputs: JobInputs {
+    JobInputs([model, adapter] + paths.filter { $0 != TextPlace.standardInput && !isDirectory($0) }, searched: paths.filter(isDirectory))
   }
 
   private var inputOptions: TextInputOptions {

@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitEvaluation
+internal import DibitModelStore
 
 /// Where predictions go: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
@@ -9,27 +10,43 @@ struct PredictionSink: ~Copyable {
   private var isFirst = true
   private let format: PredictionFormat
   private let output: String?
+  private let inputs: JobInputs
   private var file: JournalFile?
 
-  /// Looks at the output; nothing is written or cut before ``begin()``.
+  /// Looks at the output, and locks one that exists; nothing is created, written or cut before ``begin()``.
   ///
-  /// - Throws: when the file exists and is neither to be gone on with nor replaced, or holds something else.
-  init(_ format: PredictionFormat, output: String?, resume: Bool, overwrite: Bool) throws {
+  /// - Throws: when the file exists and is neither to be gone on with nor replaced, holds something else, is an input, or another job has it.
+  init(_ format: PredictionFormat, output: String?, resume: Bool, overwrite: Bool, inputs: JobInputs) throws {
     self.format = format
     self.output = output
+    self.inputs = inputs
     finished = FinishedPredictions(format)
-    guard let output, Self.exists(output) else { return }
+    guard let output else { return }
+    try inputs.check(output: output)
+    guard Self.exists(output) else { return }
     if resume {
+      file = try JournalFile(path: output, inputs: inputs)
       try Self.read(output, into: &finished)
-    } else if !overwrite {
+    } else if overwrite {
+      let file = try JournalFile(path: output, inputs: inputs)
+      try file.check(.predictions)
+      self.file = consume file
+    } else {
       let advice = format.kind == .json ? "pass --overwrite to replace it" : "pass --resume to go on, or --overwrite to begin anew"
       throw Failure(.cannotCreate, "'\(output)': the output exists already; \(advice)")
     }
   }
 
-  /// Opens the output and writes what stands before the predictions; false when nobody reads it.
+  /// Waits until the weights were found to be whole, opens the output and writes what stands before the predictions; false when nobody reads it.
   mutating func begin() throws -> Bool {
-    if let output { file = try JournalFile(path: output, keeping: finished.byteCount) }
+    try WeightsCheck.finishAll()
+    if let output, file == nil {
+      let created = try JournalFile(path: output, inputs: inputs)
+      // Another job made it since this one looked.
+      guard created.byteCount == 0 else { throw CheckpointError.outputExists(path: output) }
+      file = consume created
+    }
+    try file?.cut(after: finished.byteCount)
     guard finished.byteCount == 0 else { return true }
     return try write(format.header)
   }
@@ -77,4 +94,9 @@ struct PredictionSink: ~Copyable {
       throw Failure(.badData, "'\(path)', \(error): it cannot be gone on with; choose another name, or pass --overwrite to begin anew")
     }
   }
+}
+
+extension OutputMark {
+  /// What `predict` writes, in any form.
+  static let predictions = OutputMark("a file of predictions", isBorne: PredictionFormat.isForm(ofStart:))
 }

@@ -44,7 +44,9 @@ struct PretrainCommand: ParsableCommand {
     var options = options(recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
-    if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite).destination }
+    let inputs = JobInputs([self.recipe, recipe.initial]).adding(recipe.data + recipe.validationData)
+    try training.checkOutputs(output, inputs)
+    if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs).destination }
     // So is text that is missing.
     let data = try recipe.data.map { try TextFolder.open(path: $0) }
     let heldOut = try recipe.validationData.map { try TextFolder.open(path: $0) }
@@ -53,8 +55,8 @@ struct PretrainCommand: ParsableCommand {
     let validation = try encode(heldOut, "tokenizing the held-out text", tokenizer, recipe)
     var identity = identity(configuration, weights, text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
-    if training.resume, try isDone(identity) { return }
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+    if training.resume, try isDone(identity, inputs) { return }
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
     Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !training.resume {
@@ -67,9 +69,11 @@ struct PretrainCommand: ParsableCommand {
       Decoder(configuration, weights: consume weights), text: text, validation: validation, options: options, on: compute)
     let parameters = trainer.parameterCount
     let checkpoints = try CheckpointStore(
-      output: output, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume, discards: overwrite)
+      output: output, inputs: inputs, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume,
+      discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
-    var view = try RunView("pretraining", tensorboard: training.tensorboard)
+    try WeightsCheck.finishAll()
+    var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: inputs)
     let result = try trainer.run(checkpoints: checkpoints) { event in
       view.show(event)
       return !Interrupt.isRequested
@@ -123,12 +127,12 @@ struct PretrainCommand: ParsableCommand {
   }
 
   /// Whether the output is that of this very run, which was stopped after its last step.
-  private func isDone(_ identity: RunIdentity) throws -> Bool {
+  private func isDone(_ identity: RunIdentity, _ inputs: JobInputs) throws -> Bool {
     let path = output + "/" + StoreFile.manifest
     guard isRegularFile(path), let manifest = try? JSONValue(parsing: readFile(path, limit: 1 << 24)),
       manifest["training"]?["run_sha256"]?.string == identity.digest
     else { return false }
-    try CheckpointStore.remove(of: output)
+    try CheckpointStore.remove(of: output, inputs: inputs)
     Output.print("'\(output)' is the finished model of this run")
     return true
   }

@@ -29,6 +29,8 @@ struct ReportCommand: ParsableCommand {
   }
 
   func run() throws {
+    let inputs = JobInputs([], searched: paths)
+    if let html { try inputs.check(output: html) }
     let saved = SavedReports(paths)
     let count = saved.reports.count + saved.faults.count
     guard !saved.reports.isEmpty else {
@@ -39,7 +41,9 @@ struct ReportCommand: ParsableCommand {
     tell(saved.faults)
     if let html {
       guard count == 1 else { throw Failure(.usage, "--html: expected one report, found \(count); name one of them") }
-      try writeFileAtomically(path: html, bytes: Array(HTMLReport(saved.reports[0].report).html.utf8), overwrite: overwrite)
+      try writeFileAtomically(
+        path: html, bytes: Array(HTMLReport(saved.reports[0].report).html.utf8), replacing: overwrite ? .report : nil,
+        inputs: inputs)
       Terminal.wrote(html)
     }
     let ranking = RankedReports(saved.reports, by: metric)

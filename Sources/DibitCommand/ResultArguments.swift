@@ -2,6 +2,8 @@ internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDigest
 internal import DibitJSON
+internal import DibitModelStore
+internal import DibitEvaluation
 internal import DibitReport
 
 /// Where the result of an evaluation goes.
@@ -29,49 +31,41 @@ struct ResultArguments: ParsableArguments {
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
   /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.
-  func check(overwrite: Bool) throws {
-    if let report {
-      try checkReplaceable(report)
-      try Self.checkWritable(report, overwrite: true)
-    }
-    for table in [confusionCsv, predictionsCsv].compactMap(\.self) { try Self.checkWritable(table, overwrite: overwrite) }
-    if let runs { try makeDirectory(runs) }
+  func check(overwrite: Bool, _ inputs: JobInputs) throws {
+    if let report { try Self.checkWritable(report, replacing: .report, inputs) }
+    if let confusionCsv { try Self.checkWritable(confusionCsv, replacing: overwrite ? .confusion : nil, inputs) }
+    if let predictionsCsv { try Self.checkWritable(predictionsCsv, replacing: overwrite ? .predictions : nil, inputs) }
+    if let runs { try makeDirectory(runs, inputs: inputs) }
   }
 
   /// Writes beside the file, and takes that away again.
-  private static func checkWritable(_ path: String, overwrite: Bool) throws {
+  private static func checkWritable(_ path: String, replacing mark: OutputMark?, _ inputs: JobInputs) throws {
+    let file = try StagedFile(destination: path, replacing: mark, inputs: inputs)
     let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(path)': its directory does not exist; create it first") }
-    let file = try StagedFile(destination: path, overwrite: overwrite)
-    try writeFileAtomically(path: file.path, bytes: [])
-  }
-
-  /// A page that this command did not make is not replaced by one that it makes.
-  private func checkReplaceable(_ path: String) throws {
-    guard let bytes = try? readFile(path, limit: 256 << 20) else { return }
-    guard String(decoding: bytes.prefix(4096), as: UTF8.self).contains(HTMLReport.generator) else {
-      throw Failure(.cannotCreate, "'\(path)' exists and is no report of an earlier evaluation: remove it or choose another name")
-    }
+    try writeFileAtomically(path: file.path, bytes: [], inputs: inputs)
   }
 
   /// Writes and shows the report; `predictions` are all answers as CSV.
-  func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool) throws {
+  func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
+    try WeightsCheck.finishAll()
     if let path = self.report {
-      try writeFileAtomically(path: path, bytes: Array(HTMLReport(withoutTexts ? report.withoutTexts : report).html.utf8), overwrite: true)
+      let page = HTMLReport(withoutTexts ? report.withoutTexts : report)
+      try writeFileAtomically(path: path, bytes: Array(page.html.utf8), replacing: .report, inputs: inputs)
     }
     var tables: [String] = []
-    func write(_ path: String?, _ table: @autoclosure () -> String) throws {
+    func write(_ path: String?, _ mark: OutputMark, _ table: @autoclosure () -> String) throws {
       guard let path else { return }
-      try writeFileAtomically(path: path, bytes: Array(table().utf8), overwrite: overwrite)
+      try writeFileAtomically(path: path, bytes: Array(table().utf8), replacing: overwrite ? mark : nil, inputs: inputs)
       tables.append(path)
     }
-    try write(confusionCsv, report.confusionCSV)
-    try write(predictionsCsv, predictions())
+    try write(confusionCsv, .confusion, report.confusionCSV)
+    try write(predictionsCsv, .predictions, predictions())
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
       let name = ReportDate.fileName(seconds: WallClock.now, digest: SHA256.digest(bytes))
-      try writeFileAtomically(path: runs + "/" + name, bytes: bytes)
+      try writeFileAtomically(path: runs + "/" + name, bytes: bytes, inputs: inputs)
       Terminal.write("kept as \(runs)/\(name)\n")
     }
     if json {
@@ -90,6 +84,19 @@ func show(_ report: EvaluationReport) {
   for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { Output.print(line) }
   guard size?.rows == nil else { return }
   for note in report.notes { for line in wrapped("note: \(note.text)", width: size?.columns) { Output.print(line) } }
+}
+
+extension OutputMark {
+  /// Pages with a report.
+  static let report = OutputMark("a report", text: HTMLReport.generator)
+  /// Tables of evaluations, which begin with their columns.
+  static let confusion = table("a confusion matrix", EvaluationReport.confusionColumns)
+  static let predictions = table("a table of answers", EvaluationStudy.predictionColumns)
+
+  private static func table(_ name: String, _ columns: [String]) -> OutputMark {
+    let start = Array(columns.joined(separator: ",").utf8)
+    return OutputMark(name) { $0.starts(with: start) }
+  }
 }
 
 extension EvaluationReport {

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitQuantization
@@ -52,6 +53,14 @@ struct RunOptions: ParsableArguments {
 extension RunOptions {
   /// The name of the chart of losses in an output.
   static let chart = "loss.svg"
+
+  /// Checks that no output of the run may destroy what it reads, before anything is written.
+  func checkOutputs(_ output: String, _ inputs: JobInputs) throws {
+    try inputs.check(output: output)
+    let checkpoints = try JobDirectory.path(of: output)
+    try inputs.check(output: checkpoints)
+    if let tensorboard { try inputs.adding([output, checkpoints]).check(folder: tensorboard) }
+  }
 
   /// What a stopped run says.
   func interruption(_ result: TrainingResult, _ checkpoints: CheckpointStore) -> Failure {

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitTraining
 
 /// What a person sees of a training run, and what TensorBoard reads of it: views of the same events.
@@ -8,9 +9,9 @@ struct RunView: ~Copyable {
   private var resumedAt = 0
   private var hasLabels = true
 
-  init(_ title: String, tensorboard directory: String?) throws {
+  init(_ title: String, tensorboard directory: String?, inputs: JobInputs) throws {
     line = ProgressLine(title)
-    tensorboard = try directory.map { try TensorBoardLog(directory: $0) }
+    tensorboard = try directory.map { try TensorBoardLog(directory: $0, inputs: inputs) }
   }
 
   mutating func show(_ event: TrainingEvent) {

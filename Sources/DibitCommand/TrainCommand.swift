@@ -67,10 +67,12 @@ struct TrainCommand: ParsableCommand {
       lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
+    let inputs = JobInputs([self.model, data, adapter.recipe])
     if !plan {
-      if training.resume, try isDone(output, identity) { return }
+      try training.checkOutputs(output, inputs)
+      if training.resume, try isDone(output, identity, inputs) { return }
       // An output that may not be created is found before the work, not behind it.
-      _ = try StagedDirectory(destination: output, overwrite: overwrite)
+      _ = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
     }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
     let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
@@ -89,11 +91,14 @@ struct TrainCommand: ParsableCommand {
       let estimate = trainer.estimate()
       return show(trainer.plan, trainer.totalSteps, estimate)
     }
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+    let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
     let checkpoints = try CheckpointStore(
-      output: output, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume, discards: overwrite)
+      output: output, inputs: inputs, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume,
+      discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
-    var view = try RunView("training", tensorboard: training.tensorboard)
+    // Nothing is learnt from damaged weights.
+    try WeightsCheck.finishAll()
+    var view = try RunView("training", tensorboard: training.tensorboard, inputs: inputs)
     let result = try Failure.context("training on '\(data)'") {
       try trainer.run(checkpoints: checkpoints) { event in
         view.show(event)
@@ -164,11 +169,11 @@ struct TrainCommand: ParsableCommand {
   }
 
   /// Whether the output is that of this very run, which was stopped after its last step.
-  private func isDone(_ output: String, _ identity: RunIdentity) throws -> Bool {
+  private func isDone(_ output: String, _ identity: RunIdentity, _ inputs: JobInputs) throws -> Bool {
     guard let manifest = try? StoredAdapter.readManifest(output), manifest["training"]?["run_sha256"]?.string == identity.digest else {
       return false
     }
-    try CheckpointStore.remove(of: output)
+    try CheckpointStore.remove(of: output, inputs: inputs)
     if json { printJSON(manifest) } else { Output.print("'\(output)' is the finished adapter of this run") }
     return true
   }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitKernels
@@ -17,8 +18,12 @@ struct TrialArguments: ParsableArguments {
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
 
+  /// What the job reads.
+  var inputs: JobInputs { JobInputs([model, data, adapter.recipe]) }
+
   /// Reads the recipe, the model and the texts.
   func open() throws -> TrialInputs {
+    if let output = keep.output { try inputs.check(folder: output) }
     let recipe = try adapter.load(settings: settings.set)
     let model = try StoredModel.openConverted(model)
     let inputs = TrialInputs(

@@ -5,9 +5,13 @@ internal import DibitVerification
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compare a model's logits and gradients with a reference.",
+    abstract: "Check that the files of a model or an adapter are whole, or compare a model with a reference.",
     discussion: """
+      Example: dibit verify ./model
       Example: dibit verify ./checkpoint --reference reference.safetensors --gradients
+
+      Alone, it reads every byte: the SHA-256 of each file that manifest.json names, the shapes of all tensors, whether all numbers are \
+      finite, the tokenizer, the chat template. What is wrong is told, and the exit status is 65.
 
       The reference is a safetensors file that another implementation wrote: input_ids and logits, and where they are to be compared
       labels, loss, grad.<parameter>, lora.<module>.A, lora.<module>.B, lora_logits, lora_loss and lora_grad.<module>.A and .B.
@@ -15,8 +19,8 @@ struct VerifyCommand: ParsableCommand {
       difference over the norm of the reference; --tolerance makes either a matter of the exit status. SOURCE is anything that 'dibit convert' reads, or a converted model.
       """)
 
-  @Argument(help: "A checkpoint of any kind, or a converted model.") var source: String
-  @Option(help: "The file with what the other implementation computed.") var reference: String
+  @Argument(help: "A checkpoint of any kind, a converted model, or without --reference an adapter.") var source: String
+  @Option(help: "The file with what the other implementation computed.") var reference: String?
   @Flag(help: "Compare gradients too.") var gradients = false
   @Option(help: "The lora_alpha of the reference's adapter, which is scaled by it over its rank.") var alpha = 8.0
   @Option(
@@ -26,11 +30,16 @@ struct VerifyCommand: ParsableCommand {
   @OptionGroup var compute: RuntimeOptions
 
   func validate() throws {
+    if reference == nil, gradients || tolerance != nil {
+      throw ValidationError("--\(gradients ? "gradients" : "tolerance"): expected --reference beside it")
+    }
     guard alpha > 0, alpha <= 1_048_576 else { throw ValidationError("--alpha: expected a positive number, found \(alpha)") }
     if let tolerance, !(tolerance >= 0) { throw ValidationError("--tolerance: expected a number from 0 on, found \(tolerance)") }
   }
 
   func run() throws {
+    Interrupt.listen()
+    guard let reference else { return try inspect() }
     let compute = try compute.makeCompute()
     let report = try Failure.context("verifying '\(source)'") {
       let model = try ModelSource.open(source)
@@ -46,6 +55,28 @@ struct VerifyCommand: ParsableCommand {
       if let adapted = report.adapted { show(adapted, "\nwith the reference's adapter") }
     }
     for run in [report.base, report.adapted].compactMap(\.self) { try check(run) }
+  }
+
+  /// Looks at every file, and fails with the first fault.
+  private func inspect() throws {
+    let inspection = try Failure.context("verifying '\(source)'") { try StoreInspection(source) { Interrupt.isRequested } }
+    guard !Interrupt.isRequested else { throw Failure(.interrupted, "interrupted; nothing was found out") }
+    if json {
+      printJSON(inspection.json)
+    } else {
+      printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.detail] })
+    }
+    if let fault = inspection.fault { throw fault }
+    if !json { Output.print("the \(inspection.kind.rawValue) is whole") }
+  }
+
+  /// Columns that are all aligned to the left.
+  private func printColumns(_ rows: [[String]]) {
+    let widths = (0..<3).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    for row in rows {
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      Output.print((cells + row.suffix(1)).joined(separator: "  "))
+    }
   }
 
   private func check(_ run: VerificationReport.Run) throws {

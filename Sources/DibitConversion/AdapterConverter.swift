@@ -31,7 +31,7 @@ public enum AdapterConverter {
     var facts = facts
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model.path, path]))
       try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
       try directory.commit()
     } catch { throw .checkpoint(error) }
@@ -51,9 +51,12 @@ public enum AdapterConverter {
     if adapter.configuration.decomposesWeights, format != .peft {
       throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
     }
+    let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
       let file: StagedFile
-      do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+      do throws(CheckpointError) {
+        file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs)
+      } catch { throw .checkpoint(error) }
       do throws(ModelStoreError) { try GGUFAdapter.write(adapter, facts: facts, for: model, to: file.path) } catch { throw .source(error) }
       do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
       return adapter.count
@@ -63,7 +66,7 @@ public enum AdapterConverter {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite)
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
       if format == .mlx {
         try MLXAdapter.write(adapter, facts: facts, for: model, into: directory)
       } else {

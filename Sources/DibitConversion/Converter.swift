@@ -30,6 +30,7 @@ public struct Converter: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
+    WeightsCheck.begin(source)
     let directory = try staged()
     var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
     let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
@@ -38,6 +39,7 @@ public struct Converter: Sendable {
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
     do throws(CheckpointError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()
@@ -48,7 +50,9 @@ public struct Converter: Sendable {
   }
 
   func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: options.overwrite) } catch {
+    do throws(CheckpointError) {
+      return try StagedDirectory(destination: output, overwrite: options.overwrite, inputs: JobInputs([source, options.tokenizer]))
+    } catch {
       throw .checkpoint(error)
     }
   }

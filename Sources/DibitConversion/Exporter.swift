@@ -60,7 +60,7 @@ public struct Exporter: Sendable {
       tokenizer: source.tokenizer)
     var origin = JSONObject([(key: "path", value: .string(model)), (key: "digest", value: source.digest.map { .string($0) } ?? .null)])
     if !parts.isEmpty { origin["adapters"] = .array(parts.map { ["path": .string($0.path), "weight": .number($0.weight)] }) }
-    let directory = try staged()
+    let directory = try staged(parts)
     let facts = JSONObject([(key: "source", value: .object(origin))])
     let isWhole: Bool
     do throws(CheckpointError) {
@@ -69,6 +69,7 @@ public struct Exporter: Sendable {
       }
     } catch { throw .checkpoint(error) }
     guard isWhole else { throw .interrupted }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
     do throws(CheckpointError) {
       try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
@@ -82,10 +83,13 @@ public struct Exporter: Sendable {
   public func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
     let file: StagedFile
-    do throws(CheckpointError) { file = try StagedFile(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) {
+      file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([model]))
+    } catch { throw .checkpoint(error) }
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 
@@ -95,8 +99,10 @@ public struct Exporter: Sendable {
     do throws(ModelStoreError) { return try StoredAdapter.sum(parts, for: source) } catch { throw .source(error) }
   }
 
-  private func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: overwrite) } catch { throw .checkpoint(error) }
+  private func staged(_ parts: [AdapterPart]) throws(ConversionError) -> StagedDirectory {
+    do throws(CheckpointError) {
+      return try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model] + parts.map(\.path)))
+    } catch { throw .checkpoint(error) }
   }
 
   private static func name(of dtype: DType) -> String {

@@ -202,6 +202,9 @@ public struct EvaluationStudy {
     return report
   }
 
+  /// What ``predictionsCSV`` begins with.
+  public static let predictionColumns = ["run", "kind", "text", "truth", "prediction", "probability", "correct"]
+
   /// Every answer of every run and baseline as CSV, in the order of the report: which text, its labels and those of the answer (several
   /// joined by semicolons), the probability of the likeliest, and whether that is right.
   ///
@@ -209,7 +212,7 @@ public struct EvaluationStudy {
   public var predictionsCSV: String {
     let (kept, names, truths) = (kept, names, Truths(labels))
     let hasSets = (runs + baselines).contains { $0.outcomes.tags != nil }
-    var text = CSV.record(["run", "kind", "text", "truth", "prediction", "probability", "correct"] + (hasSets ? ["tags"] : []))
+    var text = CSV.record(Self.predictionColumns + (hasSets ? ["tags"] : []))
     for run in runs + baselines {
       let outcomes = run.outcomes
       for place in kept {

@@ -44,7 +44,7 @@ public final class Compute: Sendable {
     self.profiler = profiler
     pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee
-    products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS)
+    products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: usesBLAS, callers: pool.threads)
     scratch = (0..<pool.threads).map { _ in Scratch() }
   }
 
@@ -53,6 +53,9 @@ public final class Compute: Sendable {
 
   /// What runs matrix products, for reports: OpenBLAS's own description, or "dibit".
   public var productLibrary: String { products.name }
+
+  /// Why OpenBLAS, though it is installed and was asked for, runs no products; nil where it does, or was not asked for.
+  public var productLibraryNote: String? { products.note }
 
   /// At least `count` floats that belong to `worker` until its task ends.
   func scratch(_ worker: Int, count: Int) -> UnsafeMutablePointer<Float> { unsafe scratch[worker].reserve(count) }

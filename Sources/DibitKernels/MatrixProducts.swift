@@ -3,6 +3,7 @@ internal import DibitTensor
 
 #if OpenBLAS
   internal import COpenBLAS
+  internal import Synchronization
 
   /// Loaded once for the process: the library chooses its kernels when it is loaded.
   private let openBLAS: copenblas = {
@@ -33,21 +34,44 @@ extension ISA {
 @safe
 struct MatrixProducts: Sendable {
   let name: String
+  /// Why OpenBLAS, though it is installed, multiplies nothing.
+  let note: String?
   private let kernels: dibit_kernels
   #if OpenBLAS
     private let sgemm: copenblas_sgemm?
   #endif
 
-  init(isa: ISA, kernels: dibit_kernels, usesBLAS: Bool) {
+  /// - Parameter callers: How many threads may ask for a product at a time.
+  init(isa: ISA, kernels: dibit_kernels, usesBLAS: Bool, callers: Int) {
     self.kernels = kernels
     #if OpenBLAS
       // One library serves the process: a tier that is not the process's own, and the scalar one, use Dibit's kernels.
-      unsafe sgemm = usesBLAS && isa == .process && isa != .scalar ? openBLAS.sgemm : nil
+      let isWanted = usesBLAS && isa == .process && isa != .scalar
+      let fault = isWanted ? Self.fault(callers: callers) : nil
+      note = fault.map { "OpenBLAS cannot be used (\($0)): Dibit's own kernels multiply instead, and round a little differently" }
+      unsafe sgemm = isWanted && fault == nil ? openBLAS.sgemm : nil
       name = unsafe sgemm == nil ? "dibit" : openBLASName ?? "OpenBLAS"
     #else
       name = "dibit"
+      note = nil
     #endif
   }
+
+  #if OpenBLAS
+    private static let isReserving = Mutex<Void>(())
+
+    /// What keeps an installed library from multiplying; nil where nothing does, or there is no library.
+    ///
+    /// Where the system refuses the library work memory it asks for it without end, so it is made to take all of it beforehand.
+    private static func fault(callers: Int) -> String? {
+      guard unsafe openBLAS.sgemm != nil else {
+        // SAFETY: set once, while the library was loaded, and never freed.
+        return unsafe copenblas_fault().map { unsafe String(cString: $0) }
+      }
+      let isReserved = isReserving.withLock { _ in copenblas_reserve(Int32(callers)) != 0 }
+      return isReserved ? nil : "the system refuses its work memory for \(callers) threads"
+    }
+  #endif
 
   /// `C = alpha A Bᵀ + beta C` with `A: [m, k]`, `B: [n, k]`, `C: [m, n]`.
   @unsafe func nt(

@@ -42,10 +42,9 @@ public struct ModelFiles: Sendable {
     var configuration = configuration.object ?? JSONObject()
     configuration[QuantizationScheme.key] = scheme.json
     let text = JSONValue.object(configuration).serialized(pretty: true) + "\n"
-    var parts = ["weights \(weightsDigest)", "config \(SHA256.digest(Array(text.utf8)))", "tokenizer \(SHA256.digest(tokenizer))"]
     let chatText = chat.map { $0.serialized(pretty: true) + "\n" }
-    if let chatText { parts.append("chat \(SHA256.digest(Array(chatText.utf8)))") }
-    let digest = SHA256.digest(Array(parts.joined(separator: "\n").utf8))
+    let digest = Self.digest(
+      weights: weightsDigest, configuration: Array(text.utf8), tokenizer: tokenizer, chat: chatText.map { Array($0.utf8) })
     let manifest: JSONValue = [
       "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest),
       "weights_sha256": .string(weightsDigest),
@@ -58,5 +57,21 @@ public struct ModelFiles: Sendable {
       try directory.write(manifest.serialized(pretty: true) + "\n", to: StoreFile.manifest)
     } catch { throw .checkpoint(error) }
     return digest
+  }
+
+  /// The digest over all that changes a model's output.
+  private static func digest(weights: String, configuration: [UInt8], tokenizer: [UInt8], chat: [UInt8]?) -> String {
+    var parts = ["weights \(weights)", "config \(SHA256.digest(configuration))", "tokenizer \(SHA256.digest(tokenizer))"]
+    if let chat { parts.append("chat \(SHA256.digest(chat))") }
+    return SHA256.digest(Array(parts.joined(separator: "\n").utf8))
+  }
+
+  /// The same of the files of a directory, as they are now; `weights` is the digest of its weights.
+  static func digest(of directory: String, weights: String) throws(ModelStoreError) -> String {
+    let hasChat = isRegularFile(directory + "/" + StoreFile.tokenizerConfiguration)
+    return digest(
+      weights: weights, configuration: try readBytes(StoreFile.configuration, in: directory),
+      tokenizer: try readBytes(StoreFile.tokenizer, in: directory),
+      chat: hasChat ? try readBytes(StoreFile.tokenizerConfiguration, in: directory) : nil)
   }
 }

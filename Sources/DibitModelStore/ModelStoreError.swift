@@ -16,6 +16,8 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case vocabulary(path: String, tokenizer: Int, model: Int)
   case tensor(String, path: String, expected: String, found: String)
   case notFinite(tensor: String, path: String, index: Int)
+  case damaged(path: String, expected: String, found: String)
+  case damagedFiles(path: String, expected: String, found: String)
   case otherBase(adapter: String, expected: String, found: String)
   case gguf(GGUFModelError, path: String)
   case noTokenizer(path: String)
@@ -50,6 +52,12 @@ extension ModelStoreError: CustomStringConvertible {
     case .tensor(let name, let path, let expected, let found): "'\(path)': tensor '\(name)': expected \(expected), found \(found)"
     case .notFinite(let tensor, let path, let index):
       "'\(path)': tensor '\(tensor)': element \(index) is not a finite number; the checkpoint is damaged"
+    case .damaged(let path, let expected, let found):
+      "'\(path)' was damaged or changed: SHA-256 \(expected.prefix(12)) expected from the manifest, \(found.prefix(12)) found; "
+        + "make it again, or restore it"
+    case .damagedFiles(let path, let expected, let found):
+      "'\(path)': config.json, tokenizer.json or tokenizer_config.json was damaged or changed: digest \(expected.prefix(12)) expected from "
+        + "the manifest, \(found.prefix(12)) found; make it again, or restore it"
     case .otherBase(let adapter, let expected, let found):
       "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
     case .gguf(let error, let path): "'\(path)': \(error)"

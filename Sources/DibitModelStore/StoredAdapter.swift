@@ -18,6 +18,8 @@ public enum StoredAdapter {
       throw .malformed(path: manifestPath, key: "base_digest", expected: "a string", found: manifest["base_digest"]?.kind ?? "nothing")
     }
     guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
+    // Small beside the model: checked at once.
+    if let digest = manifest["digest"]?.string { try checkDigest(of: path + "/" + StoreFile.adapterWeights, digest) }
     return try AdapterSource.open(path).adapter(for: model.weights)
   }
 

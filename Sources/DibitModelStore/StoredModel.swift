@@ -23,9 +23,12 @@ public struct StoredModel: Sendable {
   /// What identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
   public let digest: String?
 
-  /// Opens a converted model or a float checkpoint.
-  public static func open(_ path: String) throws(ModelStoreError) -> StoredModel {
+  /// Opens a converted model or a float checkpoint, and begins to compare its weights with the digest in its manifest.
+  ///
+  /// - Parameter checksWeights: False for measurements, which nothing should run beside.
+  public static func open(_ path: String, checksWeights: Bool = true) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
+    if checksWeights { WeightsCheck.begin(path) }
     let (configuration, weights) = (source.configuration, try source.weights())
     let tokenizer = try TokenizerSource.open(path, vocabularySize: configuration.vocabularySize).tokenizer
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {

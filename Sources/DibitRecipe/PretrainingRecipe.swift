@@ -56,6 +56,8 @@ public struct PretrainingRecipe: Equatable, Sendable {
   public var validationData: [String]
   /// What is trained.
   public var start: Start
+  /// The checkpoint that the model begins as, if it does.
+  public var initial: String? { if case .checkpoint(let path) = start { path } else { nil } }
   /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
   public var parsesSpecialTokens = false
   /// What does not depend on text.

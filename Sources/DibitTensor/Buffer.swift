@@ -30,7 +30,7 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     if bytes >= Self.pagedBytes {
       let pages = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
       guard let pages = unsafe pages, unsafe pages != MAP_FAILED else {
-        trap("Buffer: no memory for \(bytes) bytes", file: #fileID, line: #line)
+        MemoryFailure.end(bytes)
       }
       // Fewer and larger pages where the system has them; a refusal changes nothing.
       unsafe madvise(pages, bytes, MADV_HUGEPAGE)

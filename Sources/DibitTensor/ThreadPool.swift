@@ -223,7 +223,7 @@ private struct Ranges {
 }
 
 /// Starts a detached thread; false when the system refuses it.
-private func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+package func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
   let box = unsafe Unmanaged.passRetained(Box(body))
   var id = pthread_t()
   // SAFETY: the thread takes over the retained box.

@@ -10,13 +10,13 @@ public struct AdapterTrainer: ~Copyable {
   /// A trainer with fresh parameters from the seed of `options`; the weights of `decoder` stay as they are.
   ///
   /// - Parameter start: an adapter of the shape that `options` ask for, whose parameters are the start in their place; moments begin anew.
-  /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from.
+  /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from, ``TrainingError/memoryLimit(given:least:)`` when the limit
+  ///   cannot be kept.
   public init(
     _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions,
     from start: consuming Adapter? = nil, on compute: Compute
   ) throws(TrainingError) {
     guard !examples.isEmpty else { throw .noExamples }
-    self.examples = examples
     var adapter = Adapter(options.adapter, for: decoder.weights)
     if let start {
       adapter.copyParameters(start)
@@ -26,10 +26,13 @@ public struct AdapterTrainer: ~Copyable {
       adapter.initialize(using: &rng)
       adapter.initializeMagnitudes(of: decoder.weights, on: compute)
     }
-    loop = TrainingLoop(
+    let loop = TrainingLoop(
       "adapter", ExampleEpochs(examples, validation: validation, options: options),
       decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
       options: options.optimization, on: compute)
+    try loop.plan.check(limit: options.optimization.memoryLimit)
+    self.examples = examples
+    self.loop = consume loop
   }
 
   /// Where memory goes.

@@ -15,7 +15,7 @@ enum CheckpointFile {
   static func write(_ parameters: borrowing TrainedParameters, _ state: RunState, _ identity: RunIdentity, to path: String)
     throws(CheckpointError) -> Int
   {
-    let staged = try StagedFile(destination: path, overwrite: true)
+    let staged = try StagedFile(destination: path, replacing: .ownName, inputs: .none)
     var writer = try SafetensorsWriter(
       path: staged.path, tensors: parameters.declarations + [(name: checksum, dtype: .u8, shape: [checksumBytes])],
       metadata: [

@@ -1,5 +1,6 @@
-internal import DibitCheckpoint
+public import DibitCheckpoint
 internal import DibitJSON
+internal import DibitTensor
 
 /// When checkpoints are written.
 public enum CheckpointInterval: Equatable, Sendable {
@@ -38,12 +39,14 @@ public final class CheckpointStore {
   ///
   /// With `resumes`, the newest whole checkpoint must be there and belong to a run with this identity; without, none may be there
   /// unless `discards` says that it is to be removed.
-  public init(output: String, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool) throws(TrainingError) {
+  public init(
+    output: String, inputs: JobInputs, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool
+  ) throws(TrainingError) {
     var found: (whole: CheckpointFile.Whole?, kept: [String], torn: [String]) = (nil, [], [])
     do throws(CheckpointError) {
       let path = try JobDirectory.path(of: output)
       if resumes, !isDirectory(path) { throw CheckpointError.notFound(path: path) }
-      let directory = try JobDirectory(of: output)
+      let directory = try JobDirectory(of: output, inputs: inputs)
       found = try Self.search(directory)
       self.path = path
       self.directory = directory
@@ -97,6 +100,16 @@ public final class CheckpointStore {
     return state
   }
 
+  /// Checks before the first step that there is room for the two checkpoints that are kept and the one that is being written.
+  ///
+  /// The output, which is smaller than a checkpoint, comes when only two are there.
+  func checkSpace(for parameters: borrowing TrainedParameters) throws(TrainingError) {
+    let size = parameters.declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) }
+    do throws(CheckpointError) {
+      try FreeSpace().check((3 - kept.count) * size, largest: size, at: directory.path(of: Self.eventLog))
+    } catch { throw .file(error) }
+  }
+
   /// Writes a checkpoint of `state`, which is told how far the event log reaches, and removes all but the last two; returns its size.
   func save(_ parameters: borrowing TrainedParameters, _ state: inout RunState) throws(TrainingError) -> Int {
     do throws(CheckpointError) {
@@ -117,10 +130,10 @@ public final class CheckpointStore {
   public func removeAll() { directory.removeAll() }
 
   /// Removes what a run with this output left, if it left anything; nothing that is not of a training run.
-  public static func remove(of output: String) throws(TrainingError) {
+  public static func remove(of output: String, inputs: JobInputs) throws(TrainingError) {
     do throws(CheckpointError) {
       guard isDirectory(try JobDirectory.path(of: output)) else { return }
-      var directory = try JobDirectory(of: output)
+      var directory = try JobDirectory(of: output, inputs: inputs)
       _ = try search(directory)
       directory.removeAll()
     } catch { throw .file(error) }
@@ -131,7 +144,11 @@ extension CheckpointStore {
   /// Begins or goes on with the event log after its first `bytes` bytes.
   func openEvents(keeping bytes: Int) throws(TrainingError) {
     do throws(CheckpointError) {
-      events = try JournalFile(path: directory.path(of: Self.eventLog), keeping: bytes)
+      // It is locked as long as it is open.
+      self.events = nil
+      var events = try JournalFile(path: directory.path(of: Self.eventLog), inputs: .none)
+      try events.cut(after: bytes)
+      self.events = consume events
     } catch { throw .file(error) }
   }
 

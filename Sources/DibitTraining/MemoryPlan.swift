@@ -38,6 +38,13 @@ public struct MemoryPlan: Equatable, Sendable {
     ]
   }
 
+  /// Checks that the plan, which keeps as few layers as the limit asks for, keeps to it.
+  ///
+  /// - Throws: ``TrainingError/memoryLimit(given:least:)``.
+  func check(limit: Int?) throws(TrainingError) {
+    if let limit, total > limit { throw .memoryLimit(given: limit, least: total) }
+  }
+
   /// What the forward pass keeps.
   public var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
 

@@ -10,17 +10,19 @@ public struct Pretrainer: ~Copyable {
 
   /// A trainer over a text of token ids; `validation` is held out. It takes the decoder, whose weights must be F32.
   ///
-  /// - Throws: ``TrainingError/tooLittleText(tokens:needed:)``.
+  /// - Throws: ``TrainingError/tooLittleText(tokens:needed:)``, or ``TrainingError/memoryLimit(given:least:)`` when the limit cannot be kept.
   public init(
     _ decoder: consuming Decoder, text: [Int32], validation: [Int32], options: PretrainingOptions, on compute: Compute
   ) throws(TrainingError) {
     guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
-    self.options = options
-    self.text = text
     let adapter = Adapter.none(for: decoder.weights)
-    loop = TrainingLoop(
+    let loop = TrainingLoop(
       "weights", TextWindows(text, validation: validation, options: options), decoder: decoder, adapter: adapter, trainsWeights: true,
       options: options.optimization, on: compute)
+    try loop.plan.check(limit: options.optimization.memoryLimit)
+    self.options = options
+    self.text = text
+    self.loop = consume loop
   }
 
   /// Random weights for a configuration: normal with deviation 1/√in for matrices, smaller by √(2 layers) where a block adds to the

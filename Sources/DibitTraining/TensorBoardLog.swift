@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+public import DibitCheckpoint
 
 /// The losses and rates of a run as TensorBoard reads them: a file of records that each hold an `Event` of Protocol Buffers.
 ///
@@ -8,14 +8,14 @@ public struct TensorBoardLog: ~Copyable {
   private var pending: [UInt8] = []
   private var lastFlush = ContinuousClock.now
 
-  /// Creates a file in `directory`, which is made where it is missing.
-  public init(directory: String) throws(TrainingError) {
+  /// Creates a file in `directory`, which is made where it is missing and must not lie in one of the job's inputs.
+  public init(directory: String, inputs: JobInputs) throws(TrainingError) {
     do throws(CheckpointError) {
-      try makeDirectory(directory)
+      try makeDirectory(directory, inputs: inputs)
       let time = WallClock.now
       // TensorBoard wants `tfevents` in the name, and reads the files in the order of their names.
       let name = "events.out.tfevents.\(Int(time)).dibit.\(Int(time * 1e6) % 1_000_000)"
-      file = try JournalFile(path: directory + "/" + name, keeping: 0)
+      file = try JournalFile(path: directory + "/" + name, inputs: inputs)
     } catch { throw .file(error) }
     add(ProtobufMessage().double(1, WallClock.now).string(3, "brain.Event:2"))
   }

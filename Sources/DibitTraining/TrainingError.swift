@@ -7,6 +7,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case noRoom(path: String, tokens: Int, maximum: Int)
   case tooLittleText(tokens: Int, needed: Int)
   case conversation(ConversationError)
+  case memoryLimit(given: Int, least: Int)
   // The watchdog.
   case notANumber(step: Int, checkpoint: Int?)
   case diverged(step: Int, loss: Float, median: Float, checkpoint: Int?)
@@ -28,6 +29,8 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
       "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
     case .conversation(let error): "\(error)"
+    case .memoryLimit(let given, let least):
+      "--memory-limit: \(given) bytes are given, but the least that this run needs are \(least): allow as much, or lower the tokens of a step"
     case .notANumber(let step, let checkpoint):
       "step \(step): the loss is not a number any more: lower the learning rate" + Self.kept(checkpoint)
     case .diverged(let step, let loss, let median, let checkpoint):
@@ -58,6 +61,8 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
 extension TrainingError {
   /// What kind of failure this is; the command line turns it into an exit code.
   public enum Class: Equatable, Sendable {
+    /// Exit code 64.
+    case usage
     /// Exit code 65.
     case badData
     /// Exit code 66.
@@ -75,6 +80,7 @@ extension TrainingError {
     switch self {
     case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
       .badData
+    case .memoryLimit: .usage
     case .noCheckpoint: .missingInput
     case .notANumber, .diverged: .failedRun
     case .unfinishedRun: .cannotCreate

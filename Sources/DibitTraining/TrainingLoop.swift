@@ -97,6 +97,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   private mutating func begin(_ checkpoints: CheckpointStore?) throws(TrainingError) {
     state.place = source.place
     guard let checkpoints else { return }
+    try checkpoints.checkSpace(for: parameters)
     if let restored = try checkpoints.restore(&parameters) {
       guard restored.step <= schedule.totalSteps else {
         throw .pastEnd(directory: checkpoints.path, step: restored.step, end: schedule.totalSteps)

@@ -66,7 +66,7 @@ import Testing
     let other = try workplace.scratch.write("mine", to: "mine.html")
     try expectFailure(
       ["evaluate", workplace.model, "--data", data, "--report", other], status: 73,
-      message: "'\(other)' exists and is no report of an earlier evaluation: remove it or choose another name")
+      message: "'\(other)': will not be overwritten, because it is not a report that dibit wrote; remove it by hand or choose another name")
     let nowhere = try dibit("evaluate", workplace.model, "--data", data, "--report", workplace.scratch("no/where.html"))
     #expect(nowhere.status == 73 && nowhere.errorLines.count == 1 && nowhere.output == "", "\(nowhere.errors)")
     #expect(nowhere.errors == "error: '\(workplace.scratch("no/where.html"))': its directory does not exist; create it first\n")

@@ -98,7 +98,7 @@ import Testing
     try expectFailure(
       ["convert", source, "-o", taken, "--overwrite"], status: 73,
       message: "converting '\(source)': '\(taken)': will not be overwritten, because it is a directory without manifest.json, "
-        + "so it may not be an output of dibit")
+        + "so it may not be an output of dibit; remove it by hand or choose another name")
     #expect(try text(taken + "/letter.txt") == "mine")
     #expect(work.scratch.names == ["data", "model", "source", "taken"])
   }

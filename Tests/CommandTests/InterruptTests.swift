@@ -109,7 +109,9 @@ import Testing
     #expect(outcome.status == 74)
     #expect(outcome.output == "")
     #expect(outcome.errorLines.count == 1)
-    #expect(outcome.errorLines.first?.hasSuffix("model.safetensors': cannot write: No space left on device") == true, "\(outcome.errors)")
+    let line = outcome.errorLines.first ?? ""
+    #expect(line.hasPrefix("error: converting '\(source)': '\(disk)': ") && line.contains(" bytes are needed there, "), "\(line)")
+    #expect(line.hasSuffix(" are free; make room or choose another place"), "\(line)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == [])
   }
 

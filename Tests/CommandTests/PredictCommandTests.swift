@@ -208,6 +208,22 @@ import Testing
     }
   }
 
+  @Test("two jobs do not write one output")
+  func oneAtATime() throws {
+    let rows = (0..<4000).map { "goal and soup \($0)\n" }.joined()
+    let (input, output) = (try scratch.write(rows, to: "lines.txt"), scratch("out.jsonl"))
+    let arguments = arguments([input, "--lines", "--format", "jsonl", "-o", output])
+    let first = try DibitProcess(arguments)
+    try first.wait { (try? contents(output).count) ?? 0 > 2000 }
+    for option in ["--resume", "--overwrite"] {
+      try expectFailure(arguments + [option], status: 73, message: "'\(output)': another job is writing it")
+    }
+    first.interrupt()
+    #expect(try first.finish().status == 130)
+    let lines = try text(output).split(separator: "\n")
+    #expect(try lines.map { try JSONValue(parsing: Array($0.utf8))["line"]?.int } == (1...lines.count).map { $0 })
+  }
+
   @Test("a reader that goes away ends the work quietly", arguments: ["", "trap '' PIPE; "])
   func brokenPipe(trap: String) throws {
     for index in 0..<200 { try scratch.write("soup \(index)", to: "in/\(index).txt") }

@@ -78,8 +78,18 @@ import Testing
     // Room for two checkpoints and a half.
     try #require(run("/bin/mount", ["-t", "tmpfs", "-o", "size=560k", "none", disk]) == 0)
     defer { #expect(run("/bin/umount", [disk]) == 0) }
-    let arguments = ["train", work.model, "--data", work.data, "-o", disk + "/adapter", "--epochs", "2", "--rank", "4"]
-    let outcome = try DibitProcess(arguments + ["--checkpoint-every", "3"]).finish()
+    let arguments = ["train", work.model, "--data", work.data, "-o", disk + "/adapter", "--epochs", "12", "--rank", "4"]
+    let early = try dibit(arguments)
+    #expect(early.status == 74, "\(early.errors)")
+    let line = early.errorLines.first ?? ""
+    #expect(line.contains("'\(disk)': ") && line.hasSuffix(" are free; make room or choose another place"), "\(line)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk) == [])
+    // Somebody else takes the room while it trains.
+    #expect(run("/bin/mount", ["-o", "remount,size=16m", disk]) == 0)
+    let process = try DibitProcess(arguments + ["--checkpoint-every", "3"])
+    try process.wait { exists(disk + "/adapter.checkpoints/step-0000000003.safetensors") }
+    while process.isRunning, run("/bin/mount", ["-o", "remount,size=560k", disk]) != 0 {}
+    let outcome = try process.finish()
     #expect(outcome.status == 74, "\(outcome.errors)")
     #expect(outcome.errorLines.count == 1)
     #expect(outcome.errorLines.first?.hasSuffix("cannot write: No space left on device") == true, "\(outcome.errors)")

@@ -1,4 +1,6 @@
+import DibitJSON
 import DibitTestSupport
+import Foundation
 import Testing
 
 @Suite struct VerifyCommandTests {
@@ -16,5 +18,110 @@ import Testing
     try expectFailure(
       ["verify", fixture, "--reference", fixture, "--tolerance=-1"], status: 64,
       message: "--tolerance: expected a number from 0 on, found -1.0; see 'dibit verify --help'")
+  }
+}
+
+/// Files that were damaged after they were written.
+@Suite struct DamageTests {
+  private let work: Workplace
+
+  init() throws { work = try Workplace(adapter: true) }
+
+  /// Turns one bit of a file around, `fromEnd` bytes before its end, and back again behind `body`.
+  private func damaging(_ path: String, fromEnd: Int = 9, _ body: () throws -> Void) throws {
+    let bytes = try contents(path)
+    var damaged = bytes
+    damaged[damaged.count - fromEnd] ^= 1
+    try overwrite(path, damaged)
+    try body()
+    try overwrite(path, bytes)
+  }
+
+  private func overwrite(_ path: String, _ bytes: [UInt8]) throws {
+    try #require(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
+  }
+
+  @Test("a turned bit in the weights ends every command that uses them, before it gives a result")
+  func weights() throws {
+    let weights = work.model + "/model.safetensors"
+    let note = try work.scratch.write("soup and bread", to: "note.txt")
+    let manifest = try JSONValue(parsing: contents(work.model + "/manifest.json"))
+    let expected = try #require(manifest["weights_sha256"]?.string).prefix(12)
+    let (model, out) = (work.model, work.scratch("out"))
+    try damaging(weights) {
+      for arguments in [
+        ["generate", model, "--prompt", "a", "--max-tokens", "2"], ["perplexity", model, "--data", note],
+        ["predict", model, "--adapter", work.adapter, note], ["predict", model, "--adapter", work.adapter, note, "-o", out],
+        ["evaluate", model, "--data", work.data, "--baselines", "none", "--split", "train", "--report", out],
+        ["train", model, "--data", work.data, "--epochs", "1", "-o", out],
+        ["export", model, "--format", "safetensors", "-o", out], ["verify", model],
+      ] {
+        let outcome = try dibit(arguments)
+        #expect(outcome.status == 65, "\(arguments): \(outcome.errors)")
+        #expect(outcome.errorLines.count == 1)
+        let line = outcome.errorLines.first ?? ""
+        #expect(line.contains("'\(weights)' was damaged or changed: SHA-256 \(expected) expected from the manifest, "), "\(line)")
+        #expect(line.hasSuffix(" found; make it again, or restore it"))
+        #expect(outcome.output == "" || arguments[0] == "verify")
+        #expect(!exists(out))
+      }
+    }
+  }
+
+  @Test("verify alone looks at every file of a model")
+  func verifyModel() throws {
+    let whole = try dibit("verify", work.model)
+    #expect(whole.status == 0, "\(whole.errors)")
+    #expect(whole.output.hasSuffix("the model is whole\n") && whole.errors == "")
+    let json = try dibit("verify", work.model, "--json").json()
+    #expect(json["whole"]?.bool == true && json["kind"]?.string == "model")
+    #expect(
+      json["checks"]?.array?.compactMap { $0["check"]?.string } == [
+        "format", "SHA-256", "SHA-256 of all that changes the output", "shapes of tensors", "finite numbers", "tokenizer", "chat template",
+      ])
+    for file in ["tokenizer.json", "config.json"] {
+      // The line end, so that the file is JSON still.
+      try damaging(work.model + "/" + file, fromEnd: 1) {
+        let outcome = try dibit("verify", work.model, "--json")
+        #expect(outcome.status == 65, "\(file): \(outcome.errors)")
+        #expect(try outcome.json()["whole"]?.bool == false)
+      }
+    }
+    try expectFailure(
+      ["verify", work.model, "--gradients"], status: 64,
+      message: "--gradients: expected --reference beside it; see 'dibit verify --help'")
+  }
+
+  @Test("verify looks at adapters, and an adapter that was damaged is not used")
+  func adapters() throws {
+    #expect(try dibit("verify", work.adapter).output.hasSuffix("the adapter is whole\n"))
+    let weights = work.adapter + "/adapter_model.safetensors"
+    try damaging(weights) {
+      #expect(try dibit("verify", work.adapter).status == 65)
+      let outcome = try dibit("predict", work.model, "--adapter", work.adapter, work.data + "/food/0.txt")
+      #expect(outcome.status == 65)
+      #expect(outcome.errors.hasPrefix("error: '\(weights)' was damaged or changed: SHA-256 "))
+      #expect(outcome.output == "")
+    }
+    try damaging(work.adapter + "/training_texts.json", fromEnd: 20) {
+      let outcome = try dibit("verify", work.adapter)
+      #expect(outcome.status == 65)
+    }
+  }
+
+  @Test("numbers that are not finite, and checkpoints without a manifest")
+  func checkpoints() throws {
+    var tiny = try TinyCheckpoint.llama()
+    let scratch = Scratch()
+    let whole = try dibit("verify", try tiny.write(to: scratch))
+    #expect(whole.status == 0 && whole.output.hasSuffix("the checkpoint is whole\n"), "\(whole.errors)")
+    let other = Scratch()
+    tiny["model.layers.1.mlp.up_proj.weight"].values[5] = .infinity
+    let source = try tiny.write(to: other)
+    let outcome = try dibit("verify", source)
+    #expect(outcome.status == 65)
+    #expect(
+      outcome.errorLines
+        == ["error: '\(source)': tensor 'model.layers.1.mlp.up_proj.weight': element 5 is not a finite number; the checkpoint is damaged"])
   }
 }

@@ -172,10 +172,11 @@ import Testing
     #expect(conversionError(source, lost) == .checkpoint(.missingParent(path: lost, parent: scratch("no"))))
     #expect(
       conversionError(source, taken, overwrite: true)?.description
-        == "'\(taken)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit")
+        == "'\(taken)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit; "
+        + "remove it by hand or choose another name")
     #expect(
       conversionError(source, source + "/config.json", overwrite: true)?.description
-        == "'\(source)/config.json': will not be overwritten, because it is a regular file")
+        == "'\(source)/config.json': the output lies in the input '\(source)'; choose a place outside of it")
     for path in [taken, lost] { #expect(conversionError(source, path)?.errorClass == .cannotCreate) }
     #expect(try text(taken + "/letter.txt") == "mine")
     #expect(scratch.names == ["source", "taken"])

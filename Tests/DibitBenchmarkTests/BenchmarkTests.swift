@@ -106,6 +106,9 @@ import Testing
     #expect(profile.phases.allSatisfy { !$0.ops.isEmpty })
     #expect(report.json["kept_layers"] == .integer(report.keptLayers) && report.keptLayers > 0)
     options.memoryLimit = 1
+    let refusal = #expect(throws: BenchmarkError.self) { try run(options) }
+    #expect(refusal?.description.contains("the least that this run needs are \(report.plannedMemory):") == true)
+    options.memoryLimit = report.plannedMemory
     let least = try run(options).0
     // Of one layer keeping the input beside a shared block would take more.
     #expect(least.keptLayers == report.keptLayers && least.plannedMemory == report.plannedMemory)

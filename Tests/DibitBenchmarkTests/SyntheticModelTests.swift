@@ -46,7 +46,7 @@ import Testing
 
   @Test func stopsWhenAsked() throws {
     let scratch = Scratch()
-    let directory = try StagedDirectory(destination: scratch("model"))
+    let directory = try StagedDirectory(destination: scratch("model"), inputs: .none)
     let model = SyntheticModel(Tiny.llama, scheme: .init())
     #expect(throws: BenchmarkError.interrupted) { try model.write(into: directory) { done, total in done < total / 2 } }
     _ = consume directory

@@ -23,7 +23,7 @@ enum Tiny {
   ) throws -> String {
     var scheme = QuantizationScheme()
     (scheme.bits, scheme.group, scheme.embeddingBits) = (bits, group, embeddingBits)
-    let directory = try StagedDirectory(destination: scratch(name))
+    let directory = try StagedDirectory(destination: scratch(name), inputs: .none)
     try SyntheticModel(configuration, scheme: scheme, seed: seed).write(into: directory)
     try directory.commit()
     return scratch(name)

@@ -9,56 +9,57 @@ import Testing
 
   @Test func goesWithItsOwnerUnlessKept() throws {
     do {
-      let directory = try JobDirectory(of: scratch("out"))
+      let directory = try JobDirectory(of: scratch("out"), inputs: .none)
       #expect(directory.path == scratch("out.checkpoints"))
       try scratch.write("x", to: "out.checkpoints/a")
       #expect(try directory.names() == ["a"])
     }
     #expect(scratch.names == [])
     do {
-      var directory = try JobDirectory(of: scratch("out"))
+      var directory = try JobDirectory(of: scratch("out"), inputs: .none)
       try scratch.write("x", to: "out.checkpoints/a")
       directory.keep()
     }
     #expect(exists(scratch("out.checkpoints/a")))
     // What was there before is not removed by an owner that kept nothing.
-    do { _ = try JobDirectory(of: scratch("out")).path }
+    do { _ = try JobDirectory(of: scratch("out"), inputs: .none).path }
     #expect(exists(scratch("out.checkpoints/a")))
     do {
-      var directory = try JobDirectory(of: scratch("out"))
+      var directory = try JobDirectory(of: scratch("out"), inputs: .none)
       directory.removeAll()
     }
     #expect(scratch.names == [])
   }
 
   @Test func oneOwnerAtATime() throws {
-    let first = try JobDirectory(of: scratch("out"))
+    let first = try JobDirectory(of: scratch("out"), inputs: .none)
     #expect(throws: CheckpointError.outputInUse(path: scratch("out"), partial: first.path)) {
-      _ = try JobDirectory(of: scratch("out")).path
+      _ = try JobDirectory(of: scratch("out"), inputs: .none).path
     }
   }
 
   @Test func removesWhatAKilledOwnerWasWriting() throws {
     try scratch.write("x", to: "out.checkpoints/.step.partial-1-2")
     try scratch.write("x", to: "out.checkpoints/step")
-    let directory = try JobDirectory(of: scratch("out"))
+    let directory = try JobDirectory(of: scratch("out"), inputs: .none)
     #expect(try directory.names() == ["step"])
   }
 
   @Test func refusals() throws {
     try scratch.write("x", to: "out.checkpoints")
     #expect(throws: CheckpointError.notReplaceable(path: scratch("out.checkpoints"), found: "a regular file")) {
-      _ = try JobDirectory(of: scratch("out")).path
+      _ = try JobDirectory(of: scratch("out"), inputs: .none).path
     }
     #expect(throws: CheckpointError.missingParent(path: scratch("no/out.checkpoints"), parent: scratch("no"))) {
-      _ = try JobDirectory(of: scratch("no/out")).path
+      _ = try JobDirectory(of: scratch("no/out"), inputs: .none).path
     }
     #expect(throws: CheckpointError.badOutputName(path: "/")) { _ = try JobDirectory.path(of: "/") }
   }
 
   @Test func journalsGrowAndAreCut() throws {
     func append(_ text: String, keeping bytes: Int) throws -> Int {
-      var file = try JournalFile(path: scratch("log"), keeping: bytes)
+      var file = try JournalFile(path: scratch("log"), inputs: .none)
+      try file.cut(after: bytes)
       try file.append(Array(text.utf8).span)
       try file.sync()
       return file.byteCount
@@ -69,7 +70,23 @@ import Testing
     #expect(try append("2\n", keeping: 4) == 6)
     #expect(try text(scratch("log")) == "one\n2\n")
     try scratch.directory("folder")
-    #expect(throws: CheckpointError.self) { _ = try JournalFile(path: scratch("folder"), keeping: 0).byteCount }
+    #expect(throws: CheckpointError.self) { _ = try JournalFile(path: scratch("folder"), inputs: .none).byteCount }
+  }
+
+  @Test func oneWriterAtATime() throws {
+    let (log, folder) = (scratch("log"), try scratch.directory("folder"))
+    do {
+      var first = try JournalFile(path: log, inputs: .none)
+      try first.append(Array("one".utf8).span)
+      #expect(throws: CheckpointError.outputInUse(path: log, partial: log)) { _ = try JournalFile(path: log, inputs: .none).byteCount }
+      #expect(try text(log) == "one")
+      let lock = try DirectoryLock(folder)
+      let fault = #expect(throws: CheckpointError.self) { _ = try DirectoryLock(folder) }
+      #expect(fault?.description == "'\(folder)': another job is writing it" && fault?.errorClass == .cannotCreate)
+      _ = lock
+    }
+    #expect(try JournalFile(path: log, inputs: .none).byteCount == 3)
+    _ = try DirectoryLock(folder)
   }
 
   @Test func digestsSoFar() throws {

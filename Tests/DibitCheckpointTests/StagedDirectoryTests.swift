@@ -5,7 +5,7 @@ import Testing
 @testable import DibitCheckpoint
 
 private func opening(_ path: String, overwrite: Bool = false) -> CheckpointError? {
-  error { () throws(CheckpointError) in _ = try StagedDirectory(destination: path, overwrite: overwrite) }
+  error { () throws(CheckpointError) in _ = try StagedDirectory(destination: path, overwrite: overwrite, inputs: .none) }
 }
 
 private func text(_ path: String) throws -> String { String(decoding: try readFile(path, limit: 1000), as: UTF8.self) }
@@ -14,7 +14,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
 @Suite(.serialized) struct StagedDirectoryTests {
   @Test func appearsWhole() throws {
     let scratch = Scratch()
-    let staged = try StagedDirectory(destination: scratch("out/"))
+    let staged = try StagedDirectory(destination: scratch("out/"), inputs: .none)
     #expect(staged.destination == scratch("out") && staged.partialPath == scratch(".out.partial-\(getpid())"))
     try staged.write("{}", to: "manifest.json")
     try staged.write([1, 2], to: "codes")
@@ -32,7 +32,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   @Test func vanishesWhenDropped() throws {
     let scratch = Scratch()
     func abandoned() throws {
-      let staged = try StagedDirectory(destination: scratch("out"))
+      let staged = try StagedDirectory(destination: scratch("out"), inputs: .none)
       try staged.write("x", to: "a")
       #expect(SystemCall.makeDirectory(staged.path(of: "sub")) == 0)
       throw CheckpointError.notFound(path: "x")
@@ -53,7 +53,19 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     #expect(refusal.errorClass == .cannotCreate)
     #expect(
       refusal.description
-        == "'\(out)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit")
+        == "'\(out)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit; "
+        + "remove it by hand or choose another name")
+    // A manifest of someone else, and an output of ours into which something was put.
+    try scratch.write(#"{"format": "theirs"}"#, to: "out/manifest.json")
+    #expect(
+      opening(out, overwrite: true) == .notReplaceable(path: out, found: "a directory whose manifest.json dibit did not write"))
+    SystemCall.unlink(scratch("out/manifest.json"))
+    try scratch.write(#"{"format": "dibit-model"}"#, to: "out/manifest.json")
+    #expect(opening(out, overwrite: true) == nil)
+    scratch.directory("out/letters")
+    #expect(
+      opening(out, overwrite: true)
+        == .notReplaceable(path: out, found: "a directory in which something else, 'letters', was put"))
     let file = try scratch.write("x", to: "file")
     #expect(opening(file, overwrite: true) == .notReplaceable(path: file, found: "a regular file"))
     #expect(unsafe symlink("out", scratch("link")) == 0)
@@ -90,15 +102,15 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
 
   @Test func overwriting() throws {
     let scratch = Scratch()
-    for content in ["first", "second"] {
-      let staged = try StagedDirectory(destination: scratch("out"), overwrite: true)
+    for content in [#"{"format": "dibit-first"}"#, #"{"format": "dibit-second"}"#] {
+      let staged = try StagedDirectory(destination: scratch("out"), overwrite: true, inputs: .none)
       try staged.write(content, to: "manifest.json")
-      if content == "second" {
-        #expect(try text(scratch("out/manifest.json")) == "first")
+      if content.contains("second") {
+        #expect(try text(scratch("out/manifest.json")).contains("first"))
         let mapped = try MappedFile(path: scratch("out/manifest.json"))
         try staged.commit()
         // A reader of the old output is not disturbed.
-        #expect(mapped.bytes.array == Array("first".utf8))
+        #expect(mapped.bytes.array == Array(#"{"format": "dibit-first"}"#.utf8))
       } else {
         try staged.commit()
       }
@@ -109,7 +121,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   @Test func outputsThatAppearMeanwhile() throws {
     let scratch = Scratch()
     for (name, overwrite) in [("plain", false), ("foreign", true)] {
-      let staged = try StagedDirectory(destination: scratch(name), overwrite: overwrite)
+      let staged = try StagedDirectory(destination: scratch(name), overwrite: overwrite, inputs: .none)
       try staged.write("ours", to: "manifest.json")
       scratch.directory(name)
       try scratch.write("theirs", to: name + "/file")
@@ -135,7 +147,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
       scratch.directory(name)
       try scratch.write("x", to: name + "/model.safetensors")
     }
-    let staged = try StagedDirectory(destination: scratch("out"))
+    let staged = try StagedDirectory(destination: scratch("out"), inputs: .none)
     #expect(try scratch.names() == [".other.partial-1", ".out.partial-\(getpid())", ".out.partial-notes"])
     #expect(try directoryNames(staged.partialPath) == [])
     try staged.commit()
@@ -144,14 +156,14 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   @Test func aKilledJobLeavesNothingForLong() async throws {
     let scratch = Scratch()
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = scratch("out") as String] in
-      let staged = try StagedDirectory(destination: path)
+      let staged = try StagedDirectory(destination: path, inputs: .none)
       try staged.write("half", to: "model.safetensors")
       kill(getpid(), SIGKILL)
       try staged.commit()
     }
     let left = try scratch.names()
     #expect(left.map { String($0.prefix(13)) } == [".out.partial-"])
-    try StagedDirectory(destination: scratch("out")).commit()
+    try StagedDirectory(destination: scratch("out"), inputs: .none).commit()
     #expect(try scratch.names() == ["out"])
   }
 
@@ -173,7 +185,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
       Issue.record("the directory cannot be locked")
       return
     }
-    let staged = try StagedDirectory(destination: scratch("out"))
+    let staged = try StagedDirectory(destination: scratch("out"), inputs: .none)
     #expect(try scratch.names() == [".out.partial-1", ".out.partial-\(getpid())"])
     #expect(opening(scratch("out")) == .outputInUse(path: scratch("out"), partial: staged.partialPath))
     _ = consume lock
@@ -197,15 +209,15 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
 
   @Test func writingAFileTwice() throws {
     let scratch = Scratch()
-    let staged = try StagedDirectory(destination: scratch("out"))
+    let staged = try StagedDirectory(destination: scratch("out"), inputs: .none)
     try staged.write("a", to: "f")
     #expect(throws: CheckpointError.outputExists(path: staged.path(of: "f"))) { try staged.write("b", to: "f") }
   }
 
   @Test func interruption() throws {
     let scratch = Scratch()
-    let first = try StagedDirectory(destination: scratch("one"))
-    let second = try StagedDirectory(destination: scratch("two"))
+    let first = try StagedDirectory(destination: scratch("one"), inputs: .none)
+    let second = try StagedDirectory(destination: scratch("two"), inputs: .none)
     try first.write("x", to: "a")
     cleanUpPartialDirectories()
     #expect(try scratch.names() == [])
@@ -222,28 +234,28 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   @Test func pathsOutsideTrap() async {
     let scratch = Scratch()
     await #expect(processExitsWith: .failure) { [path = scratch("out") as String] in
-      _ = try StagedDirectory(destination: path).path(of: "../x")
+      _ = try StagedDirectory(destination: path, inputs: .none).path(of: "../x")
     }
   }
 
   @Test func singleFiles() throws {
     let scratch = Scratch()
     let path = scratch("report.html")
-    try writeFileAtomically(path: path, bytes: Array("one".utf8))
-    #expect(throws: CheckpointError.outputExists(path: path)) { try writeFileAtomically(path: path, bytes: []) }
-    try writeFileAtomically(path: path, bytes: Array("two".utf8), overwrite: true)
+    try writeFileAtomically(path: path, bytes: Array("one".utf8), inputs: .none)
+    #expect(throws: CheckpointError.outputExists(path: path)) { try writeFileAtomically(path: path, bytes: [], inputs: .none) }
+    try writeFileAtomically(path: path, bytes: Array("two".utf8), replacing: .ownName, inputs: .none)
     #expect(try text(path) == "two")
     scratch.directory("d")
     #expect(throws: CheckpointError.notReplaceable(path: scratch("d"), found: "a directory")) {
-      try writeFileAtomically(path: scratch("d"), bytes: [], overwrite: true)
+      try writeFileAtomically(path: scratch("d"), bytes: [], replacing: .ownName, inputs: .none)
     }
     #expect(throws: CheckpointError.notReplaceable(path: "/dev/full", found: "a device, pipe or socket")) {
-      try writeFileAtomically(path: "/dev/full", bytes: [1], overwrite: true)
+      try writeFileAtomically(path: "/dev/full", bytes: [1], replacing: .ownName, inputs: .none)
     }
     #expect(throws: CheckpointError.missingParent(path: scratch("n/f"), parent: scratch("n"))) {
-      try writeFileAtomically(path: scratch("n/f"), bytes: [])
+      try writeFileAtomically(path: scratch("n/f"), bytes: [], inputs: .none)
     }
-    #expect(throws: CheckpointError.badOutputName(path: "/")) { try writeFileAtomically(path: "/", bytes: []) }
+    #expect(throws: CheckpointError.badOutputName(path: "/")) { try writeFileAtomically(path: "/", bytes: [], inputs: .none) }
     #expect(try scratch.names() == ["d", "report.html"])
   }
 }

@@ -19,7 +19,7 @@ private struct AdapterCase {
   init(bits: Int = 2) throws {
     let source = try TinyCheckpoint.afm7().write(to: scratch)
     model = try Self.convert(source, scratch("model"), bits)
-    let directory = try StagedDirectory(destination: scratch("adapter"))
+    let directory = try StagedDirectory(destination: scratch("adapter"), inputs: .none)
     try StoredAdapter.write(makeAdapter(), base: model, manifest: JSONObject([(key: "note", value: "kept")]), into: directory)
     try directory.commit()
   }
@@ -191,7 +191,7 @@ private struct AdapterCase {
     adapter.initialize(using: &rng)
     adapter.initializeMagnitudes(of: weights, on: Compute(threads: 1))
     for i in 0..<adapter.count { for o in 0..<adapter.magnitudes[i].columns { adapter.magnitudes[i][0, o] *= 1 + 0.01 * Float(o % 7) } }
-    let directory = try StagedDirectory(destination: adapterCase.scratch("dora"))
+    let directory = try StagedDirectory(destination: adapterCase.scratch("dora"), inputs: .none)
     try StoredAdapter.write(adapter, base: adapterCase.model, manifest: JSONObject(), into: directory)
     try directory.commit()
     let stored = try StoredAdapter.open(adapterCase.scratch("dora"), for: adapterCase.model)

@@ -1,3 +1,4 @@
+import DibitCheckpoint
 import BasicContainers
 import DibitJSON
 import DibitKernels
@@ -166,7 +167,8 @@ import Testing
     (options.optimization.watchdog.steps, options.optimization.watchdog.factor) = (5, 1.05)
     (options.optimization.learningRate, options.optimization.schedule, options.optimization.warmUp) = (3, .constant, .steps(300))
     let store = try CheckpointStore(
-      output: training.scratch("a"), identity: RunIdentity(model: "", data: "", options: JSONObject()), interval: .steps(1), resumes: false,
+      output: training.scratch("a"), inputs: .none, identity: RunIdentity(model: "", data: "", options: JSONObject()), interval: .steps(1),
+      resumes: false,
       discards: false)
     var trainer = try training.trainer(options)
     var losses: [Float] = []

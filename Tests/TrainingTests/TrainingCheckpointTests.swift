@@ -31,7 +31,8 @@ import Testing
     -> CheckpointStore
   {
     try CheckpointStore(
-      output: training.scratch(output), identity: identity ?? self.identity, interval: .steps(3), resumes: resumes, discards: discards)
+      output: training.scratch(output), inputs: .none, identity: identity ?? self.identity, interval: .steps(3), resumes: resumes,
+      discards: discards)
   }
 
   /// Trains until `last` steps are done; the adapter's numbers, the result and the events without what they measured.

@@ -1,3 +1,4 @@
+import DibitCheckpoint
 import DibitJSON
 import DibitTestSupport
 import Testing
@@ -116,7 +117,7 @@ import Testing
 
   @Test func tensorBoardRecords() throws {
     let scratch = Scratch()
-    var log = try TensorBoardLog(directory: scratch("board"))
+    var log = try TensorBoardLog(directory: scratch("board"), inputs: .none)
     let step = TrainingEvent.Step(
       step: 300, totalSteps: 400, epoch: 1, tokens: 10, loss: 0.5, contentLoss: 0.25, learningRate: 1, gradientNorm: 2)
     try log.add(TrainingEvent(kind: .step(step), measured: Self.measured))

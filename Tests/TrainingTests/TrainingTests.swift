@@ -53,7 +53,7 @@ struct TrainingCase {
   func train(_ options: TrainingOptions, threads: Int, to name: String) throws -> [String: [UInt8]] {
     var trainer = try trainer(options, threads: threads)
     _ = try trainer.run()
-    let directory = try StagedDirectory(destination: scratch(name))
+    let directory = try StagedDirectory(destination: scratch(name), inputs: .none)
     try StoredAdapter.write(trainer.finish(), base: model, manifest: JSONObject(), into: directory)
     try directory.commit()
     return try files(below: scratch(name))
@@ -367,7 +367,7 @@ struct TrainingCase {
     #expect(result.steps == 60)
     for block in decoder.weights.blocks.prefix(3) { #expect(block.keyScale ?? 0 > 0 && block.valueScale ?? 0 > 0) }
 
-    let directory = try StagedDirectory(destination: scratch("base"))
+    let directory = try StagedDirectory(destination: scratch("base"), inputs: .none)
     let checkpoint = FloatCheckpoint(
       json: configuration.json, configuration: configuration, weights: decoder.weights, dtype: .bf16, tokenizer: tokenizer)
     _ = try checkpoint.write(JSONObject([(key: "training", value: ["steps": 60])]), into: directory, on: compute)

@@ -17,4 +17,11 @@ typedef struct {
 /// own choice; a value that the user set wins). Call it once.
 copenblas copenblas_load(const char *_Nullable core);
 
+/// Why a library that is installed could not be loaded; null where it was, or there is none.
+const char *_Nullable copenblas_fault(void);
+
+/// Makes the library take work memory for `callers` calls at a time, which it keeps and uses again; 0 when the system refuses it. A call that
+/// needs more asks the system again and again, without end. Not for several threads at once.
+int copenblas_reserve(int callers);
+
 #endif

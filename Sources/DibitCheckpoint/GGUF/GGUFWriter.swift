@@ -21,16 +21,18 @@ public struct GGUFWriter: ~Copyable {
   ///
   /// Shapes are row-major; the last dimension of types with blocks holds whole ones. `general.alignment` need not be given.
   ///
-  /// - Throws: ``CheckpointError`` when the file exists or cannot be created, or a declaration does not fit the format.
+  /// - Throws: ``CheckpointError`` when the file exists or cannot be created, there is no room for all of it, or a declaration does not fit the format.
   public init(path: String, metadata: [(key: String, value: GGUFValue)], tensors: [(name: String, type: GGMLType, shape: [Int])])
     throws(CheckpointError)
   {
     let layout = try GGUFLayout(metadata: metadata, tensors: tensors, file: path)
+    let byteCount = layout.header.count + layout.sizes.reduce(0, +) + layout.paddings.reduce(0, +)
+    try FreeSpace().check(byteCount, at: path)
     output = try HashedFile(path: path, start: layout.header)
+    self.byteCount = byteCount
     self.path = path
     self.layout = layout
     self.tensors = tensors
-    byteCount = layout.header.count + layout.sizes.reduce(0, +) + layout.paddings.reduce(0, +)
   }
 
   /// Adds stored bytes to the current tensor: the first that was declared and is not yet whole.

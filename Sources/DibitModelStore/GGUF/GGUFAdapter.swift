@@ -140,7 +140,8 @@ public enum GGUFAdapter {
     }
     let c = adapter.configuration
     var metadata: [(key: String, value: GGUFValue)] = [
-      (key: "general.architecture", value: .text(architecture.name)), (key: "general.type", value: .text("adapter")),
+      (key: "general.architecture", value: .text(architecture.name)), GGUFModel.writer,
+      (key: "general.type", value: .text("adapter")),
       (key: "adapter.type", value: .text("lora")), (key: "adapter.lora.alpha", value: .float32(c.scale * Float(c.rank))),
     ]
     metadata += self.metadata(facts, for: model)

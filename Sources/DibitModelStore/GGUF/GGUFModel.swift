@@ -9,6 +9,11 @@ public enum GGUFModel {
   /// The key of a translated config.json with the numbers that divide the rotary frequencies: `rope_freqs.weight`.
   public static let frequencyFactorsKey = "dibit_rope_frequency_factors"
 
+  /// The key, near the start, that tells files of Dibit from those of others, with its value.
+  static let writer: (key: String, value: GGUFValue) = (key: "dibit.export", value: .text("dibit"))
+  /// What a GGUF file must bear for another export to replace it.
+  public static let mark = OutputMark("a GGUF file", text: writer.key)
+
   /// The config.json and the tensors of the model that `file` holds.
   ///
   /// Weights are those of the Hugging Face checkpoint bit for bit, as far as their types kept them; only order and names change. Two things

@@ -18,6 +18,7 @@ struct GGUFParameters {
     [GGUFExport.Pair], [GGUFExport.Table], GGUFArchitecture.Layout.Heads, layers: Int
   ) {
     pairs.append(.init(key: "general.architecture", value: .text(architecture.name)))
+    pairs.append(.init(key: GGUFModel.writer.key, value: GGUFModel.writer.value))
     let isGPT2 = architecture.family == "gpt2"
     let hidden = try count(isGPT2 ? "n_embd" : "hidden_size")
     let layers = try count(isGPT2 ? "n_layer" : "num_hidden_layers")

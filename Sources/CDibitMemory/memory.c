@@ -1,0 +1,99 @@
+// A program's own malloc takes the place of glibc's for every library it loads, the Swift runtime included, which traps where it gets null.
+// It forwards, and looks at the result: the heap stays glibc's, so what it gives, any free takes.
+#include "cdibitmemory.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { reserve_bytes = 1 << 20, patience_seconds = 5 };
+
+static atomic_int watcher;  // the process that watches; 0 for none
+static atomic_int ending;
+static int exit_code;
+static void (*clean_up)(void);
+static void *reserve;
+
+void dibit_memory_watch(int code, void (*clean)(void)) {
+  exit_code = code;
+  clean_up = clean;
+  reserve = malloc(reserve_bytes);
+  atomic_store(&watcher, (int)getpid());
+}
+
+static void give_up(int number) {
+  (void)number;
+  _exit(exit_code);
+}
+
+static void say(intptr_t bytes) {
+  // No line of stdio's: its buffer would be allocated.
+  char line[256];
+  struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(RLIMIT_AS, &limit);
+  const char *start = isatty(STDERR_FILENO) ? "\r\033[K" : "";
+  int length = limit.rlim_cur == RLIM_INFINITY
+                   ? snprintf(line, sizeof line, "%serror: out of memory: %lld more bytes were refused\n", start, (long long)bytes)
+                   : snprintf(line, sizeof line,
+                              "%serror: out of memory: %lld more bytes were refused; this process may have %llu in all (ulimit -v)\n", start,
+                              (long long)bytes, (unsigned long long)limit.rlim_cur);
+  if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0) return;
+}
+
+void dibit_memory_refused(intptr_t bytes) {
+  static _Thread_local int again;
+  if (again) _exit(exit_code);
+  again = 1;
+  // Other threads wait for the end.
+  if (atomic_exchange(&ending, 1))
+    for (;;) pause();
+  say(bytes);
+  // The thread may hold a lock that cleaning up waits for.
+  signal(SIGALRM, give_up);
+  alarm(patience_seconds);
+  free(reserve);
+  if (clean_up) clean_up();
+  _exit(exit_code);
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(SANITIZED)
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static void *checked(void *memory, size_t bytes) {
+  if (!memory && bytes > 0 && atomic_load_explicit(&watcher, memory_order_relaxed) == (int)getpid()) dibit_memory_refused((intptr_t)bytes);
+  return memory;
+}
+
+void *malloc(size_t size) { return checked(__libc_malloc(size), size); }
+
+void *calloc(size_t number, size_t size) { return checked(__libc_calloc(number, size), number == 0 ? 0 : size); }
+
+void *realloc(void *old, size_t size) { return checked(__libc_realloc(old, size), size); }
+
+void *memalign(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
+
+void *aligned_alloc(size_t alignment, size_t size) { return checked(__libc_memalign(alignment, size), size); }
+
+int posix_memalign(void **result, size_t alignment, size_t size) {
+  if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  void *memory = checked(__libc_memalign(alignment, size), size);
+  if (!memory && size > 0) return ENOMEM;
+  *result = memory;
+  return 0;
+}
+
+#endif

@@ -1,0 +1,206 @@
+public import DibitJSON
+internal import DibitCheckpoint
+internal import DibitDigest
+internal import DibitKernels
+internal import DibitModel
+internal import DibitTensor
+internal import DibitTokenizer
+
+/// Everything that can be checked of a model, a checkpoint or an adapter by itself: digests, shapes, numbers, tokenizer.
+public struct StoreInspection: Sendable {
+  /// What lies there.
+  public enum Kind: String, Sendable {
+    case model, checkpoint, adapter
+  }
+
+  /// One thing that was looked at.
+  public struct Item: Sendable {
+    /// The file's name, or the whole directory's where it is a matter of several files.
+    public let file: String
+    /// What was looked at.
+    public let what: String
+    /// What was found, where it is right.
+    public let detail: String
+    /// What is wrong; nil where nothing is.
+    public let fault: ModelStoreError?
+  }
+
+  /// The path.
+  public let path: String
+  /// What lies there.
+  public private(set) var kind = Kind.checkpoint
+  /// In the order in which they were looked at.
+  public private(set) var items: [Item] = []
+
+  /// The first fault.
+  public var fault: ModelStoreError? { items.lazy.compactMap(\.fault).first }
+
+  /// For machines.
+  public var json: JSONValue {
+    [
+      "path": .string(path), "kind": .string(kind.rawValue), "whole": .bool(fault == nil),
+      "checks": .array(
+        items.map { item in
+          [
+            "file": .string(item.file), "check": .string(item.what), "ok": .bool(item.fault == nil),
+            "detail": .string(item.fault.map { "\($0)" } ?? item.detail),
+          ]
+        }),
+    ]
+  }
+
+  /// Looks at everything; `isStopped` ends it early. A fault in one thing keeps no other from being looked at.
+  ///
+  /// - Throws: ``ModelStoreError`` when there is nothing that could be looked at.
+  public init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
+    self.path = path
+    let isAdapter = isRegularFile(path + "/" + StoreFile.adapterConfiguration)
+    var manifest: JSONValue?
+    if isRegularFile(path + "/" + StoreFile.manifest) {
+      look(StoreFile.manifest, "format") { () throws(ModelStoreError) in
+        let json = try readJSON(StoreFile.manifest, in: path)
+        manifest = json
+        return json["format"]?.string ?? "none of dibit's"
+      }
+    }
+    if isAdapter {
+      kind = .adapter
+      lookAtAdapter(manifest, isStopped)
+    } else {
+      try lookAtModel(manifest, isStopped)
+    }
+  }
+
+  // MARK: Models
+
+  private mutating func lookAtModel(_ manifest: JSONValue?, _ isStopped: () -> Bool) throws(ModelStoreError) {
+    let isConverted = manifest?["format"]?.string == "dibit-model"
+    if isConverted { kind = .model }
+    let path = path
+    var weights: String?
+    if let expected = manifest?["weights_sha256"]?.string {
+      look(StoreFile.weights, "SHA-256") { () throws(ModelStoreError) in
+        try checkDigest(of: path + "/" + StoreFile.weights, expected)
+        weights = expected
+        return expected
+      }
+    }
+    if isConverted, let weights {
+      look(path, "SHA-256 of all that changes the output") { () throws(ModelStoreError) in
+        let expected = manifest?["digest"]?.string ?? "nothing"
+        let found = try ModelFiles.digest(of: path, weights: weights)
+        guard found == expected else { throw .damagedFiles(path: path, expected: expected, found: found) }
+        return expected
+      }
+    }
+    var source: ModelSource?
+    if items.allSatisfy({ $0.fault == nil }) {
+      // What cannot be opened at all has nothing to look at.
+      let opened = try ModelSource.open(path)
+      source = opened
+    } else {
+      source = try? ModelSource.open(path)
+    }
+    guard let source else { return }
+    look(StoreFile.configuration, "shapes of tensors") { () throws(ModelStoreError) in
+      let parameters = try source.weights().elementCount
+      return "\(source.configuration.family.rawValue), \(parameters) parameters"
+    }
+    lookAtNumbers(source.checkpoint, StoreFile.weights, isStopped)
+    look(StoreFile.tokenizer, "tokenizer") { () throws(ModelStoreError) in
+      let size = source.configuration.vocabularySize
+      let tokenizer = try TokenizerSource.open(path, vocabularySize: size).tokenizer
+      guard tokenizer.vocabularyCount <= size else {
+        throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: size)
+      }
+      return "\(tokenizer.vocabularyCount) tokens of \(size)"
+    }
+    look(StoreFile.tokenizerConfiguration, "chat template") { () throws(ModelStoreError) in
+      try ChatSource.open(path).template == nil ? "none" : "parsed"
+    }
+  }
+
+  // MARK: Adapters
+
+  private mutating func lookAtAdapter(_ manifest: JSONValue?, _ isStopped: () -> Bool) {
+    let path = path
+    if let expected = manifest?["digest"]?.string {
+      look(StoreFile.adapterWeights, "SHA-256") { () throws(ModelStoreError) in
+        try checkDigest(of: path + "/" + StoreFile.adapterWeights, expected)
+        return expected
+      }
+    }
+    if let expected = manifest?["training_texts"]?["sha256"]?.string {
+      look(StoreFile.trainingTexts, "SHA-256") { () throws(ModelStoreError) in
+        try checkDigest(of: path + "/" + StoreFile.trainingTexts, expected)
+        return expected
+      }
+    }
+    var source: AdapterSource?
+    look(StoreFile.adapterConfiguration, "shapes of tensors") { () throws(ModelStoreError) in
+      let opened = try StoredAdapter.source(path)
+      source = opened
+      let layers = try opened.checkPairs()
+      return "\(layers) adapted layers, rank \(opened.configuration.rank)"
+    }
+    if let source { lookAtNumbers(source.checkpoint, StoreFile.adapterWeights, isStopped) }
+  }
+
+  // MARK: Parts
+
+  /// Elements that are looked at in one piece.
+  private static let pieceElements = 1 << 20
+
+  private mutating func lookAtNumbers(_ checkpoint: Checkpoint, _ file: String, _ isStopped: () -> Bool) {
+    let path = path
+    look(file, "finite numbers") { () throws(ModelStoreError) in
+      var count = 0
+      for name in checkpoint.tensorNames {
+        guard let info = checkpoint.info(name), info.dtype.isFloat, info.count > 0 else { continue }
+        let step = max(1, Self.pieceElements / info.columns)
+        var piece = Matrix(rows: min(step, info.rows), columns: info.columns)
+        for first in stride(from: 0, to: info.rows, by: step) {
+          if isStopped() { return "stopped" }
+          do throws(CheckpointError) {
+            try checkpoint.readRows(name, rows: first..<min(first + step, info.rows), into: &piece)
+          } catch { throw .checkpoint(error) }
+          if let bad = firstNonFinite(piece.span) { throw .notFinite(tensor: name, path: path, index: first * info.columns + bad) }
+        }
+        checkpoint.release(name)
+        count += 1
+      }
+      return "\(count) tensors of floats"
+    }
+  }
+
+  private mutating func look(_ file: String, _ what: String, _ body: () throws(ModelStoreError) -> String) {
+    do throws(ModelStoreError) {
+      items.append(Item(file: file, what: what, detail: try body(), fault: nil))
+    } catch { items.append(Item(file: file, what: what, detail: "", fault: error)) }
+  }
+}
+
+extension AdapterSource {
+  /// Checks that every A has its B and both have the rank; returns the number of pairs.
+  func checkPairs() throws(ModelStoreError) -> Int {
+    let (endA, endB) = (".lora_A.weight", ".lora_B.weight")
+    func check(_ name: String, _ dimension: Int) throws(ModelStoreError) {
+      let info: TensorInfo
+      do throws(CheckpointError) { info = try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
+      guard info.shape.count == 2, info.shape[dimension] == configuration.rank else {
+        throw .tensor(name, path: path, expected: "a matrix of rank \(configuration.rank)", found: "\(info.shape)")
+      }
+    }
+    var pairs = 0
+    for name in checkpoint.tensorNames {
+      if name.hasSuffix(endA) {
+        try check(name, 0)
+        try check(String(name.dropLast(endA.count)) + endB, 1)
+        pairs += 1
+      } else if name.hasSuffix(endB) {
+        try check(String(name.dropLast(endB.count)) + endA, 0)
+      }
+    }
+    return pairs
+  }
+}

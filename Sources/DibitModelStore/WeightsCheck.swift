@@ -1,0 +1,73 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitTensor
+internal import Synchronization
+
+/// The comparison of a model's weights with the digest in its manifest, which goes on beside other work.
+///
+/// Opening a model reads nothing of its weights but what is used. Their digest takes about as long as reading them from memory, so it is
+/// computed on a thread of its own, while the first pass runs over the same bytes. ``StoredModel/open(_:checksWeights:)`` begins it; whoever
+/// gives results away calls ``finishAll()`` before.
+public final class WeightsCheck: Sendable {
+  private let path: String
+  private let expected: String
+  private let outcome = Mutex<Outcome?>(nil)
+
+  private enum Outcome {
+    case same
+    case fault(ModelStoreError)
+  }
+
+  /// Those that nobody has waited for.
+  private static let pending = Mutex<[WeightsCheck]>([])
+
+  private init(path: String, expected: String) {
+    self.path = path
+    self.expected = expected
+  }
+
+  /// Begins to check the weights of a directory whose manifest has their digest; does nothing for anything else.
+  public static func begin(_ directory: String) {
+    guard isDirectory(directory), isRegularFile(directory + "/" + StoreFile.manifest),
+      let digest = (try? readJSON(StoreFile.manifest, in: directory))?["weights_sha256"]?.string
+    else { return }
+    let check = WeightsCheck(path: directory + "/" + StoreFile.weights, expected: digest)
+    pending.withLock { $0.append(check) }
+    // Without a thread, whoever waits for the outcome computes it.
+    _ = startThread { _ = check.compare() }
+  }
+
+  /// Waits for all checks that were begun.
+  ///
+  /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` for the first file that is not what it was.
+  public static func finishAll() throws(ModelStoreError) {
+    let checks = pending.withLock { checks in
+      defer { checks = [] }
+      return checks
+    }
+    for check in checks {
+      if case .fault(let error) = check.compare() { throw error }
+    }
+  }
+
+  /// The outcome; who comes second waits for the first.
+  private func compare() -> Outcome {
+    outcome.withLock { outcome in
+      if let outcome { return outcome }
+      let result: Outcome
+      do throws(ModelStoreError) {
+        try checkDigest(of: path, expected)
+        result = .same
+      } catch { result = .fault(error) }
+      outcome = result
+      return result
+    }
+  }
+}
+
+/// Checks that a file is what it was when its manifest was written.
+func checkDigest(of path: String, _ expected: String) throws(ModelStoreError) {
+  let found: String
+  do throws(CheckpointError) { found = try fileDigest(path) } catch { throw .checkpoint(error) }
+  guard found == expected else { throw .damaged(path: path, expected: expected, found: found) }
+}
