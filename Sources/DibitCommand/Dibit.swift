@@ -18,8 +18,9 @@ public struct Dibit: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, CrossValidateCommand.self,
-      CurveCommand.self, ReportCommand.self, PredictCommand.self, GenerateCommand.self,
-      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, DatasetCommand.self,
+      CurveCommand.self, ReportCommand.self, PredictCommand.self, GenerateCommand.self, ChatCommand.self,
+      EmbedCommand.self,
+      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, DetokenizeCommand.self, DatasetCommand.self,
       BenchCommand.self,
       SelftestCommand.self,
     ])
@@ -30,7 +31,7 @@ public struct Dibit: ParsableCommand {
   /// Parses the arguments, runs the command and exits with its code.
   public static func runAndExit() -> Never {
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(CheckedArguments.ofProcess())
       try command.run()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }

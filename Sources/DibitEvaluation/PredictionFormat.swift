@@ -96,7 +96,7 @@ public struct PredictionFormat: Equatable, Sendable {
   }
 
   /// A record of CSV: fields with separators, quotes or line ends in quotes, and those that begin with a space.
-  private static func csv(_ fields: [String]) -> String {
+  package static func csv(_ fields: [String]) -> String {
     let special = Set(",;\"\n\r\t".utf8)
     let quoted = fields.map { field in
       field.utf8.contains { special.contains($0) } || field.hasPrefix(" ") ? "\"" + field.replacing("\"", with: "\"\"") + "\"" : field

@@ -2,10 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "train", "evaluate", "crossvalidate", "curve", "report", "predict", "generate", "perplexity",
-    "pretrain",
-    "verify", "tokenize",
-    "dataset", "bench", "selftest",
+    "convert", "export", "inspect", "train", "evaluate", "crossvalidate", "curve", "report", "predict", "generate", "chat", "embed",
+    "perplexity", "pretrain", "verify", "tokenize", "detokenize", "dataset", "bench", "selftest",
   ]
 
   @Test("--help of every command shows how it is used", arguments: commands)
