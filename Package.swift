@@ -111,7 +111,7 @@ let package = Package(
         "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
-    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
+    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels"]),
     // L5: evaluation and its reports, benchmarks and recipes.
     layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
@@ -220,7 +220,7 @@ let package = Package(
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
-    tests("CommandTests", ["dibit", "DibitCommand", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
+    tests("CommandTests", ["dibit", "DibitCommand", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

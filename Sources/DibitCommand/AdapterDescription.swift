@@ -70,6 +70,13 @@ struct AdapterDescription: Equatable {
     return members
   }
 
+  /// Reads the manifest of the adapter at `path`; nil for one that tags no texts: it learnt from conversations, or comes from another tool.
+  static func ofTagger(_ path: String) throws -> AdapterDescription? {
+    let task = try StoredAdapter.readManifest(path)["task"]
+    guard let task, task["kind"]?.string != DatasetExample.Kind.conversation.rawValue else { return nil }
+    return try AdapterDescription(adapter: path)
+  }
+
   /// Reads the manifest of the adapter at `path`.
   init(adapter path: String) throws { try self.init(manifest: StoredAdapter.readManifest(path), of: path) }
 

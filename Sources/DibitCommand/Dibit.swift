@@ -25,7 +25,11 @@ public struct Dibit: ParsableCommand {
       CommandGroup(
         name: "Evaluation",
         subcommands: [EvaluateCommand.self, CrossValidateCommand.self, CurveCommand.self, ReportCommand.self, PerplexityCommand.self]),
-      CommandGroup(name: "Use", subcommands: [PredictCommand.self, GenerateCommand.self, TokenizeCommand.self]),
+      CommandGroup(
+        name: "Use",
+        subcommands: [
+          PredictCommand.self, GenerateCommand.self, ChatCommand.self, EmbedCommand.self, TokenizeCommand.self, DetokenizeCommand.self,
+        ]),
       CommandGroup(
         name: "Machine", subcommands: [BenchCommand.self, SelftestCommand.self, VersionCommand.self, ManualCommand.self]),
     ])
@@ -45,7 +49,7 @@ public struct Dibit: ParsableCommand {
     signal(SIGXFSZ, SIG_IGN)
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(CheckedArguments.ofProcess())
       if let mistake = mistake(arguments, isHelp: true) { throw mistake }
       try command.run()
       try WeightsCheck.finishAll()

@@ -44,6 +44,7 @@ struct Failure: Error {
     case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
     case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
     case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
+    case let error as ChatTranscriptError: self.init(.badData, "\(error)")
     case let error as PromptTemplateError: self.init(.badData, "\(error)")
     case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
     case let error as TrainingError: self.init(Code(error.errorClass), "\(error)")

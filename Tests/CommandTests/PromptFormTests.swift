@@ -54,7 +54,8 @@ struct ChatWorkplace {
     #expect(try work.train("chat").errors.hasPrefix(Self.note))
     let task = try JSONValue(parsing: try contents(work.scratch("chat/manifest.json")))["task"]
     #expect(task?["form"] == "chat" && task?["chat_template_sha256"]?.string?.count == 64)
-    let preview = try dibit("dataset", work.data, "--model", work.model, "--preview", "1").output.replacing("\\|", with: "¦").replacing("|", with: "")
+    let preview = try dibit("dataset", work.data, "--model", work.model, "--preview", "1").output.replacing("\\|", with: "¦").replacing(
+      "|", with: "")
     #expect(preview.contains("<¦im_start¦>system\\n"), "\(preview)")
     #expect(preview.contains("<¦im_end¦>\\n<¦im_start¦>user\\n") && preview.contains("<¦im_start¦>assistant\\n"), "\(preview)")
     let plain = try dibit("dataset", work.data, "--model", work.model, "--preview", "1", "--prompt-form", "plain").output
