@@ -64,7 +64,7 @@ struct VerifyCommand: ParsableCommand {
     if json {
       printJSON(inspection.json)
     } else {
-      printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.detail] })
+      printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.fault.map { "\($0)" } ?? $0.detail] })
     }
     if let fault = inspection.fault { throw fault }
     if !json { Output.print("the \(inspection.kind.rawValue) is whole") }
