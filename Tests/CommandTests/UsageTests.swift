@@ -22,8 +22,14 @@ import Testing
     (["train", "m", "--data", "d", "-o", "o", "--learning-rate", "11"], "--learning-rate: expected a number from 0.0 to 10.0, found 11.0"),
     (["train", "m", "--data", "d", "-o", "o", "--rank", "5000"], "--rank: expected a number from 1 to 4096, found 5000"),
     (["train", "m", "--data", "d", "-o", "o", "--max-tokens", "7"], "--max-tokens: expected a number from 8 to 1048576, found 7"),
-    (["train", "m", "--data", "d", "-o", "o", "--prompt-form", "chats"], "--prompt-form: expected chat or plain, found 'chats'"),
-    (["train", "m", "--data", "d", "-o", "o", "--class-weights", "heavy"], "--class-weights: expected balanced or none, found 'heavy'"),
+    (
+      ["train", "m", "--data", "d", "-o", "o", "--prompt-form", "chats"],
+      "The value 'chats' is invalid for '--prompt-form <form>': --prompt-form: expected chat or plain, found 'chats'"
+    ),
+    (
+      ["train", "m", "--data", "d", "-o", "o", "--class-weights", "heavy"],
+      "The value 'heavy' is invalid for '--class-weights <weights>': --class-weights: expected balanced or none, found 'heavy'"
+    ),
     (["generate", "m"], "Missing expected argument '--prompt <prompt>'"),
     (["generate", "m", "--prompt", "p", "--max-tokens", "0"], "--max-tokens: expected at least 1, found 0"),
     (["generate", "m", "--prompt", "p", "--temperature=-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
