@@ -68,7 +68,11 @@ public struct Dibit: ParsableCommand {
   private static func usageFailure(_ error: any Error, _ arguments: [String]) -> Failure? {
     guard exitCode(for: error) == .validationFailure else { return nil }
     if let mistake = mistake(arguments, isHelp: false) { return mistake }
-    let message = message(for: error).split(separator: "\n").joined(separator: " ")
+    var message = message(for: error).split(separator: "\n").joined(separator: " ")
+    // Of an option whose check says what is wrong, with its name and its value, the parser says both once more in front.
+    if message.hasPrefix("The value '"), let check = message.firstRange(of: ">': --") {
+      message = String(message[message.index(check.upperBound, offsetBy: -2)...])
+    }
     let lines = fullMessage(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
     // "See 'dibit convert --help' for more information."
     let help = lines.last { $0.hasPrefix("See '") }

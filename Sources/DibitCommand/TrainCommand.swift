@@ -67,7 +67,7 @@ struct TrainCommand: ParsableCommand {
       lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
-    let inputs = JobInputs([self.model, data, adapter.recipe])
+    let inputs = JobInputs([self.model, data, adapter.recipe, from])
     if !plan {
       try training.checkOutputs(output, inputs)
       if training.resume, try isDone(output, identity, inputs) { return }
