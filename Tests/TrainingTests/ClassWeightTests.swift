@@ -69,7 +69,8 @@ import Testing
 
   @Test func theEncoderWeighsTrainingExamples() throws {
     let training = try TrainingCase("llama")
-    let examples = (training.labelled.filter { $0.labels != ["food"] } + [training.labelled[0]]).map { DatasetExample.labelled($0) }
+    let rare = training.labelled.filter { $0.labels == ["food"] }.prefix(1)
+    let examples = (training.labelled.filter { $0.labels != ["food"] } + rare).map { DatasetExample.labelled($0) }
     let format = ConversationFormat(tokenizer: training.model.tokenizer, jinja: nil, maximumTokens: 96)
     let encoder = ExampleEncoder(task: training.task, format: format, for: examples)
     #expect(try encoder.encode(examples).allSatisfy { $0.importance == 1 })
