@@ -50,11 +50,12 @@ struct PromptArguments: ParsableArguments {
       }
       return .messages((system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + read)
     }
-    if let promptFile { return .text(try UTF8Text.read(promptFile)) }
+    // A prompt that was rendered elsewhere may end with a line end of its own.
+    if let promptFile { return .text(try UTF8Text.read(promptFile, keepsLineEnd: specialTokens)) }
     if let prompt, prompt != TextPlace.standardInput { return .text(prompt) }
     let help = "--prompt, --prompt-file, --messages or a text on standard input expected, found none; see 'dibit generate --help'"
     guard prompt != nil || !StandardInput.isTerminal else { throw Failure(.usage, help) }
-    let text = try UTF8Text.read(TextPlace.standardInput)
+    let text = try UTF8Text.read(TextPlace.standardInput, keepsLineEnd: specialTokens)
     guard prompt != nil || !text.isEmpty else { throw Failure(.usage, help) }
     return .text(text)
   }

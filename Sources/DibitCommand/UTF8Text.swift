@@ -26,13 +26,16 @@ enum UTF8Text {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The text of a file, or of standard input for "-", without a byte order mark and without the line end at its end.
-  static func read(_ path: String) throws -> String {
+  /// The text of a file, or of standard input for "-", without a byte order mark and, but for a text to be kept as it is, without the line
+  /// end at its end.
+  static func read(_ path: String, keepsLineEnd: Bool = false) throws -> String {
     let isInput = path == TextPlace.standardInput
     var bytes = try isInput ? standardInput() : readFile(path, limit: limit)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    if !keepsLineEnd, bytes.last == UInt8(ascii: "\n") {
+      bytes.removeLast()
+      if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    }
     return try decode(bytes, name: isInput ? "standard input" : "'\(path)'")
   }
 

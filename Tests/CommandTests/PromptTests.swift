@@ -34,7 +34,7 @@ import Testing
     let chat = try generate("--messages", messages, "--system", "be calm").output
     #expect(try chat == generate("--prompt", "the goal", "--system", "be calm").output)
     try expectFailure(
-      ["generate", model, "--prompt-file", scratch("none.txt")], status: 66, message: "'\(scratch("none.txt"))': no such file")
+      ["generate", model, "--prompt-file", scratch("none.txt")], status: 66, message: "'\(scratch("none.txt"))': no such file or directory")
   }
 
   @Test("control tokens in a raw prompt count only where that is asked for")

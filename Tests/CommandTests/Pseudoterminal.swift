@@ -10,17 +10,13 @@ final class TerminalProcess {
   private var screen: [UInt8] = []
 
   init(_ arguments: [String]) throws {
-    let number = posix_openpt(O_RDWR | O_NOCTTY)
-    try #require(number >= 0 && grantpt(number) == 0 && unlockpt(number) == 0)
+    var (number, slave): (Int32, Int32) = (-1, -1)
+    // SAFETY: both numbers are ours, and the call keeps no reference to them. It makes no terminal the one that controls the tests.
+    let status = unsafe openpty(&number, &slave, nil, nil, nil)
+    try #require(status == 0)
     _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     master = FileHandle(fileDescriptor: number, closeOnDealloc: true)
-    // SAFETY: the name is copied before anything else asks for one.
-    let found = unsafe ptsname(number).map { unsafe String(cString: $0) }
-    let name = try #require(found)
-    // It must not become the terminal that controls the tests.
-    // SAFETY: Swift passes a terminated copy of the path that lives until the call returns.
-    let slave = unsafe open(name, O_RDWR | O_NOCTTY)
-    try #require(slave >= 0)
     let handle = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
     process.executableURL = URL(filePath: DibitProcess.executable)
     process.arguments = arguments
