@@ -98,21 +98,15 @@ struct ConversionCheck {
   private static func beginnings(_ model: StoredModel, limit: Int) -> [Beginning] {
     let tokenizer = model.tokenizer
     let start = tokenizer.encode("")
-    let template = ChatTemplate(tokenizer)
-    let chat = try? ChatSource.open(model.path)
-    let endTokens = Set(template.stopTokens(tokenizer) + (chat?.endTokens ?? []).compactMap { tokenizer.id(of: $0) })
-    let prompts: [[Int32]] = questions.compactMap { question in
-      if template.style == .turns { return template.prompt(system: nil, user: question, tokenizer: tokenizer).tokens }
-      // A template writes the start of the text itself.
-      let text = try? chat?.prompt(system: nil, user: question, today: nil)
-      return text.map { tokenizer.encode($0, addingSpecialTokens: false) }
-    }
+    let source = try? ChatSource.open(model.path)
+    let chat = source?.format(for: tokenizer, today: nil) ?? ChatFormat(tokenizer: tokenizer, jinja: nil)
+    let prompts = chat.tellsRoles ? questions.compactMap { try? chat.prompt([ChatMessage(role: .user, content: $0)]) } : []
     let share = prompts.isEmpty ? limit : limit / 2
     let plain = openings.map { word in
       let tokens = start.isEmpty ? tokenizer.encode(word, parsingSpecialTokens: false) : start
       return Beginning(tokens: tokens, endTokens: [], length: share)
     }
-    let chats = prompts.map { Beginning(tokens: $0, endTokens: endTokens, length: limit - share) }
+    let chats = prompts.map { Beginning(tokens: $0, endTokens: chat.endTokens, length: limit - share) }
     return Array(plain.prefix(1)).filter { !$0.tokens.isEmpty } + chats + plain.dropFirst().filter { !$0.tokens.isEmpty }
   }
 }

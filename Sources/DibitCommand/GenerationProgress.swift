@@ -1,3 +1,5 @@
+internal import DibitCheckpoint
+
 /// What a person is told of a prompt that takes long to read, and of the speed in the end.
 struct GenerationProgress {
   private let clock = ContinuousClock()

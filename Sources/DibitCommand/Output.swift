@@ -7,7 +7,7 @@ enum Output {
   ///
   /// Swift's own function drops what a full disk or a closed stream does not take; here the command ends, with one line and its exit code.
   /// A reader that has gone away, such as `head`, is no fault.
-  static func print(_ text: some StringProtocol = "", terminator: String = "\n") {
+  static func print(_ text: some StringProtocol, terminator: String = "\n") {
     do {
       try WeightsCheck.finishAll()
       _ = try StandardOutput.write(Array((text + terminator).utf8))
@@ -16,4 +16,7 @@ enum Output {
       (Failure(error) ?? Failure(.inputOutput, "\(error)")).exit()
     }
   }
+
+  /// Prints the end of a line.
+  static func print() { print("") }
 }

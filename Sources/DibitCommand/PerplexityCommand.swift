@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitInference

@@ -34,7 +34,7 @@ struct ResultArguments: ParsableArguments {
   func check(overwrite: Bool, _ inputs: JobInputs) throws {
     if let report { try Self.checkWritable(report, replacing: .report, inputs) }
     if let confusionCsv { try Self.checkWritable(confusionCsv, replacing: overwrite ? .confusion : nil, inputs) }
-    if let predictionsCsv { try Self.checkWritable(predictionsCsv, replacing: overwrite ? .predictions : nil, inputs) }
+    if let predictionsCsv { try Self.checkWritable(predictionsCsv, replacing: overwrite ? .answers : nil, inputs) }
     if let runs { try makeDirectory(runs, inputs: inputs) }
   }
 
@@ -60,7 +60,7 @@ struct ResultArguments: ParsableArguments {
       tables.append(path)
     }
     try write(confusionCsv, .confusion, report.confusionCSV)
-    try write(predictionsCsv, .predictions, predictions())
+    try write(predictionsCsv, .answers, predictions())
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
@@ -91,7 +91,7 @@ extension OutputMark {
   static let report = OutputMark("a report", text: HTMLReport.generator)
   /// Tables of evaluations, which begin with their columns.
   static let confusion = table("a confusion matrix", EvaluationReport.confusionColumns)
-  static let predictions = table("a table of answers", EvaluationStudy.predictionColumns)
+  static let answers = table("a table of answers", EvaluationStudy.predictionColumns)
 
   private static func table(_ name: String, _ columns: [String]) -> OutputMark {
     let start = Array(columns.joined(separator: ",").utf8)

@@ -82,7 +82,7 @@ import Testing
       for i in 0..<adapter.magnitudes.count {
         for o in 0..<adapter.magnitudes[i].columns { adapter.magnitudes[i][0, o] *= 1 + 0.1 * Float(o % 7) }
       }
-      let directory = try StagedDirectory(destination: scratch(name))
+      let directory = try StagedDirectory(destination: scratch(name), inputs: .none)
       try StoredAdapter.write(adapter, base: model, manifest: JSONObject(), into: directory)
       try directory.commit()
       return scratch(name)
