@@ -19,9 +19,9 @@ struct EmbeddingSink: ~Copyable {
 
   /// What each form has near its start.
   private static let mark = OutputMark("a file of embeddings") { start in
-    let text = String(decoding: start.prefix(512), as: UTF8.self)
+    let text = String(decoding: start, as: UTF8.self)
     return text.hasPrefix("path,e0") || text.hasPrefix("{\"file\":") && text.contains("\"embedding\":[")
-      || text.contains("\"embeddings\":{")
+      || text.contains("\"embeddings\":{\"dtype\":")
   }
 
   private let format: Format

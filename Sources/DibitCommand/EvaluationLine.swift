@@ -52,7 +52,8 @@ struct EvaluationLine {
 
   /// The same directory twice would be two runs of one name.
   private static func refuseRepeated(_ paths: [String], _ what: String) throws {
-    for (place, path) in paths.enumerated() where paths[..<place].contains(path) {
+    let real = paths.map { realPath($0) ?? $0 }
+    for (place, path) in paths.enumerated() where real[..<place].contains(real[place]) {
       throw Failure(.usage, "'\(path)' is given twice; each \(what) runs once")
     }
   }

@@ -118,6 +118,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
 
   private func conversation(_ list: [JSONValue], _ line: Int) throws(RowFault) -> Conversation {
     guard !list.isEmpty else { throw .noMessages }
+    if let first = list[0].object, first["role"] == nil, first[options.textColumn ?? "text"] != nil { throw .listOfRows }
     var messages: [ChatMessage] = []
     var answers: [Int] = []
     for (index, value) in list.enumerated() {

@@ -35,7 +35,7 @@ import Testing
     let place = try Place()
     let (there, back) = (place.scratch("there"), place.scratch("back"))
     let exported = try dibit("export", place.model, "--adapter", place.adapter, "--format", format, "--output", there)
-    #expect(exported.status == 0 && exported.output == "" && exported.errors == "14 adapted layers; wrote \(there)\n")
+    #expect(exported.status == 0 && exported.output == "14 adapted layers\n" && exported.errors == "wrote \(there)\n")
 
     let facts = try dibit("inspect", there, "--json").json()
     let tool = ["peft": "PEFT", "mlx": "mlx-lm", "gguf": "llama.cpp"][format] ?? ""
@@ -44,7 +44,7 @@ import Testing
     if format != "mlx" { #expect(facts["base_model_name_or_path"] == "model") }
 
     let converted = try dibit("convert", there, "--base", place.model, "--output", back)
-    #expect(converted.status == 0 && converted.errors == "", "\(converted.errors)")
+    #expect(converted.status == 0 && converted.errors == "wrote \(back)\n", "\(converted.errors)")
     let (before, after) = (try place.json("adapter/manifest.json"), try place.json("back/manifest.json"))
     for key in ["labels", "task", "seed", "data_sha256", "split", "recipe", "training", "training_texts", "base_digest"] {
       #expect(before[key] != nil && after[key] == before[key], "\(key)")

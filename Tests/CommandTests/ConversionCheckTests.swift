@@ -63,7 +63,7 @@ import Testing
     let exact = try dibit("convert", source, "-o", scratch("exact"), "--bits", "32", "--json")
     #expect(exact.errors.contains("note: every weight kept its value, so there is nothing to check\n"), "\(exact.errors)")
     #expect(try exact.json()["check"] == .null)
-    let unchecked = try dibit("convert", source, "-o", scratch("unchecked"), "--no-check")
+    let unchecked = try dibit("convert", source, "-o", scratch("plain"), "--no-check")
     #expect(unchecked.status == 0 && !unchecked.output.contains("check"))
     #expect(!unchecked.errors.contains("check"))
   }

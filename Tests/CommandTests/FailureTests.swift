@@ -50,6 +50,11 @@ import Testing
     #expect(scratch.names == ["source"])
   }
 
+  private static let pretrainingKeys =
+    "batch_size, compute_dtype, data, ema_decay, embedding_learning_rate, grad_clip, initial, keep, learning_rate, lr_schedule, "
+    + "max_seq_length, micro_batch_tokens, model, parse_special_tokens, patience, quantization, save_every, seed, steps, validation_data, "
+    + "validation_interval, warmup, watchdog, weight_decay"
+
   @Test func badData() throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
@@ -68,7 +73,7 @@ import Testing
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", scratch("a"), "--recipe", recipe], status: 65,
       message: "\(recipe):2: unknown key 'lerning_rate'; did you mean 'learning_rate'?")
-    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe): the key 'data' is missing")
+    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe):1: unknown key 'epochs'; allowed keys are \(Self.pretrainingKeys)")
     let short = try scratch.write("", to: "short.txt")
     try expectFailure(
       ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")

@@ -124,7 +124,7 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
   @Test(arguments: [
     (
       "",
-      "'d.csv', line 1: a column called text expected in the first line, the columns nothing found; name yours with --text-column and --label-column"
+      "'d.csv', line 1: a column called text expected in the first line, nothing found: the file is empty"
     ),
     (
       "a,b\nx,y\n",
