@@ -6,7 +6,13 @@ DIBIT := $(RELEASE)/release/dibit
 CHECKED := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests
 
-.PHONY: demo test bench build format lint fuzz dependencies
+# Which sources the program is built from: nothing outside of a clone.
+COMMIT = $(or $(shell git rev-parse --short=7 HEAD 2>/dev/null | cut -c1-7),0)
+IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
+PREFIX := /usr/local
+SHARE := share
+
+.PHONY: demo test bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -24,7 +30,17 @@ bench: build
 
 ## build: the optimised command line tool
 build: dependencies
-	swift build -c release --product dibit --scratch-path $(RELEASE)
+	DIBIT_COMMIT=$(COMMIT) DIBIT_IS_MODIFIED=$(IS_MODIFIED) swift build -c release --product dibit --scratch-path $(RELEASE)
+
+## install: the tool, completions for bash, zsh and fish, and the manual page, below PREFIX (/usr/local) and DESTDIR
+install: build
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+	  $(SHARE)/fish/vendor_completions.d $(SHARE)/man/man1)
+	install -m 755 $(DIBIT) $(DESTDIR)$(PREFIX)/bin/dibit
+	$(DIBIT) --generate-completion-script bash > $(DESTDIR)$(PREFIX)/$(SHARE)/bash-completion/completions/dibit
+	$(DIBIT) --generate-completion-script zsh > $(DESTDIR)$(PREFIX)/$(SHARE)/zsh/site-functions/_dibit
+	$(DIBIT) --generate-completion-script fish > $(DESTDIR)$(PREFIX)/$(SHARE)/fish/vendor_completions.d/dibit.fish
+	$(DIBIT) manual > $(DESTDIR)$(PREFIX)/$(SHARE)/man/man1/dibit.1
 
 ## format: rewrite the sources in the house style
 format:
@@ -38,6 +54,10 @@ lint:
 ## fuzz: ten million inputs for every parser, under libFuzzer (RUNS=, TARGETS=)
 fuzz: dependencies
 	@.ci/fuzz
+
+## interop: what dibit writes, in transformers, PEFT, mlx-lm and llama.cpp (PYTHON= with these libraries, MODEL= for a real model too)
+interop: build
+	@$(or $(PYTHON),python3) .ci/interop.py $(DIBIT) $(MODEL)
 
 # Installs what the system lacks, and says so.
 dependencies:

@@ -39,6 +39,11 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
+/// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
+let build: [CSetting] =
+  (Context.environment["DIBIT_COMMIT"].map { [.define("DIBIT_COMMIT", to: "0x" + $0)] } ?? [])
+  + (Context.environment["DIBIT_IS_MODIFIED"].map { [.define("DIBIT_IS_MODIFIED", to: $0)] } ?? [])
+
 let package = Package(
   name: "dibit",
   traits: [
@@ -59,6 +64,7 @@ let package = Package(
     .target(name: "CHDF5", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitBytes", cSettings: kernelFlags),
     .target(name: "CDibitThreads", cSettings: kernelFlags),
+    .target(name: "CDibitBuild", cSettings: build),
     .target(name: "CDibitMemory", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
@@ -105,7 +111,7 @@ let package = Package(
         "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
-    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
+    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels"]),
     // L5: evaluation and its reports, benchmarks and recipes.
     layer("DibitReport", ["DibitStatistics", "DibitJSON"]),
     layer(
@@ -129,7 +135,8 @@ let package = Package(
       [
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitMemory",
+        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
+        "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -177,6 +184,7 @@ let package = Package(
         "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitKernels",
         "DibitTensor",
         "DibitJSON", "DibitTestSupport",
+        .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(
       "TrainingTests",
@@ -212,7 +220,7 @@ let package = Package(
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
-    tests("CommandTests", ["dibit", "DibitJSON", "DibitCheckpoint", "DibitKernels", "DibitTestSupport"]),
+    tests("CommandTests", ["dibit", "DibitCommand", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -80,13 +80,13 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-// Weak, so that a test bundle that counts allocations has its own.
-#define WEAK __attribute__((weak))
-
 static void *checked(void *memory, size_t bytes) {
   if (!memory && bytes > 0 && atomic_load_explicit(&watcher, memory_order_relaxed) == (int)getpid()) dibit_memory_refused((intptr_t)bytes);
   return memory;
 }
+
+// Weak: where a program has another malloc of its own, as tests have that count, that one stands.
+#define WEAK __attribute__((weak))
 
 WEAK void *malloc(size_t size) { return checked(__libc_malloc(size), size); }
 

@@ -36,8 +36,9 @@ extension CheckpointError: CustomStringConvertible {
       "\(quoted(file)): tensor \(quoted(tensor)): rows \(rows.lowerBound)..<\(rows.upperBound) asked for, \(count) rows found"
     case .outputExists(let path): "\(quoted(path)): the output exists already; choose another name or pass --overwrite"
     case .badOutputName(let path): "\(quoted(path)): the output needs a name of its own"
-    case .missingParent(let path, let parent): "\(quoted(path)): its directory \(quoted(parent)) does not exist; create it first"
-    case .notWritable(let path, let code): "\(quoted(path)): cannot be created: \(systemMessage(code))"
+    case .missingParent(let path, let parent):
+      "\(quoted(finalPath(path))): its directory \(quoted(finalPath(parent))) does not exist; create it first"
+    case .notWritable(let path, let code): "\(quoted(finalPath(path))): cannot be created: \(systemMessage(code))"
     case .notReplaceable(let path, let found):
       "\(quoted(path)): will not be overwritten, because it is \(found); remove it by hand or choose another name"
     case .notOurs(let path, let expected):
@@ -50,14 +51,14 @@ extension CheckpointError: CustomStringConvertible {
     case .noTemporaryFolder(let path): "TMPDIR is \(quoted(path)), which is no directory: create it, or set TMPDIR to another"
     case .outputInUse(let path, let partial):
       "\(quoted(path)): another job is writing it" + (partial == path ? "" : " (in \(quoted(partial)))")
-    case .badDeclaration(let file, let tensor, let reason): "\(quoted(file)): cannot hold tensor \(quoted(tensor)): \(reason)"
+    case .badDeclaration(let file, let tensor, let reason): "\(quoted(finalPath(file))): cannot hold tensor \(quoted(tensor)): \(reason)"
     case .noSpace(let directory, let needed, let free):
       "\(quoted(directory)): \(needed) bytes are needed there, \(free) are free; make room or choose another place"
     case .fileTooLarge(let directory, let needed, let limit):
       "\(quoted(directory)): a file of \(needed) bytes is needed there, at most \(limit) are allowed (ulimit -f)"
-    case .system(let operation, let path, let code): "\(quoted(path)): cannot \(operation): \(systemMessage(code))"
+    case .system(let operation, let path, let code): "\(quoted(finalPath(path))): cannot \(operation): \(systemMessage(code))"
     case .wrongByteCount(let file, let tensor, let declared, let given):
-      "\(quoted(file)): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
+      "\(quoted(finalPath(file))): tensor \(quoted(tensor)): \(declared) bytes declared, \(given) bytes given"
     }
   }
 }

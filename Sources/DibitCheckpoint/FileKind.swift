@@ -21,6 +21,12 @@ public enum FileKind: String, CaseIterable, Sendable {
   case tar = "a tar archive (unpack it first)"
   case gzip = "a gzip archive (unpack it first)"
   case compressed = "a compressed archive (unpack it first)"
+  case png = "a PNG picture"
+  case jpeg = "a JPEG picture"
+  case gif = "a GIF picture"
+  case pdf = "a PDF document"
+  case elf = "a program (ELF)"
+  case text = "a text"
 }
 
 extension FileKind: CustomStringConvertible {
@@ -38,7 +44,7 @@ extension FileKind: CustomStringConvertible {
     if start.count > 8, start[8] == UInt8(ascii: "{"), start[4..<8].allSatisfy({ $0 == 0 }) { return .safetensors }
     if start.count >= 262, start[257..<262].elementsEqual("ustar".utf8) { return .tar }
     return pickle(start) ?? text(start, isWhole: start.count == bytes.count) ?? message(start)
-      ?? (Llama2CContainer.recognises(bytes) ? .llama2c : nil)
+      ?? (Llama2CContainer.recognises(bytes) ? .llama2c : nil) ?? (isPlainText(start, isWhole: start.count == bytes.count) ? .text : nil)
   }
 
   private static let signatures: [(bytes: [UInt8], kind: FileKind)] = [
@@ -55,6 +61,11 @@ extension FileKind: CustomStringConvertible {
     ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00], .compressed),
     ([0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C], .compressed),
     (Array("BZh91AY&SY".utf8), .compressed),
+    ([0x89] + Array("PNG\r\n".utf8), .png),
+    ([0xFF, 0xD8, 0xFF], .jpeg),
+    (Array("GIF8".utf8), .gif),
+    (Array("%PDF-".utf8), .pdf),
+    ([0x7F] + Array("ELF".utf8), .elf),
   ]
 
   /// What a ZIP archive holds, from the names of its entries; from the first one alone when the directory is damaged or cut off.
@@ -86,6 +97,13 @@ extension FileKind: CustomStringConvertible {
     if isWhole, start.count <= 1024, start.allSatisfy({ $0 >= 0x20 || (0x09...0x0D).contains($0) }), begins(refusals) { return .refusal }
     // The only brace that can begin a safetensors file is the low byte of its header length.
     return words.first == UInt8(ascii: "{") && !start.prefix(8).contains(0) ? .json : nil
+  }
+
+  /// Whether all bytes are UTF-8 without control characters, and not so few that they could be the start of anything; the last character may
+  /// be cut where that is not all of the file.
+  private static func isPlainText(_ start: [UInt8], isWhole: Bool) -> Bool {
+    guard start.count >= 8, start.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else { return false }
+    return (0...(isWhole ? 0 : 3)).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
   }
 
   /// How hubs and web servers begin their refusals, in lower case.

@@ -78,8 +78,11 @@ func splitOutput(_ path: String) -> (parent: String, name: String)? {
   return (parent: cut.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? ".", name: name)
 }
 
+/// The last name of a path; nil where it ends in none, as `..` does.
+public func fileName(of path: String) -> String? { splitOutput(path)?.name }
+
 /// The path without links, `.` and `..`; nil for what cannot be reached.
-func realPath(_ path: String) -> String? {
+package func realPath(_ path: String) -> String? {
   guard !path.utf8.contains(0) else { return nil }
   // SAFETY: realpath allocates a terminated string, which is copied and freed once.
   guard let found = unsafe realpath(path, nil) else { return nil }

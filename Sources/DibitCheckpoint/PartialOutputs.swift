@@ -18,6 +18,17 @@ enum PartialOutputs {
   }
 }
 
+/// The path with the name that an output will have in place of the hidden one that it is written under: for messages.
+func finalPath(_ path: String) -> String {
+  path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+    guard part.first == ".", let mark = part.firstRange(of: ".partial-"), part[mark.upperBound...].allSatisfy({ $0.isNumber || $0 == "-" })
+    else {
+      return part
+    }
+    return part[..<mark.lowerBound].dropFirst()
+  }.joined(separator: "/")
+}
+
 /// Removes what this process has written so far for outputs that are not committed. Jobs that go on writing fail.
 ///
 /// Call it before exiting on Ctrl-C, from a thread that waits for the signal or a dispatch source: it takes a lock and allocates,

@@ -26,9 +26,11 @@ extension SafetensorsFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
   public var description: String {
     switch self {
-    case .otherFormat(let kind): "a file with tensors expected, \(kind) found"
+    case .otherFormat(let kind): "a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(kind) found"
     case .tooShort(let found): "the 8-byte header length expected, a file of \(found) bytes found; download it again"
-    case .headerLength(let found, let limit): "header length at byte 0: 2 to \(limit) bytes expected, \(found) found"
+    case .headerLength(let found, let limit):
+      "no file with tensors of a known kind (safetensors, GGUF, HDF5, PyTorch or llama2.c): as safetensors, header length at byte 0: "
+        + "2 to \(limit) bytes expected, \(found) found"
     case .truncated(let expected, let found):
       "the file is cut short: \(expected) bytes expected, \(found) found, \(expected - found) missing; download it again"
     case .headerStart(let found):

@@ -2,6 +2,9 @@ internal import Glibc
 
 /// The input stream, unbuffered.
 package enum StandardInput {
+  /// Whether it is a terminal.
+  package static let isTerminal = isatty(STDIN_FILENO) == 1
+
   /// How long a read waits before it asks whether it shall go on, in milliseconds.
   private static let patience: Int32 = 200
 

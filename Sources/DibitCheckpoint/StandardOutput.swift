@@ -5,13 +5,8 @@ public enum StandardOutput {
   /// Whether it is a terminal.
   public static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-  /// Columns and rows of the terminal that it is; nil where it is none, or does not say.
-  public static var size: (columns: Int, rows: Int)? {
-    var size = winsize()
-    // SAFETY: the kernel writes one `winsize`, which lives until the call returns.
-    guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
-    return (Int(size.ws_col), Int(size.ws_row))
-  }
+  /// Columns and rows of the terminal that it is; nil where it is none, or does not say how wide it is. Some know their width alone.
+  public static var size: (columns: Int, rows: Int?)? { terminalSize(STDOUT_FILENO) }
 
   /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored.
   ///
@@ -28,4 +23,12 @@ public enum StandardOutput {
     }
     return true
   }
+}
+
+/// Columns and rows of the terminal that a descriptor is; nil where it is none, or does not say how wide it is. Some know their width alone.
+func terminalSize(_ descriptor: Int32) -> (columns: Int, rows: Int?)? {
+  var size = winsize()
+  // SAFETY: the kernel writes one `winsize`, which lives until the call returns.
+  guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+  return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : nil)
 }

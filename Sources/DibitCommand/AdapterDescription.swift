@@ -11,13 +11,40 @@ struct AdapterDescription: Equatable {
   /// The seed of the automatic split.
   var seed: UInt64
   var dataDigest: String
+  /// The digest of the chat template that prompts were put into; nil where they were not.
+  var templateDigest: String?
 
-  init(kind: DatasetExample.Kind = .labelled, labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String) {
+  init(
+    kind: DatasetExample.Kind = .labelled, labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String,
+    templateDigest: String? = nil
+  ) {
     self.kind = kind
     self.labels = labels
     self.task = task
     self.seed = seed
     self.dataDigest = dataDigest
+    self.templateDigest = templateDigest
+  }
+
+  /// In what labels and prompts differ, so that answers cannot be compared; the most tokens of a text may.
+  func differences(from other: AdapterDescription) -> [String] {
+    var differences: [String] = []
+    func list(_ names: [String]) -> String { names.prefix(5).map { "'\($0)'" }.joined(separator: ", ") + (names.count > 5 ? ", …" : "") }
+    if labels != other.labels {
+      let (own, others) = (labels.filter { !other.labels.contains($0) }, other.labels.filter { !labels.contains($0) })
+      let parts = [own.isEmpty ? "" : "\(list(own)) only in the first", others.isEmpty ? "" : "\(list(others)) only in the second"]
+      let some = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+      differences.append("labels (\(some.isEmpty ? "the same in another order" : some))")
+    }
+    if task.instruction != other.task.instruction {
+      differences.append("instructions ('\(task.instruction)' and '\(other.task.instruction)')")
+    }
+    if task.key != other.task.key { differences.append("keys of the answer ('\(task.key)' and '\(other.task.key)')") }
+    if task.template != other.task.template { differences.append("prompt templates") }
+    if task.form != other.task.form {
+      differences.append("forms of prompts ('\(task.form?.rawValue ?? "any")' and '\(other.task.form?.rawValue ?? "any")')")
+    }
+    return differences
   }
 
   /// The members of a manifest.
@@ -33,6 +60,8 @@ struct AdapterDescription: Equatable {
     if kind == .labelled {
       members["instruction"] = .string(task.instruction)
       members["key"] = .string(task.key)
+      if let form = task.form { members["form"] = .string(form.rawValue) }
+      if let templateDigest { members["chat_template_sha256"] = .string(templateDigest) }
     } else {
       members["kind"] = .string(kind.rawValue)
     }
@@ -41,14 +70,29 @@ struct AdapterDescription: Equatable {
     return members
   }
 
+  /// Reads the manifest of the adapter at `path`; nil for one that tags no texts: it learnt from conversations, or comes from another tool.
+  static func ofTagger(_ path: String) throws -> AdapterDescription? {
+    let task = try StoredAdapter.readManifest(path)["task"]
+    guard let task, task["kind"]?.string != DatasetExample.Kind.conversation.rawValue else { return nil }
+    return try AdapterDescription(adapter: path)
+  }
+
   /// Reads the manifest of the adapter at `path`.
-  init(adapter path: String) throws {
-    let manifest = try StoredAdapter.readManifest(path)
+  init(adapter path: String) throws { try self.init(manifest: StoredAdapter.readManifest(path), of: path) }
+
+  /// Reads the manifest, or its members, of the adapter at `path`.
+  init(manifest: JSONValue, of path: String) throws {
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
       .malformed(path: path + "/" + StoreFile.manifest, key: key, expected: expected, found: manifest[key]?.kind ?? "nothing")
     }
     guard manifest["task"]?["kind"]?.string != DatasetExample.Kind.conversation.rawValue else {
       throw Failure(.badData, "the adapter '\(path)' was trained on conversations and knows no labels: use it with 'dibit generate'")
+    }
+    guard manifest["labels"] != nil || manifest["source"] == nil else {
+      throw Failure(
+        .badData,
+        "the adapter '\(path)' comes from another tool and says no labels: give them with "
+          + "'dibit convert ADAPTER --base MODEL --labels LABEL,LABEL', or use it with 'dibit generate'")
     }
     guard let labels = manifest["labels"]?.array?.compactMap(\.string), labels.count > 1 else { throw fault("labels", "a list of names") }
     guard let instruction = manifest["task"]?["instruction"]?.string, let key = manifest["task"]?["key"]?.string,
@@ -62,6 +106,15 @@ struct AdapterDescription: Equatable {
       guard let text = template.string else { throw fault("task", "a text as its template") }
       task.template = try PromptTemplate(text)
     }
-    self.init(labels: labels, task: task, seed: seed, dataDigest: digest)
+    var templateDigest: String?
+    // Adapters of before there were forms are asked as the vocabulary says.
+    if let form = manifest["task"]?["form"] {
+      templateDigest = manifest["task"]?["chat_template_sha256"]?.string
+      guard let known = form.string.flatMap(PromptForm.init), known != .chat || templateDigest != nil else {
+        throw fault("task", "'chat' with a digest of its template, 'turns' or 'plain' as its form")
+      }
+      task.form = known
+    }
+    self.init(labels: labels, task: task, seed: seed, dataDigest: digest, templateDigest: templateDigest)
   }
 }

@@ -28,10 +28,7 @@ struct AdapterTrial {
   init(_ inputs: TrialInputs, task: TaggingTask, labels: [String], examples: [LabelledExample]) throws {
     (model, training, inference) = (inputs.model, inputs.training, inputs.inference)
     (self.labels, self.task) = (labels, task)
-    let format = ConversationFormat(
-      tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
-    encoder = ExampleEncoder(
-      task: TokenizedTask(task, tokenizer: model.tokenizer), format: format, for: examples.map { .labelled($0) })
+    encoder = try inputs.prompts.encoder(task, for: examples.map { .labelled($0) })
   }
 
   /// Trains on `texts`, of which `validation` are those that training watches, and asks about `heldOut`; nil when the user stops it.
@@ -59,7 +56,7 @@ struct AdapterTrial {
   private func train(
     _ title: String, _ texts: [LabelledExample], _ validation: [LabelledExample], _ options: TrainingOptions
   ) throws -> (LoadedAdapter, TrainingResult)? {
-    let examples = try encoder.encode(texts.map { .labelled($0) })
+    let examples = try encoder.encode(texts.map { .labelled($0) }, weighing: options.classWeights)
     let watched = try encoder.encode(validation.map { .labelled($0) })
     var trainer = try AdapterTrainer(model.makeDecoder(), examples: examples, validation: watched, options: options, on: training)
     var view = try RunView("\(title), training", tensorboard: nil, inputs: .none)

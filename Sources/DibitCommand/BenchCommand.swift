@@ -140,8 +140,8 @@ struct BenchCommand: ParsableCommand {
   }
 
   private func show(_ report: TrainingBenchmarkReport) {
-    print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
-    print(
+    Output.print("\(report.shape), \(report.isa), \(counted(report.threads, "thread")), products: \(report.productLibrary)")
+    Output.print(
       "rank \(report.options.rank): \(report.parameters) parameters; a step: \(report.options.batch) sequences of \(report.options.tokens) tokens"
     )
     printTable([
@@ -149,8 +149,8 @@ struct BenchCommand: ParsableCommand {
       row("forward", report.forward, " s", places: 3), row("loss", report.loss, " s", places: 3),
       row("backward", report.backward, " s", places: 3), row("optimizer", report.optimizer, " s", places: 3),
     ])
-    print("activations of \(report.keptLayers) layers are kept; planned memory \(size(report.plannedMemory))")
-    if let peak = report.peakMemory { print("peak memory \(size(peak))") }
+    Output.print("activations of \(counted(report.keptLayers, "layer")) kept; planned memory \(size(report.plannedMemory))")
+    if let peak = report.peakMemory { Output.print("peak memory \(size(peak))") }
   }
 
   private func row(_ name: String, _ measurement: Measurement, _ unit: String, places: Int) -> [String] {
@@ -167,20 +167,20 @@ struct BenchCommand: ParsableCommand {
   }
 
   private func show(_ report: BenchmarkReport) {
-    print("\(report.shape), \(report.isa), \(report.threads) threads, products: \(report.productLibrary)")
+    Output.print("\(report.shape), \(report.isa), \(counted(report.threads, "thread")), products: \(report.productLibrary)")
     printTable([
       ["", "median", "least to most of \(report.options.runs)"], row("decode", report.decode, " tokens/s", places: 2),
       row("prefill of \(report.options.promptTokens)", report.prefill, " tokens/s", places: 1),
       row("first token", report.firstToken, " s", places: 3), row("load", report.load, " s", places: 3),
     ])
-    print(
+    Output.print(
       """
       a token reads \(size(report.weightBytesPerToken)) of weights: \(percent(report.bandwidthFraction.median)) of the \
       \(size(Int(report.readBandwidth.median)))/s that this machine reads (\(size(Int(report.readBandwidth.spread.lowerBound)))/s to \
       \(size(Int(report.readBandwidth.spread.upperBound)))/s)
       """
     )
-    if let peak = report.peakMemory { print("peak memory \(size(peak))") }
+    if let peak = report.peakMemory { Output.print("peak memory \(size(peak))") }
   }
 
   private func show(_ phase: Profile.Phase) {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitRecipe
+internal import DibitReport
 internal import Glibc
 
 /// Options of every command that computes.
@@ -55,12 +56,19 @@ struct RuntimeOptions: ParsableArguments {
     transform: { try choice($0, "--activations") })
   var activations = ActivationPrecision.int8
 
-  /// The kernels, threads and activations that were asked for.
+  @Option(
+    help: ArgumentHelp(
+      "How exactly keys and values are kept: int8, the smallest; float16; float32, for comparisons. Models with scales of their own use these.",
+      valueName: "type"),
+    transform: { try choice($0, "--cache") })
+  var cache = KeyValuePrecision.int8
+
+  /// The kernels, threads, activations, keys and values that were asked for.
   ///
   /// - Parameter usesBLAS: false where results must not depend on how many texts share a pass: a library's products of an adapter's matrices
   ///   round differently for another number of rows.
   func makeCompute(usesBLAS: Bool = true) throws -> Compute {
-    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations).toldOf()
+    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations, keysAndValues: cache).toldOf()
   }
 }
 
@@ -80,20 +88,36 @@ func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ op
 }
 
 /// Prints a result for machines.
-func printJSON(_ value: JSONValue) { print(value.serialized(pretty: true)) }
+func printJSON(_ value: JSONValue) { Output.print(value.serialized(pretty: true)) }
 
 /// Prints columns of text, the first left-aligned, the others right-aligned.
-func printTable(_ rows: [[String]]) { for line in table(rows) { print(line) } }
+func printTable(_ rows: [[String]]) { for line in table(rows) { Output.print(line) } }
 
-/// The lines of such a table.
-func table(_ rows: [[String]]) -> [String] {
-  guard let columns = rows.map(\.count).max() else { return [] }
+/// The lines of such a table; where they would be wider than `width`, the columns that do not fit stand below, beside the first one again.
+func table(_ rows: [[String]], width: Int? = nil) -> [String] {
+  guard let columns = rows.map(\.count).max(), columns > 0 else { return [] }
   let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }
-  return rows.map { row in
-    let cells = row.enumerated().map { index, cell in
-      let padding = String(repeating: " ", count: widths[index] - cell.count)
-      return index == 0 ? cell + padding : padding + cell
+  var blocks: [[Int]] = [[]]
+  var used = widths[0]
+  for column in 1..<max(columns, 1) {
+    if let width, used + 2 + widths[column] > width, blocks[blocks.count - 1].count > 0 {
+      blocks.append([])
+      used = widths[0]
     }
-    return cells.joined(separator: "  ")
+    blocks[blocks.count - 1].append(column)
+    used += 2 + widths[column]
+  }
+  return blocks.enumerated().flatMap { number, block in
+    (number > 0 ? [""] : [])
+      + rows.map { row in
+        let cells = ([0] + block).filter { $0 < row.count }.map { column in
+          let padding = String(repeating: " ", count: widths[column] - row[column].count)
+          return column == 0 ? row[column] + padding : padding + row[column]
+        }
+        return cells.joined(separator: "  ")
+      }
   }
 }
+
+/// Prose in lines of a terminal's width; one line where there is none.
+func wrapped(_ text: String, width: Int?) -> [String] { width.map { TerminalText.wrap(text, $0, limit: .max) } ?? [text] }

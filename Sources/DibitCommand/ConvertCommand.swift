@@ -1,6 +1,9 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitConversion
+internal import DibitJSON
 internal import DibitKernels
+internal import DibitModelStore
 internal import DibitQuantization
 
 struct ConvertCommand: ParsableCommand {
@@ -9,11 +12,14 @@ struct ConvertCommand: ParsableCommand {
     abstract: "Turn a float checkpoint into a 2-bit model, or another tool's adapter into one of a model.",
     discussion: """
       Example: dibit convert ./llama-checkpoint --output ./llama-2bit
-      Example: dibit convert ./their-adapter --base ./llama-2bit --output ./my-adapter
+      Example: dibit convert ./their-adapter --base ./llama-2bit --labels good,bad --output ./my-adapter
 
-      CHECKPOINT is a directory or a file: Hugging Face's config.json, tokenizer.json (or tokenizer.model) and weights in safetensors,
-      PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents.
+      CHECKPOINT is a directory or a file: Hugging Face's config.json, tokenizer.json (or tokenizer.model) and weights in safetensors, \
+      PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents. \
       A tensor that already lies on the grid of --bits is packed as it is; the trained scales of ParetoQ are kept. Norms stay F32.
+
+      In the end the source writes a short text, and the converted model is compared with it there: close to the source, noticeably worse, \
+      or destroyed, as 2 bits do to most models that were not trained for them. Nothing is checked where no weight changed its value.
       """)
 
   @Argument(help: "The checkpoint's directory or file.") var checkpoint: String
@@ -30,7 +36,11 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
   )
   var base: String?
+  @OptionGroup var task: AdapterTaskArguments
   @Flag(help: "Replace an existing output.") var overwrite = false
+  @Flag(help: "Say what would be written, and about how long it takes; write nothing.") var dryRun = false
+  @Flag(inversion: .prefixedNo, help: "Compare the converted model with its source on a short text that the source writes.")
+  var check = true
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
@@ -39,26 +49,28 @@ struct ConvertCommand: ParsableCommand {
     if let embeddingBits, ![4, 16, 32].contains(embeddingBits) {
       throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
     }
+    if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
     guard groupSize == "row" || QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) else {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
+    if dryRun, base != nil { throw ValidationError("--dry-run: goes without --base") }
   }
 
   func run() throws {
     Interrupt.listen()
-    if let base {
-      let layers = try Failure.context("converting '\(checkpoint)'") {
-        try AdapterConverter.importAdapter(checkpoint, base: base, output: output, overwrite: overwrite)
-      }
-      return print("\(layers) adapted layers; wrote \(output)")
-    }
+    if let base { return try importAdapter(of: base) }
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
     options.scheme.group = Int(groupSize)
     options.tokenizer = tokenizer
     options.overwrite = overwrite
-    let converter = Converter(source: checkpoint, output: output, options: options, on: try compute.makeCompute())
+    let compute = try compute.makeCompute()
+    let converter = Converter(source: checkpoint, output: output, options: options, on: compute)
+    if dryRun {
+      let forecast = try Failure.context("converting '\(checkpoint)'") { try converter.forecast() }
+      return showForecast(forecast)
+    }
     var line = ProgressLine("converting")
     let report = try Failure.context("converting '\(checkpoint)'") {
       try converter.run { progress in
@@ -67,23 +79,96 @@ struct ConvertCommand: ParsableCommand {
       }
     }
     line.finish()
-    if json { printJSON(report.json) } else { show(report) }
+    if !json { show(report) }
+    Terminal.wrote(report.output)
+    let result = check ? try compare(report, on: compute) : nil
+    if json {
+      var members = report.json.object ?? JSONObject()
+      members["check"] = result?.json ?? .null
+      printJSON(.object(members))
+    } else if let result {
+      Output.print("check: \(result.line)")
+    }
+    if result?.verdict == .destroyed { warn() }
+    if Interrupt.isRequested { throw Failure(.interrupted, "interrupted while the model was checked; '\(report.output)' is whole") }
+  }
+
+  /// The model beside its source; nil where nothing was lost, or the source cannot be run, which is told.
+  private func compare(_ report: ConversionReport, on compute: Compute) throws -> ConversionCheck? {
+    guard !report.isLossless else {
+      Terminal.write("note: every weight kept its value, so there is nothing to check\n")
+      return nil
+    }
+    var line = ProgressLine("checking")
+    defer { line.finish() }
+    do {
+      return try ConversionCheck.run(source: checkpoint, model: report.output, on: compute) { done, total in
+        line.update(done, of: total)
+        return !Interrupt.isRequested
+      }
+    } catch {
+      guard let failure = Failure(error) else { throw error }
+      line.note(
+        "note: not checked: \(failure.message); 'dibit perplexity \(report.output) --reference \(checkpoint) --data TEXT' compares the two")
+      return nil
+    }
+  }
+
+  /// What to do about a model that is of no use.
+  private func warn() {
+    let more = bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
+    Terminal.write(
+      "warning: \(bits) bits destroyed this model: convert it with \(more); "
+        + "'dibit perplexity \(output) --reference \(checkpoint) --data TEXT' measures it on texts of yours\n")
+  }
+
+  private func showForecast(_ report: ConversionReport) {
+    if json {
+      var members = report.json.object ?? JSONObject()
+      members["digest"] = .null
+      members["dry_run"] = true
+      return printJSON(.object(members))
+    }
+    printTable(report.tensors.map { [$0.name, "\($0.shape)", $0.storage, size($0.bytes)] })
+    Output.print(
+      "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> "
+        + "\(size(report.outputBytes)), \(decimal(report.bitsPerWeight, 2)) bits per weight over all")
+    Output.print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
+  }
+
+  private func importAdapter(of base: String) throws {
+    let (layers, facts) = try Failure.context("converting '\(checkpoint)'") {
+      let model = try StoredModel.openConverted(base)
+      var facts = try AdapterFacts.read(checkpoint)
+      for (key, value) in try task.members(for: model).members { facts.manifest[key] = value }
+      facts.card = try AdapterCard(base: model, facts: facts).text
+      let layers = try AdapterConverter.importAdapter(checkpoint, base: model, facts: facts, output: output, overwrite: overwrite)
+      return (layers, facts)
+    }
+    if facts.manifest["labels"] == nil {
+      Terminal.write("note: '\(checkpoint)' says no labels, which 'dibit predict' and 'dibit evaluate' need: --labels gives them\n")
+    }
+    Output.print(counted(layers, "adapted layer"))
+    Terminal.wrote(output)
   }
 
   private func show(_ report: ConversionReport) {
     let rate = Double(report.sourceBytes) / max(report.seconds, 1e-9)
-    print("\(report.architecture) model with \(report.elements) parameters: \(size(report.sourceBytes)) -> \(size(report.outputBytes)),")
-    print(
+    Output.print(
+      "\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> \(size(report.outputBytes)),"
+    )
+    Output.print(
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
         + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" }
           ?? ""))
     let worst = report.worst(5)
     if !worst.isEmpty {
-      print("\nThe tensors that lost most:")
+      Output.print("\nThe tensors that lost most:")
       printTable(worst.map { ["  " + $0.name, "\($0.shape)", $0.storage, "\(decimal($0.error?.decibels ?? 0, 2)) dB"] })
     }
     let exact = report.tensors.filter(\.isExact).count
-    if exact > 0 { print("\n\(exact) tensors were on the grid already and were packed without loss.") }
-    print("\nwrote \(report.output)")
+    if exact > 0 {
+      Output.print("\n\(counted(exact, "tensor")) on the grid already, packed without loss")
+    }
   }
 }

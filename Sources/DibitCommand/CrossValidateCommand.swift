@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitTraining
@@ -32,24 +33,24 @@ struct CrossValidateCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try pool(dataset)
     let labels = texts.distinctLabels
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: labels)
+    let task = try trials.task(inputs, labels: labels)
     let folds = try Folds(texts, count: folds, seed: seed)
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(
       "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
-    var finished = try FinishedTrials(trials.keep, inputs: trials.inputs, identity: identity, names: names, labels: labels.count)
+    var finished = try FinishedParts(trials.keep, inputs: trials.inputs, identity: identity, names: names, of: .training)
     describe(folds, texts, labels, dataset)
     let trial = try AdapterTrial(inputs, task: task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []
     for (fold, name) in names.enumerated() {
       let title = "fold \(fold + 1) of \(folds.count)"
       let heldOut = folds.indices(in: fold).map { texts[$0] }
-      let outcome = try finished.outcome(name, heldOut: heldOut.count) {
+      let outcome = try finished.outcome(name, labels: labels.count, heldOut: heldOut.count) {
         let parts = folds.indices(outside: fold).map { texts[$0] }.splitForTraining(seed: seed)
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: inputs.options, includesBase: true)
       }
-      guard let outcome else { throw finished.interruption(title, of: names.count) }
+      guard let outcome else { throw finished.interruption(title) }
       outcomes.append(outcome)
     }
     let report = CrossValidationReport(outcomes, labels: labels, seed: seed)
@@ -63,9 +64,10 @@ struct CrossValidateCommand: ParsableCommand {
               ("near_duplicate_groups", .integer(folds.groups.count)), ("run_sha256", .string(identity.digest)),
             ] + report.json.members)))
     } else {
-      print(
-        "\(texts.count) texts in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it\n")
-      for line in report.lines { print(line) }
+      let width = StandardOutput.size?.columns
+      let what =
+        "\(counted(texts.count)) in \(folds.count) folds, \(labels.count) labels; each text is asked about once, by what has not seen it"
+      for line in wrapped(what, width: width) + [""] + report.lines(width: width) { Output.print(line) }
     }
   }
 
@@ -99,7 +101,8 @@ struct CrossValidateCommand: ParsableCommand {
     }
     if !folds.groups.isEmpty {
       let count = folds.groups.reduce(0) { $0 + $1.count }
-      Terminal.write("note: \(count) texts are nearly the same as others; each of their \(folds.groups.count) groups stays in one fold\n")
+      let groups = counted(folds.groups.count, "group")
+      Terminal.write("note: \(counted(count)) in \(groups) say nearly the same; the texts of a group stay in one fold\n")
     }
     let sizes = (0..<folds.count).map { folds.indices(in: $0).count }
     let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics
@@ -40,8 +41,7 @@ struct CrossValidationReport {
   /// A report of at least one fold; all have the same runs.
   init(_ outcomes: [TrialOutcome], labels: [String], seed: UInt64) {
     self.outcomes = outcomes
-    let bootstrap = Bootstrap(seed: seed)
-    let builder = ReportBuilder(labels: labels.count, truths: outcomes.flatMap(\.truths), bootstrap: bootstrap)
+    let builder = ReportBuilder(labels: labels.count, truths: outcomes.flatMap(\.truths), bootstrap: Bootstrap(seed: seed))
     let all = outcomes[0].runs.map { run in
       RunOutcomes(
         name: run.name, kind: run.kind, logProbabilities: outcomes.flatMap { $0.run(run.name)?.logProbabilities ?? [] }, seconds: 0)
@@ -55,9 +55,6 @@ struct CrossValidationReport {
     // The adapter first: it is what was asked about.
     let ordered = all.filter { $0.kind == .adapter } + all.filter { $0.kind != .adapter }
     rows = ordered.map { run in
-      let forecasts = builder.forecasts(run)
-      let hits = forecasts.hits.map { $0 ? 1.0 : 0 }
-      let accuracy = bootstrap.estimate(count: hits.count) { indices in indices.reduce(0) { $0 + hits[$1] } / Double(indices.count) }
       let found = pooled.run(run.name) ?? builder.run(run)
       let f1 = found.metrics.macroF1
       let folds = outcomes.map { outcome in
@@ -66,7 +63,9 @@ struct CrossValidationReport {
           labels: labels.count, pairs: zip(forecasts.truths, forecasts.predictions).map { (truth: $0, prediction: $1) })
       }
       return Row(
-        name: run.name, accuracy: Spread(pooled: accuracy.value, interval: accuracy.interval, folds: folds.map(\.accuracy)),
+        name: run.name,
+        accuracy: Spread(
+          pooled: found.metrics.accuracy, interval: found.accuracyInterval ?? .init(low: 0, high: 1), folds: folds.map(\.accuracy)),
         macroF1: Spread(pooled: f1, interval: found.macroF1Interval ?? .init(low: f1, high: f1), folds: folds.map(\.macroF1)),
         confusion: found.metrics.confusion)
     }
@@ -105,8 +104,8 @@ struct CrossValidationReport {
     ])
   }
 
-  /// For people.
-  var lines: [String] {
+  /// For people, in lines of a terminal's width if there is one.
+  func lines(width: Int?) -> [String] {
     var overview = [["", "accuracy", "95 %", "by fold", "macro F1", "95 %", "by fold"]]
     for row in rows {
       let (accuracy, f1) = (row.accuracy, row.macroF1)
@@ -124,9 +123,11 @@ struct CrossValidationReport {
           outcome.keptStep == outcome.steps ? "\(outcome.steps)" : "\(outcome.keptStep) of \(outcome.steps)",
         ] + rows.map { percent($0.accuracy.folds[fold]) } + [decimal(rows[0].macroF1.folds[fold], 3)])
     }
-    var lines = table(overview)
-    if pooled.truncated > 0 { lines.append("\(pooled.truncated) texts were cut to fit") }
-    return lines + ["", "Fold by fold, accuracy of each; macro F1 of the adapter:"] + table(folds) + [""] + comparisons.map(sentence)
+    var lines = table(overview, width: width)
+    if pooled.truncated > 0 { lines.append("\(counted(pooled.truncated)) cut to fit") }
+    return lines + [""] + wrapped("Fold by fold, accuracy of each; macro F1 of the adapter:", width: width) + table(folds, width: width) + [
+      ""
+    ] + comparisons.flatMap { wrapped(sentence($0), width: width) }
   }
 
   private func sentence(_ comparison: RunComparison) -> String {

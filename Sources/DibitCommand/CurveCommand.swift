@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitTraining
@@ -45,20 +46,20 @@ struct CurveCommand: ParsableCommand {
     let (seed, dataset) = (inputs.options.optimization.seed, inputs.dataset)
     let texts = try texts(dataset)
     let sizes = try sizes(texts, labels: dataset.labels.count)
-    let task = try trials.adapter.task(inputs.recipe, for: inputs.model, labels: dataset.labels)
+    let task = try trials.task(inputs, labels: dataset.labels)
     let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
     let identity = trials.identity(
       "curve", of: inputs, task,
       texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
-    var finished = try FinishedTrials(
-      trials.keep, inputs: trials.inputs, identity: identity, names: trainings.map(\.name), labels: dataset.labels.count)
+    var finished = try FinishedParts(
+      trials.keep, inputs: trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
     let trial = try AdapterTrial(
       inputs, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
     var outcomes: [TrialOutcome] = []
     for (place, training) in trainings.enumerated() {
       let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"
-      let outcome = try finished.outcome(training.name, heldOut: texts.heldOut.count) {
+      let outcome = try finished.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
         var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
         let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
@@ -67,7 +68,7 @@ struct CurveCommand: ParsableCommand {
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: texts.heldOut, options: options, includesBase: false)
       }
-      guard let outcome else { throw finished.interruption(title, of: trainings.count) }
+      guard let outcome else { throw finished.interruption(title) }
       outcomes.append(outcome)
     }
     let bySize = sizes.enumerated().map { place, size in
@@ -84,8 +85,10 @@ struct CurveCommand: ParsableCommand {
               ("labels", .array(dataset.labels.map { .string($0) })),
             ] + report.json.members)))
     } else {
-      print("Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split\n")
-      for line in report.lines { print(line) }
+      let width = StandardOutput.size?.columns
+      let what =
+        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split"
+      for line in wrapped(what, width: width) + [""] + report.lines(width: width) { Output.print(line) }
     }
   }
 

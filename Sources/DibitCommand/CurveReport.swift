@@ -40,8 +40,11 @@ struct CurveReport {
       let estimate = bootstrap.estimate(count: shares.count) { indices in indices.reduce(0) { $0 + shares[$1] } / Double(indices.count) }
       let accuracies = adapters.map(accuracy)
       let squares = accuracies.reduce(0) { $0 + ($1 - estimate.value) * ($1 - estimate.value) }
+      // Of one training it is a share of right answers, and has the interval that such a share has everywhere.
+      let interval =
+        hits.count == 1 ? ConfidenceInterval.wilson(successes: hits[0].count { $0 }, of: shares.count) : estimate.interval
       return Row(
-        texts: texts, outcomes: outcomes, accuracy: estimate.value, interval: estimate.interval,
+        texts: texts, outcomes: outcomes, accuracy: estimate.value, interval: interval,
         deviation: hits.count > 1 ? (squares / Double(hits.count - 1)).squareRoot() : nil,
         macroF1: mean(
           adapters.map {
@@ -87,8 +90,8 @@ struct CurveReport {
     ])
   }
 
-  /// For people.
-  var lines: [String] {
+  /// For people, in lines of a terminal's width if there is one.
+  func lines(width: Int?) -> [String] {
     let repeats = rows[0].outcomes.count
     var overview = [["texts", "accuracy", "95 %"] + (repeats > 1 ? ["± of \(repeats)"] : []) + ["macro F1", "naive Bayes", "curve"]]
     for row in rows {
@@ -97,12 +100,13 @@ struct CurveReport {
           + (row.deviation.map { [decimal($0 * 100, 1)] } ?? [])
           + [decimal(row.macroF1, 3), percent(row.naiveBayes), curve.fit.map { percent(1 - $0.error(row.texts)) } ?? "-"])
     }
-    var lines = table(overview)
+    var lines = table(overview, width: width)
     if let fit = curve.fit {
       let limit = fit.limit > 0 ? "\(decimal(fit.limit, 3)) + " : ""
-      lines.append("curve: error = \(limit)\(decimal(fit.scale, 3)) n^-\(decimal(fit.exponent, 3)), misfit \(decimal(fit.misfit, 1))")
+      let formula = "\(limit)\(decimal(fit.scale, 3)) n^-\(decimal(fit.exponent, 3))"
+      lines += wrapped("curve: error = \(formula), misfit \(decimal(fit.misfit, 1))", width: width)
     }
-    return lines + ["", answer]
+    return lines + [""] + wrapped(answer, width: width)
   }
 
   /// One sentence.

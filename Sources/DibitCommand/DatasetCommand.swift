@@ -22,6 +22,10 @@ struct DatasetCommand: ParsableCommand {
   @Option(help: ArgumentHelp("A tokenizer file, for lengths in tokens.", valueName: "file")) var tokenizer: String?
   @Option(help: ArgumentHelp("Show the tokens of n examples, spread over the training texts.", valueName: "n")) var preview = 0
   @Option(help: "The most tokens of an example, as for 'dibit train'.") var maxTokens = TaggingTask().maximumTokens
+  @Option(
+    help: ArgumentHelp("What prompts are put into, as for 'dibit train': chat or plain.", valueName: "form"),
+    transform: { try choice($0, "--prompt-form") })
+  var promptForm: PromptChoice?
   @Option(help: "The seed of the automatic validation split.") var seed: UInt64 = 0
   @Flag(inversion: .prefixedNo, help: "Look for texts that say nearly the same.") var nearDuplicates = true
   @Flag(help: "Print the result as JSON.") var json = false
@@ -57,15 +61,15 @@ struct DatasetCommand: ParsableCommand {
         (try? encoder.encode(example)).map { TokenPreview(place: example.place, example: $0, tokenizer: encoder.task.tokenizer) }
       }
     }
-    if json { printJSON(report.json) } else { report.lines.forEach { print($0) } }
+    if json { printJSON(report.json) } else { report.lines.forEach { Output.print($0) } }
   }
 
   private func encoder(_ source: String, _ dataset: Dataset) throws -> ExampleEncoder {
-    let tokenizer = try TokenizerSource.open(source).tokenizer
+    let prompts = try ModelPrompts(source, tokenizer: try TokenizerSource.open(source).tokenizer)
     var task = TaggingTask()
     task.maximumTokens = maxTokens
-    let format = ConversationFormat(tokenizer: tokenizer, jinja: try ChatSource.open(source).template, maximumTokens: maxTokens)
-    return ExampleEncoder(task: TokenizedTask(task, tokenizer: tokenizer), format: format, for: dataset.train + dataset.validation)
+    if dataset.kind == .labelled { task.form = try prompts.form(promptForm) }
+    return try prompts.encoder(task, for: dataset.train + dataset.validation)
   }
 
   /// Lengths of all examples, and those that cannot be learnt at all.

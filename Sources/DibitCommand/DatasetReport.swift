@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 
@@ -23,7 +24,7 @@ struct DatasetReport {
   // MARK: For people
 
   var lines: [String] {
-    var lines = ["\(count) \(dataset.kind.plural)" + (dataset.kind == .labelled ? ", \(dataset.labels.count) labels" : "")]
+    var lines = [dataset.kind.counted(count) + (dataset.kind == .labelled ? ", " + counted(dataset.labels.count, "label") : "")]
     let automatic = split.automatic.contains(.validation) ? " (held out of training by itself)" : ""
     lines.append("  \(split.train) training, \(split.validation) validation\(automatic), \(split.test) test")
     if survey.multipleLabels > 0 { lines.append("  \(survey.multipleLabels) with more than one label") }
@@ -36,7 +37,7 @@ struct DatasetReport {
     guard !survey.labels.isEmpty else { return [] }
     let sorted = survey.labels.sorted { $0.total > $1.total }
     let (most, least) = (sorted[0], sorted[sorted.count - 1])
-    var lines = ["", "Labels: '\(most.label)' has \(most.total) texts, '\(least.label)' has \(least.total)"]
+    var lines = ["", "Labels: '\(most.label)' has \(counted(most.total)), '\(least.label)' has \(grouped(least.total))"]
     let rows = sorted.prefix(Self.shownLabels).map { label in ["  " + label.label] + label.counts.map(String.init) }
     lines += table([["  label", "train", "validation", "test"]] + rows)
     if sorted.count > Self.shownLabels { lines.append("  and \(sorted.count - Self.shownLabels) more; --json lists them all") }
@@ -51,8 +52,11 @@ struct DatasetReport {
     if let characters = survey.characters { lines += [""] + Self.lines("Length in characters", characters) }
     guard let tokens, let summary = LengthSummary(tokens.lengths) else { return lines }
     lines += [""] + Self.lines("Length in tokens, with prompt and answer", summary)
-    lines.append("  \(summary.total) tokens, \(tokens.learnt) of them learnt, \(tokens.content) of those content")
-    if tokens.truncated > 0 { lines.append("note: \(tokens.truncated) are cut to fit; they lose \(tokens.truncatedTokens) tokens in all") }
+    lines.append(
+      "  \(counted(summary.total, "token")), \(grouped(tokens.learnt)) of them learnt, \(grouped(tokens.content)) of those content")
+    if tokens.truncated > 0 {
+      lines.append("note: \(counted(tokens.truncated)) cut to fit, losing \(counted(tokens.truncatedTokens, "token")) in all")
+    }
     for fault in unfit.prefix(Self.shownEntries) { lines.append("note: \(fault)") }
     if unfit.count > Self.shownEntries { lines.append("note: and \(unfit.count - Self.shownEntries) more that cannot be learnt") }
     return lines
@@ -75,7 +79,7 @@ struct DatasetReport {
     var lines: [String] = []
     for kind in dataset.report.kinds {
       let finding = dataset.report[kind]
-      lines.append("note: \(finding.count) \(kind.explanation)")
+      lines.append("note: \(kind.explained(finding.count))")
       for entry in finding.entries.prefix(Self.shownEntries) {
         lines.append("  \(entry.path)" + (entry.detail.isEmpty ? "" : ": \(entry.detail)"))
       }
@@ -90,8 +94,8 @@ struct DatasetReport {
     let different = groups.count { $0.hasDifferentLabels }
     var lines = [
       "",
-      "note: \(groups.reduce(0) { $0 + $1.places.count }) texts in \(groups.count) groups say nearly the same; \(crossing) groups lie in "
-        + "more than one split, \(different) have different labels",
+      "note: \(counted(groups.reduce(0) { $0 + $1.places.count })) in \(counted(groups.count, "group")) say nearly the same; "
+        + "groups in more than one split: \(crossing), with different labels: \(different)",
     ]
     for group in groups.prefix(Self.shownEntries) {
       let more = group.places.count > 4 ? " and \(group.places.count - 4) more" : ""
@@ -105,7 +109,7 @@ struct DatasetReport {
   private static func lines(_ preview: TokenPreview) -> [String] {
     let count = preview.runs.reduce(0) { $0 + $1.tokens.count }
     let lost = preview.truncatedTokens > 0 ? ", \(preview.truncatedTokens) cut off" : ""
-    return ["", "\(preview.place): \(count) tokens\(lost)"]
+    return ["", "\(preview.place): \(counted(count, "token"))\(lost)"]
       + preview.runs.map { run in
         let mark =
           switch run.role {

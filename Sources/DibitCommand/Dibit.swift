@@ -1,4 +1,5 @@
 public import ArgumentParser
+internal import DibitCheckpoint
 internal import DibitModelStore
 internal import Glibc
 
@@ -17,44 +18,72 @@ public struct Dibit: ParsableCommand {
 
       DIBIT_ISA=scalar|avx2|avxvnni|avx512|avx512bf16|amx|neon forces an instruction set.
       """,
-    version: "0.1.0",
-    subcommands: [
-      ConvertCommand.self, ExportCommand.self, InspectCommand.self, TrainCommand.self, EvaluateCommand.self, CrossValidateCommand.self,
-      CurveCommand.self, ReportCommand.self, PredictCommand.self, GenerateCommand.self,
-      PerplexityCommand.self, PretrainCommand.self, VerifyCommand.self, TokenizeCommand.self, DatasetCommand.self,
-      BenchCommand.self,
-      SelftestCommand.self,
+    version: Version.text,
+    groupedSubcommands: [
+      CommandGroup(name: "Model", subcommands: [ConvertCommand.self, ExportCommand.self, InspectCommand.self, VerifyCommand.self]),
+      CommandGroup(name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self]),
+      CommandGroup(
+        name: "Evaluation",
+        subcommands: [EvaluateCommand.self, CrossValidateCommand.self, CurveCommand.self, ReportCommand.self, PerplexityCommand.self]),
+      CommandGroup(
+        name: "Use",
+        subcommands: [
+          PredictCommand.self, GenerateCommand.self, ChatCommand.self, EmbedCommand.self, TokenizeCommand.self, DetokenizeCommand.self,
+        ]),
+      CommandGroup(
+        name: "Machine", subcommands: [BenchCommand.self, SelftestCommand.self, VersionCommand.self, ManualCommand.self]),
     ])
+
+  @Flag(name: .customShort("V"), help: .hidden) var showsVersion = false
 
   /// A command without arguments, as the argument parser asks for it.
   public init() {}
+
+  /// Answers `-V`, as many tools do.
+  public func validate() throws { if showsVersion { throw CleanExit.message(Version.text) } }
 
   /// Parses the arguments, runs the command and exits with its code.
   public static func runAndExit() -> Never {
     OutOfMemory.listen()
     // A file that may not grow (ulimit -f) is told as a full disk is.
     signal(SIGXFSZ, SIG_IGN)
+    let arguments = Array(CommandLine.arguments.dropFirst())
     do {
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(CheckedArguments.ofProcess())
+      if let mistake = mistake(arguments, isHelp: true) { throw mistake }
       try command.run()
       try WeightsCheck.finishAll()
     } catch {
-      if let failure = Failure(error) ?? usageFailure(error) { failure.exit() }
+      if let failure = Failure(error) ?? usageFailure(error, arguments) { failure.exit() }
       // Help and the like are results of their own.
       guard exitCode(for: error) == .success else { Dibit.exit(withError: error) }
-      print(fullMessage(for: error))
+      // Wrapped by us, because the parser keeps the line ends of the source.
+      Output.print(
+        HelpText(fullMessage(for: error, columns: HelpText.unwrapped)).wrapped(to: StandardOutput.size?.columns ?? HelpText.usualWidth))
     }
     Dibit.exit()
   }
 
   /// A wrong call in one line, as every other failure; nil for a call for help, which is none.
-  private static func usageFailure(_ error: any Error) -> Failure? {
+  private static func usageFailure(_ error: any Error, _ arguments: [String]) -> Failure? {
     guard exitCode(for: error) == .validationFailure else { return nil }
-    let message = message(for: error).split(separator: "\n").joined(separator: " ")
+    if let mistake = mistake(arguments, isHelp: false) { return mistake }
+    var message = message(for: error).split(separator: "\n").joined(separator: " ")
+    // Of an option whose check says what is wrong, with its name and its value, the parser says both once more in front.
+    if message.hasPrefix("The value '"), let check = message.firstRange(of: ">': --") {
+      message = String(message[message.index(check.upperBound, offsetBy: -2)...])
+    }
     let lines = fullMessage(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
     // "See 'dibit convert --help' for more information."
     let help = lines.last { $0.hasPrefix("See '") }
       .map { "; see " + $0.dropFirst(4).prefix { $0 != "." }.replacing(" for more information", with: "") }
     return Failure(.usage, message + (help ?? ""))
+  }
+
+  /// What the call names and nothing knows. Of calls that the parser takes, only one for help can hold it.
+  private static func mistake(_ arguments: [String], isHelp: Bool) -> Failure? {
+    guard !isHelp || arguments.first == "help" else { return nil }
+    guard let tool = CommandDescription.tool() else { return nil }
+    return CommandLineMistake(arguments, tool: tool).map { Failure(.usage, $0.message) }
   }
 }

@@ -3,9 +3,11 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
+internal import DibitJSON
 internal import DibitKernels
 internal import DibitReport
 internal import DibitTokenizer
+internal import DibitTraining
 
 struct EvaluateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,6 +25,8 @@ struct EvaluateCommand: ParsableCommand {
 
       Texts that an adapter was trained on, or nearly so, are refused. With --require-improvement the exit status is 3 unless an adapter is
       better than all of them.
+
+      With --output every finished run is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
@@ -36,6 +40,7 @@ struct EvaluateCommand: ParsableCommand {
   @OptionGroup(title: "Scoring") var scoring: ScoringArguments
   @OptionGroup(title: "Statistics") var statistics: StatisticsArguments
   @OptionGroup(title: "Results") var results: ResultArguments
+  @OptionGroup var keep: KeepArguments
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
 
@@ -43,25 +48,33 @@ struct EvaluateCommand: ParsableCommand {
     if scoring.instruction != nil, !adapters.isEmpty {
       throw ValidationError("--instruction: an adapter is asked as it was trained; expected no --adapter beside it")
     }
+    if scoring.promptForm != nil, !adapters.isEmpty {
+      throw ValidationError("--prompt-form: an adapter is asked as it was trained; expected no --adapter beside it")
+    }
   }
 
   func run() throws {
     Interrupt.listen()
     // What cannot be written is found before the work, not behind it.
     let inputs = JobInputs([model] + adapters + others + [data])
-    try results.check(inputs)
+    try results.check(overwrite: keep.overwrite, inputs)
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
     let line = try EvaluationLine(model: model, others: others, adapters: adapters)
     var dataset = try rows.readLabelled(data)
-    let description = try line.description(for: dataset, at: data, instruction: scoring.instruction)
+    let description = try line.description(for: dataset, at: data, instruction: scoring.instruction, form: scoring.promptForm)
     let automatic = dataset.splitForEvaluation(seed: description.seed).name
     let split = scoring.split ?? automatic
     var examples = dataset.labelled(split)
+    guard !examples.isEmpty else { throw Self.nothing(in: split, of: dataset, at: data) }
     // What learns from texts cannot be tested on them.
     let training = split == .train ? [] : dataset.labelled(.train)
     var leakage: Leakage?
     if let leaks = line.leaks(examples, training, split) { leakage = try self.leakage(leaks, &examples, split) }
+    let plan = EvaluationPlan(
+      try line.subjects(description.task), baselines: training.isEmpty ? [] : statistics.baselines, isIdentified: line.isIdentified)
+    var finished = try FinishedParts(
+      keep, inputs: inputs, identity: identity(line, description, examples, training), names: plan.keptNames, of: .run)
     var bar = ProgressLines()
     var study = try EvaluationStudy(
       labels: description.labels, examples: examples, training: training, options: scoring.options, seed: statistics.seed, on: compute
@@ -69,21 +82,84 @@ struct EvaluateCommand: ParsableCommand {
       bar.update(progress.title, progress.done, of: progress.total)
       return !Interrupt.isRequested
     }
-    let subjects = line.subjects(description.task)
-    for subject in subjects {
-      if scoring.open { try study.addOpen(subject) } else { try study.add(subject, aloneTexts: statistics.alone) }
+    var job = ""
+    do {
+      for part in plan.parts {
+        job = part.title
+        for run in try runs(of: part, in: study, plan, &finished) { study.add(run) }
+      }
+      if !statistics.baselines.isEmpty { study.noteMissingBaselines() }
+      job = "the order of labels"
+      if !scoring.open { try study.measureOrderBias(plan.subjects, texts: statistics.orderTexts) }
+    } catch EvaluationError.interrupted {
+      bar.finish()
+      throw finished.interruption(job)
     }
-    try study.addBaselines(statistics.baselines, shots: statistics.shots, base: subjects[0].subject)
-    if !scoring.open { try study.measureOrderBias(subjects, texts: statistics.orderTexts) }
     bar.finish()
     var report = study.report(split: split.rawValue, resamples: statistics.resamples, keepsTexts: results.keepsTexts)
     (report.model, report.data, report.leakage) = (model, data, leakage)
     (report.digests, report.command, report.losses) = (line.digests(data: dataset.digest), CommandText.ofProcess, line.losses)
     report.notes += line.notes(dataset, at: data, split)
-    try results.write(report, inputs)
+    try results.write(report, predictions: study.predictionsCSV, overwrite: keep.overwrite, inputs)
     if statistics.requireImprovement, report.subject?.kind != .adapter || report.standing != .better {
       throw Failure(.unmet, "no adapter is better than the base model and every baseline beyond noise (--require-improvement)")
     }
+  }
+
+  /// The runs of a part: those that are kept, or what the study makes now.
+  ///
+  /// - Throws: `EvaluationError.interrupted` when the user stops it.
+  private func runs(
+    of part: EvaluationPlan.Part, in study: EvaluationStudy, _ plan: EvaluationPlan, _ finished: inout FinishedParts
+  ) throws -> [ScoredRun] {
+    func make() throws -> [ScoredRun] {
+      switch part.work {
+      case .baselines(let kinds): try study.scoreBaselines(kinds, shots: statistics.shots, base: plan.base)
+      case .subject(let subject):
+        scoring.open ? [try study.scoreOpen(subject)] : [try study.score(subject, aloneTexts: statistics.alone)]
+      }
+    }
+    guard part.isKept else { return try make() }
+    let labels = study.labels.count + (scoring.open && !part.isBaseline ? 1 : 0)
+    let found = try finished.outcome(
+      part.name,
+      read: { json in
+        let runs = json["runs"]?.array?.map { ScoredRun($0, labels: labels, examples: study.examples.count) }
+        return runs.flatMap { runs in runs.contains { $0 == nil } ? nil : runs.compactMap(\.self) }
+      }, json: { runs in JSONObject([("runs", .array(runs.map { .object($0.json) }))]) }, make)
+    return found ?? []
+  }
+
+  /// What the answers depend on.
+  private func identity(
+    _ line: EvaluationLine, _ description: AdapterDescription, _ examples: [LabelledExample], _ training: [LabelledExample]
+  ) -> RunIdentity {
+    let texts = examples.digestOfTexts + training.digestOfTexts
+    let order = (examples.orderOfTexts + training.orderOfTexts).map { JSONValue.integer($0) }
+    let options = JSONObject([
+      ("job", "evaluate"), ("subjects", line.identity), ("order", .array(order)),
+      ("labels", .array(description.labels.map { .string($0) })), ("instruction", .string(description.task.instruction)),
+      ("key", .string(description.task.key)), ("max_tokens", .integer(description.task.maximumTokens)),
+      ("template", .string(description.task.template?.text ?? "")), ("form", .string(description.task.form?.rawValue ?? "")),
+      ("tags", .integer(scoring.tags)), ("open", .bool(scoring.open)),
+      ("cut", .string(scoring.cut.rawValue)), ("calibrate", .bool(scoring.calibrate)), ("shots", .integer(statistics.shots)),
+      ("baselines", .array(statistics.baselines.map { .string($0.rawValue) })), ("alone", .integer(statistics.alone)),
+      ("seed", .string(String(statistics.seed))), ("activations", .string(compute.activations.rawValue)),
+      ("cache", .string(compute.cache.rawValue)),
+    ])
+    return RunIdentity(model: line.digests(data: "").model ?? "", data: texts, options: options)
+  }
+
+  /// What is said of a split that has no texts.
+  private static func nothing(in split: SplitName, of dataset: Dataset, at path: String) -> Failure {
+    let others = SplitName.allCases.compactMap { other -> String? in
+      let count = dataset.labelled(other).count
+      return count > 0 ? "\(other.rawValue) has \(counted(count, "text"))" : nil
+    }
+    return Failure(
+      .badData,
+      "'\(path)' has no labelled texts in the \(split.rawValue) split"
+        + (others.isEmpty ? ", nor in any other" : "; \(others.joined(separator: ", ")): name another one with --split, or leave it out"))
   }
 
   /// Lists the texts that were trained on, and refuses them, leaves them out or lets them be, as was asked.
@@ -104,77 +180,5 @@ struct EvaluateCommand: ParsableCommand {
     }
     if statistics.leaveOutLeakage { examples = examples.indices.filter { matches[$0] == nil }.map { examples[$0] } }
     return leakage
-  }
-}
-
-/// How texts are scored.
-struct ScoringArguments: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: { try choice($0, "--split") }
-  )
-  var split: SplitName?
-  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = 1
-  @Flag(help: "Let models write their tags themselves, as JSON, instead of choosing among the labels; the first tag is the answer.")
-  var open = false
-  @Option(
-    help: ArgumentHelp("What a text loses that is too long: its tail, its head or its middle.", valueName: "part"),
-    transform: { try choice($0, "--cut") })
-  var cut = TextShortening.tail
-  @Flag(help: "Take off what each label has without any text, so that none is preferred whatever the text says.") var calibrate = false
-
-  @Option(
-    help: ArgumentHelp(
-      "What a model without an adapter is told to do; {labels} stands for the labels.", valueName: "text"))
-  var instruction: String?
-
-  func validate() throws {
-    try checkRange("tags", tags, 1...100)
-  }
-
-  var options: TaggingOptions {
-    var options = TaggingOptions()
-    (options.cut, options.calibrates) = (cut, calibrate)
-    options.selection = tags == 1 ? .one : .several(most: tags)
-    return options
-  }
-}
-
-/// What is computed beside the scores.
-struct StatisticsArguments: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "Baselines, separated by commas: \(BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")); all or none.", valueName: "list"),
-    transform: Self.kinds)
-  var baselines = BaselineKind.allCases
-  @Option(help: ArgumentHelp("Examples in the few-shot prompt, as far as they fit.", valueName: "n")) var shots = 8
-  @Option(
-    help: ArgumentHelp("Texts that also go through each model alone: latency, free answers, loss of labels.", valueName: "n"))
-  var alone = 32
-  @Option(help: ArgumentHelp("Texts on which the order of the labels in the instruction is changed, if it lists them.", valueName: "n"))
-  var orderTexts = 64
-  @Option(help: ArgumentHelp("Samples of the bootstrap.", valueName: "n")) var resamples = 2000
-  @Option(help: ArgumentHelp("The seed of everything random.", valueName: "n")) var seed: UInt64 = 0
-  @Flag(help: "Evaluate texts that were trained on too.") var allowLeakage = false
-  @Flag(help: "Leave texts that were trained on out, and evaluate the others.") var leaveOutLeakage = false
-  @Flag(help: "Exit with status 3 unless an adapter is better than the base model and every baseline.") var requireImprovement = false
-
-  func validate() throws {
-    if allowLeakage, leaveOutLeakage { throw ValidationError("--allow-leakage: expected either it or --leave-out-leakage, found both") }
-    try checkRange("shots", shots, 1...1000)
-    try checkRange("alone", alone, 0...100_000)
-    try checkRange("order-texts", orderTexts, 0...100_000)
-    try checkRange("resamples", resamples, 100...1_000_000)
-  }
-
-  private static func kinds(_ list: String) throws -> [BaselineKind] {
-    if list == "all" { return BaselineKind.allCases }
-    if list == "none" { return [] }
-    return try list.split(separator: ",").map { name in
-      guard let kind = BaselineKind(rawValue: String(name)) else {
-        let known = BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ValidationError("--baselines: expected some of \(known), or all or none, found '\(name)'")
-      }
-      return kind
-    }
   }
 }

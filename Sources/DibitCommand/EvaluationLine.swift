@@ -14,6 +14,7 @@ internal import DibitTraining
 struct EvaluationLine {
   /// The first is the base; others are compared with it.
   private let models: [StoredModel]
+  private let prompts: [ModelPrompts]
   private let adapters: [Entry]
 
   private struct Entry {
@@ -33,25 +34,32 @@ struct EvaluationLine {
     try Self.refuseRepeated(adapters, "adapter")
     let models = [try StoredModel.openConverted(model)] + (try others.map { try StoredModel.open($0) })
     self.models = models
+    let prompts = try models.map { try ModelPrompts($0) }
+    self.prompts = prompts
     self.adapters = try adapters.map { path in
       let manifest = try StoredAdapter.readManifest(path)
       // An adapter says whose it is; one that is nobody's is told so by the first model.
       let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
+      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place]))
+      let description = try AdapterDescription(adapter: path)
+      // A chat template that is another by now is told before any text is run.
+      _ = try prompts[place].tokenized(description, of: path)
       return Entry(
-        path: path, model: place, adapter: LoadedAdapter(try StoredAdapter.open(path, for: models[place])),
-        description: try AdapterDescription(adapter: path), digest: manifest["digest"]?.string, sketches: try Self.sketches(path, manifest))
+        path: path, model: place, adapter: adapter, description: description, digest: manifest["digest"]?.string,
+        sketches: try Self.sketches(path, manifest))
     }
   }
 
   /// The same directory twice would be two runs of one name.
   private static func refuseRepeated(_ paths: [String], _ what: String) throws {
-    for (place, path) in paths.enumerated() where paths[..<place].contains(path) {
+    let real = paths.map { realPath($0) ?? $0 }
+    for (place, path) in paths.enumerated() where real[..<place].contains(real[place]) {
       throw Failure(.usage, "'\(path)' is given twice; each \(what) runs once")
     }
   }
 
   /// The sketches of an adapter's training texts, which its manifest vouches for.
-  private static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
+  static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
     guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
     let bytes = try readBytes(StoreFile.trainingTexts, in: path)
     let file = path + "/" + StoreFile.trainingTexts
@@ -68,40 +76,48 @@ struct EvaluationLine {
 
   // MARK: What is asked
 
-  /// Labels and prompt of the adapters, which must agree; of the data when there is no adapter.
-  func description(for dataset: Dataset, at path: String, instruction: String?) throws -> AdapterDescription {
+  /// Labels and prompt of the adapters, which must agree but for the most tokens of a text: then it has the most of all, which the base model
+  /// and what learns beside it get. Of the data and the first model when there is no adapter.
+  func description(for dataset: Dataset, at path: String, instruction: String?, form: PromptChoice?) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.instruction = instruction ?? task.instruction
+      task.form = try prompts[0].form(form)
+      prompts[0].announce(task.form)
       task.maximumTokens = models.reduce(task.maximumTokens) { min($0, $1.configuration.contextLength) }
       return AdapterDescription(labels: dataset.labels, task: task.listing(dataset.labels), seed: 0, dataDigest: dataset.digest)
     }
-    let description = first.description
+    var description = first.description
     for other in adapters.dropFirst() {
-      guard other.description.labels == description.labels, other.description.task == description.task else {
-        throw Failure(
-          .badData, "adapters '\(first.path)' and '\(other.path)' were trained for different labels or prompts: evaluate them one by one")
+      let differences = first.description.differences(from: other.description)
+      guard differences.isEmpty else {
+        let what = differences.joined(separator: " and ")
+        throw Failure(.badData, "adapters '\(first.path)' and '\(other.path)' were trained for different \(what): evaluate them one by one")
       }
+      description.task.maximumTokens = max(description.task.maximumTokens, other.description.task.maximumTokens)
     }
     let unknown = dataset.labels.filter { label in !description.labels.contains { $0.utf8.elementsEqual(label.utf8) } }
     guard unknown.isEmpty else { throw EvaluationError.unknownLabels(unknown, known: description.labels.count) }
     return description
   }
 
-  /// Base first, its adapters, then the other models, each with its adapters.
-  func subjects(_ task: TaggingTask) -> [EvaluationStudy.Subject] {
+  /// Base first, its adapters, then the other models, each with its adapters. An adapter is asked as it was trained.
+  func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []
     for (place, model) in models.enumerated() {
-      var own = task
-      own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
-      let tokenized = TokenizedTask(own, tokenizer: model.tokenizer)
+      func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
+        var own = task
+        own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
+        return try prompts[place].tokenized(own)
+      }
       let isFloat = model.scheme.map { !$0.isQuantized } ?? true
       let kind = place == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
       subjects.append(
         .init(
           kind,
           EvaluationSubject(
-            name: place == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights), task: tokenized)))
+            name: place == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights),
+            task: try tokenized(task))))
       for adapter in adapters where adapter.model == place {
         subjects.append(
           .init(
@@ -109,7 +125,7 @@ struct EvaluationLine {
             place == 0 ? .adapter : kind,
             EvaluationSubject(
               name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.adapter),
-              task: tokenized)))
+              task: try tokenized(adapter.description.task))))
       }
     }
     return subjects
@@ -147,6 +163,13 @@ struct EvaluationLine {
             .other, count: 0, "'\(adapter.path)' does not say which texts it was trained on: whether these were among them is not known."))
       }
     }
+    let lengths = adapters.map(\.description.task.maximumTokens)
+    if let most = lengths.max(), Set(lengths).count > 1 {
+      let own = adapters.map { "'\($0.path)' \($0.description.task.maximumTokens)" }.joined(separator: ", ")
+      notes.append(
+        HygieneNote(
+          .other, count: 0, "Adapters read different lengths of a text, each as it was trained (\(own) tokens); the others read \(most)."))
+    }
     if split == .validation, !adapters.isEmpty {
       notes.append(
         HygieneNote(
@@ -160,6 +183,20 @@ struct EvaluationLine {
     Digests(
       model: models[0].digest, data: data,
       adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
+  }
+
+  /// What tells these models and adapters from others, so that what they answered can be kept.
+  var identity: JSONValue {
+    func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
+    return [
+      "models": .array(models.map { known($0.path, $0.digest) }), "adapters": .array(adapters.map { known($0.path, $0.digest) }),
+    ]
+  }
+
+  /// Whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
+  func isIdentified(_ name: String) -> Bool {
+    if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
+    return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 
   /// The losses of each adapter's training, where its event log is there.

@@ -44,6 +44,7 @@ struct Failure: Error {
     case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
     case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
     case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
+    case let error as ChatTranscriptError: self.init(.badData, "\(error)")
     case let error as PromptTemplateError: self.init(.badData, "\(error)")
     case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
     case let error as TrainingError: self.init(Code(error.errorClass), "\(error)")
@@ -74,11 +75,13 @@ struct Failure: Error {
     Glibc.exit(code.rawValue)
   }
 
-  /// Adds what was being done in front of an error's sentence.
+  /// Adds what was being done in front of an error's sentence, unless that names what `doing` has in quotes: no path stands twice in a line.
   static func context<Result>(_ doing: String, _ body: () throws -> Result) throws -> Result {
     do { return try body() } catch {
       guard let failure = Failure(error) else { throw error }
-      throw Failure(failure.code, "\(doing): \(failure.message)")
+      let named = doing.drop { $0 != "'" }
+      let isNamed = named.count > 2 && (failure.message.contains(named) || failure.message.contains(String(named.dropLast()) + "/"))
+      throw Failure(failure.code, isNamed ? failure.message : "\(doing): \(failure.message)")
     }
   }
 }

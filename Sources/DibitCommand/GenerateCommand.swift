@@ -3,7 +3,6 @@ internal import DibitCheckpoint
 internal import DibitConstraint
 internal import DibitInference
 internal import DibitJSON
-internal import DibitJinja
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
@@ -11,20 +10,22 @@ internal import DibitTokenizer
 struct GenerateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate",
-    abstract: "Continue a prompt.",
+    abstract: "Continue a prompt, or answer it.",
     discussion: """
-      Example: dibit generate ./model --raw --prompt "Once upon a time" --max-tokens 60
+      Example: dibit generate ./model --prompt "Name three rivers." --max-tokens 60
+      Example: dibit generate ./model --raw --prompt-file story.txt
+      Example: git diff | dibit generate ./model --system "Sum up this change."
 
-      The prompt is put into the model's chat template, if it has one; --raw leaves it as it is. Text appears as it is made, unless --no-stream \
-      or --json is given.
+      The prompt is put into the model's chat template, if it has one, or into the prompt that an adapter for tags was trained with; --raw \
+      leaves it as it is. Text appears as it is made, unless --no-stream or --json is given. For more than one turn there is 'dibit chat'.
       """)
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
   @Option(help: "An adapter of this model.") var adapter: String?
-  @Option(help: "The text to continue; may be empty with --raw.") var prompt: String
-  @Option(help: "The system message of the chat template.") var system: String?
-  @Flag(help: "Do not use a chat template.") var raw = false
-  @Option(help: ArgumentHelp("Answer with JSON that satisfies the JSON Schema in this file.", valueName: "file")) var schema: String?
+  @OptionGroup var prompt: PromptArguments
+  @Option(
+    help: ArgumentHelp("Answer with JSON that satisfies this JSON Schema: a file, or the schema itself.", valueName: "file or {...}"))
+  var schema: String?
   @Option(help: ArgumentHelp("Answer with one of these texts, separated by commas.", valueName: "a,b,...")) var choices: String?
   @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
@@ -39,6 +40,9 @@ struct GenerateCommand: ParsableCommand {
   func validate() throws {
     guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
     guard schema == nil || choices == nil else { throw ValidationError("--choices: expected either it or --schema, found both") }
+    if let choices, Self.list(choices).contains("") {
+      throw ValidationError("--choices: expected texts between the commas, found none\(choices.isEmpty ? "" : " in '\(choices)'")")
+    }
     guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
     if let logprobs {
       guard (0...100).contains(logprobs) else { throw ValidationError("--logprobs: expected a number from 0 to 100, found \(logprobs)") }
@@ -50,43 +54,81 @@ struct GenerateCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
+    let content = try prompt.read()
     let model = try StoredModel.open(model)
-    let adapter = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
-    var session = Session(model.configuration, weights: model.weights, adapter: adapter, on: compute)
-    let (tokens, isChat, endTokens) = try promptTokens(model)
-    let constraint = try tokenConstraint(model.tokenizer, endTokens)
+    let tagger = try adapter.flatMap { path in
+      try AdapterDescription.ofTagger(path).map { (description: $0, task: try ModelPrompts(model).tokenized($0, of: path)) }
+    }
+    let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
+    let asked = try GenerationPrompt(content, prompt, tagger, model: model)
+    let constraint = try tokenConstraint(asked, model.tokenizer)
+    var session = Session(model.configuration, weights: model.weights, adapter: loaded, on: compute)
     var options = GenerationOptions()
     options.maximumTokens = maxTokens
     options.sampling = sampling.options
-    options.stopTokens = endTokens
+    options.stopTokens = asked.endTokens
     options.stopStrings = stop
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
-    let streams = stream && !json
-    if streams, !isChat { print(prompt, terminator: "") }
-    let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-    let result = try session.generate(tokens, tokenizer: model.tokenizer, options: options, constraint: constraint) { piece in
-      if streams { print(piece, terminator: "") }
-      return !Interrupt.isRequested
+    let room = session.context - asked.tokens.count
+    if room >= 0, room < maxTokens {
+      Terminal.write(
+        "note: only \(grouped(room)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))\n"
+      )
     }
+    var progress = GenerationProgress()
+    let result = try generate(&session, asked, model.tokenizer, options, constraint, &progress)
+    progress.finish()
     if json {
-      printJSON(report(result, prompt: tokens, model.tokenizer, seconds: (clock.now - start).inSeconds))
+      printJSON(report(result, prompt: asked.tokens, model.tokenizer, progress))
     } else {
-      print(streams ? "" : (isChat ? "" : prompt) + result.text)
+      Output.print(stream ? "" : asked.shown + result.text)
+      progress.showSpeed(read: asked.tokens.count, made: result.tokens.count)
     }
-    if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(result.tokens.count) tokens") }
+    if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(counted(result.tokens.count, "token"))") }
+  }
+
+  private func generate(
+    _ session: inout Session, _ asked: GenerationPrompt, _ tokenizer: Tokenizer, _ options: GenerationOptions,
+    _ constraint: TokenConstraint?, _ progress: inout GenerationProgress
+  ) throws -> Generation {
+    let streams = stream && !json
+    do throws(InferenceError) {
+      return try session.generate(
+        asked.tokens, tokenizer: tokenizer, options: options, constraint: constraint,
+        receive: { piece in
+          if streams { Output.print(piece, terminator: "") }
+          return !Interrupt.isRequested
+        },
+        reading: { done in
+          progress.read(done, of: asked.tokens.count)
+          // What is continued stands before what comes, and behind the progress.
+          if streams, done == asked.tokens.count { Output.print(asked.shown, terminator: "") }
+          return !Interrupt.isRequested
+        })
+    } catch {
+      guard case .constraintNeedsTokens(let needed, let available) = error else { throw error }
+      let advice = available < maxTokens ? "shorten the prompt" : "pass --max-tokens \(needed) or more"
+      throw Failure(
+        .badData, "an answer of the form that was asked for may take \(needed) tokens, and only \(available) may come: \(advice)")
+    }
   }
 
   /// What the answer must satisfy.
-  private func tokenConstraint(_ tokenizer: Tokenizer, _ endTokens: Set<Int32>) throws -> TokenConstraint? {
-    guard schema != nil || choices != nil else { return nil }
-    let known = endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
-    let text = try schema.map { String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
-    return try Failure.context(schema.map { "reading '\($0)'" } ?? "--choices") {
+  private func tokenConstraint(_ asked: GenerationPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
+    guard schema != nil || choices != nil || asked.answer != nil else { return nil }
+    let known = asked.endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
+    let isInline = schema.map { $0.first { !$0.isWhitespace } == "{" } ?? false
+    let text = try schema.map { isInline ? $0 : String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
+    return try Failure.context(
+      isInline ? "--schema" : schema.map { "reading '\($0)'" } ?? (choices == nil ? "the adapter's labels" : "--choices")
+    ) {
       let constraint: Constraint
       if let text {
         constraint = try Constraint(schema: text)
+      } else if let choices {
+        constraint = try Constraint(choices: Self.list(choices))
       } else {
-        constraint = try Constraint(choices: (choices ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+        constraint = try Constraint(schema: asked.answer ?? .bool(true))
       }
       return try TokenConstraint(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
     }
@@ -95,34 +137,19 @@ struct GenerateCommand: ParsableCommand {
   /// The most bytes of a schema.
   private static let schemaLimit = 1 << 20
 
-  /// The date for templates that ask for it.
-  private static var today: JinjaClock? {
-    LocalTime.now.flatMap { JinjaClock(year: $0.year, month: $0.month, day: $0.day, hour: $0.hour, minute: $0.minute, second: $0.second) }
-  }
-
-  /// The prompt in the model's own template, in the turns of its vocabulary, or as it is; and the tokens that end the answer.
-  private func promptTokens(_ model: StoredModel) throws -> (tokens: [Int32], isChat: Bool, endTokens: Set<Int32>) {
-    let tokenizer = model.tokenizer
-    let template = ChatTemplate(tokenizer)
-    let chat = try ChatSource.open(model.path)
-    let endTokens = Set(template.stopTokens(tokenizer) + chat.endTokens.compactMap { tokenizer.id(of: $0) })
-    if raw { return (tokenizer.encode(prompt, parsingSpecialTokens: false), false, endTokens) }
-    // A template writes the start of the text itself.
-    if template.style == .plain, let text = try chat.prompt(system: system, user: prompt, today: Self.today) {
-      return (tokenizer.encode(text, addingSpecialTokens: false), true, endTokens)
-    }
-    guard template.style == .turns else { return (tokenizer.encode(prompt, parsingSpecialTokens: false), false, endTokens) }
-    return (template.prompt(system: system, user: prompt, tokenizer: tokenizer).tokens, true, endTokens)
+  private static func list(_ choices: String) -> [String] {
+    choices.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
   }
 }
 
 extension GenerateCommand {
   /// The result for machines.
-  private func report(_ result: Generation, prompt: [Int32], _ tokenizer: Tokenizer, seconds: Double) -> JSONValue {
+  private func report(_ result: Generation, prompt: [Int32], _ tokenizer: Tokenizer, _ progress: GenerationProgress) -> JSONValue {
     var members: [(key: String, value: JSONValue)] = [
       (key: "text", value: .string(result.text)), (key: "finish_reason", value: .string(result.finishReason.rawValue)),
       (key: "stop_string", value: result.stopString.map { .string($0) } ?? .null), (key: "prompt_tokens", value: .integer(prompt.count)),
-      (key: "tokens", value: .array(result.tokens.map { .integer(Int($0)) })), (key: "seconds", value: .number(seconds)),
+      (key: "tokens", value: .array(result.tokens.map { .integer(Int($0)) })),
+      (key: "prompt_seconds", value: .number(progress.readingSeconds)), (key: "seconds", value: .number(progress.seconds)),
     ]
     if promptLogprobs {
       members.append((key: "prompt_logprobs", value: .array(result.promptLogProbabilities.map { $0.map { json($0, tokenizer) } ?? .null })))

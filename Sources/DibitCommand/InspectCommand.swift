@@ -17,17 +17,16 @@ struct InspectCommand: ParsableCommand {
   @Flag(help: "Print the result as JSON.") var json = false
 
   func run() throws {
-    let manifest = try? readJSON(StoreFile.manifest, in: path)
-    let isAdapter = manifest?["base_digest"] != nil || (try? readJSON(StoreFile.adapterConfiguration, in: path)) != nil
-    let checkpoint = try Checkpoint.open(isAdapter ? path + "/" + StoreFile.adapterWeights : path)
+    let form = AdapterForm(path)
+    let checkpoint = try Checkpoint.open(form?.weights(of: path) ?? path)
     var facts: [(key: String, value: JSONValue)] = []
-    if isAdapter {
-      facts = try adapterFacts(manifest)
+    if let form {
+      facts = try adapterFacts(form)
     } else if checkpoint.filePaths == [path], checkpoint.format != .gguf, checkpoint.format != .llama2c {
       // One file of several kinds of things; what they are, its directory may say.
       facts = [(key: "kind", value: "tensor file"), (key: "format", value: .string(checkpoint.format.rawValue))]
     } else {
-      facts = try modelFacts()
+      facts = try modelFacts(checkpoint)
       facts.insert((key: "format", value: .string(checkpoint.format.rawValue)), at: 1)
     }
     let infos = checkpoint.tensorNames.compactMap { name in checkpoint.info(name).map { (name: name, info: $0) } }
@@ -36,22 +35,29 @@ struct InspectCommand: ParsableCommand {
     show(facts, infos)
   }
 
-  private func adapterFacts(_ manifest: JSONValue?) throws -> [(key: String, value: JSONValue)] {
-    let configuration = try readJSON(StoreFile.adapterConfiguration, in: path)
-    var facts: [(key: String, value: JSONValue)] = [(key: "kind", value: "LoRA adapter (PEFT)")]
-    for key in ["r", "lora_alpha", "target_modules"] { facts.append((key: key, value: configuration[key] ?? .null)) }
-    for key in ["base_digest", "labels", "task", "split", "recipe", "training"] {
-      if let value = manifest?[key] { facts.append((key: key, value: value)) }
+  private func adapterFacts(_ form: AdapterForm) throws -> [(key: String, value: JSONValue)] {
+    var facts: [(key: String, value: JSONValue)] = [(key: "kind", value: .string("LoRA adapter (\(form.rawValue))"))]
+    facts += try form.configuration(of: path).members
+    let own = try AdapterFacts.read(path)
+    if let digest = own.baseDigest { facts.append((key: "base_digest", value: .string(digest))) }
+    for key in ["labels", "task", "split", "recipe", "training", "source"] {
+      if let value = own.manifest[key] { facts.append((key: key, value: value)) }
     }
     return facts
   }
 
-  private func modelFacts() throws -> [(key: String, value: JSONValue)] {
+  private func modelFacts(_ checkpoint: Checkpoint) throws -> [(key: String, value: JSONValue)] {
     let source = try ModelSource.open(path)
     let (c, scheme, weights) = (source.configuration, source.scheme, try source.weights())
-    let bits = Double(weights.byteCount * 8) / Double(weights.elementCount)
+    let stored = checkpoint.tensorNames.compactMap { checkpoint.info($0) }
+    // Other tools' blocks are floats here only once they are read: what counts is what the file holds.
+    let (bytes, elements) =
+      scheme == nil
+      ? (stored.reduce(0) { $0 + $1.byteCount }, stored.reduce(0) { $0 + $1.count }) : (weights.byteCount, weights.elementCount)
+    let bits = Double(bytes * 8) / Double(max(elements, 1))
+    let isBlocked = [.gguf, .llama2c].contains(checkpoint.format) && stored.contains { DType(rawValue: $0.storage) == nil }
     var facts: [(key: String, value: JSONValue)] = [
-      (key: "kind", value: scheme == nil ? "float checkpoint" : "converted model"),
+      (key: "kind", value: scheme != nil ? "converted model" : isBlocked ? "quantised checkpoint" : "float checkpoint"),
       (key: "architecture", value: .string(c.family.rawValue)),
       (key: "parameters", value: .integer(weights.elementCount)), (key: "bits_per_weight", value: .number(bits)),
       (key: "vocabulary", value: .integer(c.vocabularySize)), (key: "hidden", value: .integer(c.hiddenSize)),
@@ -61,8 +67,15 @@ struct InspectCommand: ParsableCommand {
       (key: "context", value: .integer(c.contextLength)), (key: "tied_embeddings", value: .bool(c.tiesEmbeddings)),
     ]
     if let scheme { facts.append((key: "quantization", value: scheme.json)) }
+    if scheme == nil { facts.append((key: "stored_as", value: Self.storage(stored))) }
     if let digest = (try? readJSON(StoreFile.manifest, in: path))?["digest"] { facts.append((key: "digest", value: digest)) }
     return facts
+  }
+
+  /// How many tensors are stored in each way.
+  private static func storage(_ infos: [TensorInfo]) -> JSONValue {
+    let names = infos.reduce(into: [String: Int]()) { $0[$1.storage, default: 0] += 1 }
+    return .object(JSONObject(names.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
   }
 
   /// A fact, or those of an object one by one, under names such as `task.key`.
@@ -93,9 +106,9 @@ struct InspectCommand: ParsableCommand {
     }
     // Values of any length: aligned to the left.
     let rows = facts.flatMap { lines($0.key, $0.value) }
-    for (name, line) in zip(table(rows.map { [$0.key] }), rows) { print("\(name)  \(line.text)") }
+    for (name, line) in zip(table(rows.map { [$0.key] }), rows) { Output.print("\(name)  \(line.text)") }
     guard tensors else { return }
-    print()
+    Output.print()
     printTable(infos.map { [$0.name, $0.info.storage, "\($0.info.shape)"] })
   }
 }

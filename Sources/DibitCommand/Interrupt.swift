@@ -5,7 +5,9 @@ internal import Synchronization
 /// Ctrl-C: the first asks the job to stop, the second removes unfinished outputs and exits at once.
 enum Interrupt {
   private static let count = Atomic<Int>(0)
-  private static let watch: Void = watchSignals([SIGINT, SIGTERM]) {
+  private static let terminations = Atomic<Int>(0)
+  private static let watch: Void = watchSignals([SIGINT, SIGTERM]) { signal in
+    if signal == SIGTERM { terminations.add(1, ordering: .relaxed) }
     guard count.add(1, ordering: .relaxed).oldValue > 0 else { return }
     cleanUpPartialDirectories()
     _exit(Failure.Code.interrupted.rawValue)
@@ -16,4 +18,10 @@ enum Interrupt {
 
   /// Whether the user asked to stop.
   static var isRequested: Bool { count.load(ordering: .relaxed) > 0 }
+
+  /// Whether it was not Ctrl-C that asked, but whoever ends processes.
+  static var isTermination: Bool { terminations.load(ordering: .relaxed) > 0 }
+
+  /// Begins anew: the job that was to stop has stopped, and another may begin.
+  static func clear() { count.store(0, ordering: .relaxed) }
 }

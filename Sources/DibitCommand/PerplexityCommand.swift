@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitInference
@@ -45,6 +46,9 @@ struct PerplexityCommand: ParsableCommand {
     if let reference { try check(reference, against: model) }
     let context = min(model.configuration.contextLength, reference?.configuration.contextLength ?? .max)
     guard context >= 2 else { throw Failure(.badData, "'\(self.model)' has a context of \(context); at least 2 are needed") }
+    if let window, window > context {
+      Terminal.write("note: windows have \(counted(context, "token")), the model's context; --window asked for \(grouped(window))\n")
+    }
     let text = try read(model.tokenizer, reference?.tokenizer, window: min(window ?? 512, context))
     let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
     var line = ProgressLine("measuring")

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitInference
 internal import DibitJSON
 
@@ -35,13 +36,13 @@ struct PerplexityResult {
   }
 
   private var extent: String {
-    "\(text.tokens) tokens of \(text.documents) document\(text.documents == 1 ? "" : "s")"
+    "\(counted(text.tokens, "token")) of \(counted(text.documents, "document"))"
   }
 
   /// One model.
   func show() {
-    print("perplexity \(decimal(model.value, 3)) over \(extent)")
-    print(
+    Output.print("perplexity \(decimal(model.value, 3)) over \(extent)")
+    Output.print(
       "\(decimal(model.loss, 4)) nats/token, \(decimal(model.bitsPerByte(bytes: text.bytes), 3)) bits/byte, "
         + "\(decimal(model.tokensPerSecond, 0)) tokens/s")
   }
@@ -49,7 +50,7 @@ struct PerplexityResult {
   /// The model beside its reference.
   func show(model path: String, reference: String) {
     guard let comparison else { return }
-    print("\(extent), in windows of \(text.window)\n")
+    Output.print("\(extent), in windows of \(text.window)\n")
     let rows = [(path, model), (reference, comparison.reference)].map { path, result in
       [
         path, decimal(result.value, 3), decimal(result.loss, 4), decimal(result.bitsPerByte(bytes: text.bytes), 3),
@@ -58,8 +59,8 @@ struct PerplexityResult {
     }
     printTable([["", "perplexity", "nats/token", "bits/byte", "tokens/s"]] + rows)
     let (mean, error) = (decimal(comparison.divergence, 4), decimal(comparison.standardError, 4))
-    print("\nperplexity over the reference's  \(decimal(comparison.ratio, 4))")
-    print("divergence from the reference    \(mean) ± \(error) nats/token, 99th percentile \(decimal(comparison.percentile99, 4))")
-    print("same most likely token           \(percent(comparison.agreement))")
+    Output.print("\nperplexity over the reference's  \(decimal(comparison.ratio, 4))")
+    Output.print("divergence from the reference    \(mean) ± \(error) nats/token, 99th percentile \(decimal(comparison.percentile99, 4))")
+    Output.print("same most likely token           \(percent(comparison.agreement))")
   }
 }

@@ -20,7 +20,7 @@ struct PredictCommand: ParsableCommand {
       One line for each text: its path, its tag, and the tag's probability among all labels. Files that end in csv, tsv, jsonl or ndjson \
       are rows, each with a text; the path of a row has its line behind it.
 
-      What cannot be read is told, and the rest goes on. A job with --output that was interrupted goes on with --resume, to the same bytes.
+      What cannot be read is told, and the rest goes on; files below a folder that are no text are left out and counted. A job with --output that was interrupted goes on with --resume, to the same bytes.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
@@ -89,7 +89,7 @@ struct PredictCommand: ParsableCommand {
       name: adapter,
       model: MeasuredModel(
         model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model))),
-      task: TokenizedTask(description.task, tokenizer: model.tokenizer))
+      task: try ModelPrompts(model).tokenized(description, of: adapter))
     var options = TaggingOptions()
     options.cut = cut
     if let tags, tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
@@ -125,7 +125,7 @@ struct PredictCommand: ParsableCommand {
       if inputs.hasRows {
         progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0, before: feed.bytesSkipped)
       } else {
-        progress.show(read: feed.skipped + progress.done, of: inputs.count, before: feed.skipped)
+        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count, before: feed.skipped)
       }
       return isRead && fault == nil && !Interrupt.isRequested
     }
@@ -141,7 +141,11 @@ struct PredictCommand: ParsableCommand {
     if feed.unclaimed > 0 {
       Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
     }
-    if feed.skipped + progress.done == 0 { Terminal.write("note: there was no text to tag\n") }
+    if feed.passedBy > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.passedBy))\n") }
+    if feed.skipped + progress.done == 0 {
+      guard feed.passedBy == 0 else { throw Failure(.badData, "there was no text to tag") }
+      Terminal.write("note: there was no text to tag\n")
+    }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
   }
 
@@ -166,6 +170,8 @@ private final class PendingInputs: Sequence, IteratorProtocol {
   init(_ inputs: TextInputs, finished: FinishedPredictions) { (self.inputs, self.finished) = (inputs.makeIterator(), finished) }
 
   var bytesRead: Int { inputs.bytesRead }
+  /// Files below folders that are no text.
+  var passedBy: Int { inputs.passedBy }
   /// What was finished earlier and is no input of this job.
   var unclaimed: Int { finished.unclaimed }
 

@@ -59,8 +59,9 @@ struct PredictionProgress {
     if failed > Self.toldFaults { line.note("not tagged: \(grouped(failed - Self.toldFaults)) more") }
 
     if empty > 0 { line.note("note: \(counted(empty, "empty text")), tagged by the prompt alone") }
-    guard !isBrief, done > 0 else { return }
     let cut = truncated > 0 ? ", \(grouped(truncated)) cut to fit" : ""
+    if isBrief, truncated > 0 { line.note("note: \(counted(truncated)) cut to what the adapter learnt to read") }
+    guard !isBrief, done > 0 else { return }
     line.note("\(counted(done)) in \(duration(line.elapsed)), \(rate) texts/s\(failed > 0 ? ", \(grouped(failed)) failed" : "")\(cut)")
   }
 
@@ -77,12 +78,3 @@ struct PredictionProgress {
     }
   }
 }
-
-/// A count with commas between thousands.
-func grouped(_ count: Int) -> String {
-  let digits = Array(String(count))
-  return digits.indices.map { ($0 > 0 && (digits.count - $0) % 3 == 0 ? "," : "") + String(digits[$0]) }.joined()
-}
-
-/// "1 text", "4,000 texts".
-func counted(_ count: Int, _ noun: String = "text") -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }

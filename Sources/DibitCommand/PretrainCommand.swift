@@ -95,8 +95,9 @@ struct PretrainCommand: ParsableCommand {
     _ = try checkpoint.write(JSONObject([(key: "training", value: summary)]), into: directory, on: compute)
     try directory.commit()
     checkpoints.removeAll()
-    print("\(parameters) parameters, \(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    print("wrote \(output)")
+    Output.print(
+      "\(counted(parameters, "parameter")), \(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
+    Terminal.wrote(output)
   }
 
   /// The token between two documents.
@@ -132,7 +133,7 @@ struct PretrainCommand: ParsableCommand {
       manifest["training"]?["run_sha256"]?.string == identity.digest
     else { return false }
     try CheckpointStore.remove(of: output, inputs: inputs)
-    print("'\(output)' is the finished model of this run")
+    Output.print("'\(output)' is the finished model of this run")
     return true
   }
 

@@ -44,7 +44,7 @@ struct ReportCommand: ParsableCommand {
       try writeFileAtomically(
         path: html, bytes: Array(HTMLReport(saved.reports[0].report).html.utf8), replacing: overwrite ? .report : nil,
         inputs: inputs)
-      Terminal.write("wrote \(html)\n")
+      Terminal.wrote(html)
     }
     let ranking = RankedReports(saved.reports, by: metric)
     if json {
@@ -52,7 +52,11 @@ struct ReportCommand: ParsableCommand {
     } else {
       // A folder is asked for its runs, even when there is only one report in it yet.
       let isSingle = paths.count == 1 && !isDirectory(paths[0])
-      if isSingle { show(saved.reports[0].report) } else { for line in ranking.lines { print(line) } }
+      if isSingle {
+        show(saved.reports[0].report)
+      } else {
+        for line in ranking.lines(width: StandardOutput.size?.columns) { Output.print(line) }
+      }
     }
     if let first = saved.faults.first?.failure {
       throw Failure(first.code, "\(saved.faults.count) of \(counted(count, "report")) could not be read")

@@ -3,6 +3,7 @@ internal import DibitCheckpoint
 internal import DibitDigest
 internal import DibitJSON
 internal import DibitModelStore
+internal import DibitEvaluation
 internal import DibitReport
 
 /// Where the result of an evaluation goes.
@@ -15,27 +16,51 @@ struct ResultArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("Also keep the report as a file of its own in this folder, for 'dibit report'.", valueName: "folder"))
   var runs: String?
+  @Option(help: ArgumentHelp("Write the confusion matrix of every run and baseline as CSV.", valueName: "file.csv"))
+  var confusionCsv: String?
+  @Option(help: ArgumentHelp("Write every answer of every run and baseline as CSV.", valueName: "file.csv"))
+  var predictionsCsv: String?
+
+  func validate() throws {
+    if let confusionCsv, confusionCsv == predictionsCsv {
+      throw ValidationError("--predictions-csv: expected another file than that of --confusion-csv, found '\(confusionCsv)' for both")
+    }
+  }
 
   /// Whether the report needs texts.
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
-  /// Finds what cannot be written.
-  func check(_ inputs: JobInputs) throws {
-    if let report {
-      let file = try StagedFile(destination: report, replacing: .report, inputs: inputs)
-      let parent = report.lastIndex(of: "/").map { $0 == report.startIndex ? "/" : String(report[..<$0]) } ?? "."
-      guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(report)': its directory does not exist; create it first") }
-      try writeFileAtomically(path: file.path, bytes: [], inputs: inputs)
-    }
+  /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.
+  func check(overwrite: Bool, _ inputs: JobInputs) throws {
+    if let report { try Self.checkWritable(report, replacing: .report, inputs) }
+    if let confusionCsv { try Self.checkWritable(confusionCsv, replacing: overwrite ? .confusion : nil, inputs) }
+    if let predictionsCsv { try Self.checkWritable(predictionsCsv, replacing: overwrite ? .answers : nil, inputs) }
     if let runs { try makeDirectory(runs, inputs: inputs) }
   }
 
-  func write(_ report: EvaluationReport, _ inputs: JobInputs) throws {
+  /// Writes beside the file, and takes that away again.
+  private static func checkWritable(_ path: String, replacing mark: OutputMark?, _ inputs: JobInputs) throws {
+    let file = try StagedFile(destination: path, replacing: mark, inputs: inputs)
+    let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard isDirectory(parent) else { throw Failure(.cannotCreate, "'\(path)': its directory does not exist; create it first") }
+    try writeFileAtomically(path: file.path, bytes: [], inputs: inputs)
+  }
+
+  /// Writes and shows the report; `predictions` are all answers as CSV.
+  func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
     try WeightsCheck.finishAll()
     if let path = self.report {
       let page = HTMLReport(withoutTexts ? report.withoutTexts : report)
       try writeFileAtomically(path: path, bytes: Array(page.html.utf8), replacing: .report, inputs: inputs)
     }
+    var tables: [String] = []
+    func write(_ path: String?, _ mark: OutputMark, _ table: @autoclosure () -> String) throws {
+      guard let path else { return }
+      try writeFileAtomically(path: path, bytes: Array(table().utf8), replacing: overwrite ? mark : nil, inputs: inputs)
+      tables.append(path)
+    }
+    try write(confusionCsv, .confusion, report.confusionCSV)
+    try write(predictionsCsv, .answers, predictions())
     let plain = samples ? report : report.withoutTexts
     if let runs {
       let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
@@ -48,20 +73,30 @@ struct ResultArguments: ParsableArguments {
     } else {
       show(report)
     }
-    if let path = self.report { Terminal.write("wrote \(path)\n") }
+    if let path = self.report { Terminal.wrote(path) }
+    for table in tables { Terminal.wrote(table) }
   }
 }
 
-/// Prints a report: on one screen of a terminal, whole where nobody scrolls.
+/// Prints a report: on one screen of a terminal, whole where nobody scrolls, or where the screen's height is not known.
 func show(_ report: EvaluationReport) {
   let size = StandardOutput.size
-  for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { print(line) }
-  if size == nil { for note in report.notes { print("note: \(note.text)") } }
+  for line in TerminalReport(report, width: min(size?.columns ?? 100, 140), height: size?.rows ?? 500).lines { Output.print(line) }
+  guard size?.rows == nil else { return }
+  for note in report.notes { for line in wrapped("note: \(note.text)", width: size?.columns) { Output.print(line) } }
 }
 
 extension OutputMark {
   /// Pages with a report.
   static let report = OutputMark("a report", text: HTMLReport.generator)
+  /// Tables of evaluations, which begin with their columns.
+  static let confusion = table("a confusion matrix", EvaluationReport.confusionColumns)
+  static let answers = table("a table of answers", EvaluationStudy.predictionColumns)
+
+  private static func table(_ name: String, _ columns: [String]) -> OutputMark {
+    let start = Array(columns.joined(separator: ",").utf8)
+    return OutputMark(name) { $0.starts(with: start) }
+  }
 }
 
 extension EvaluationReport {

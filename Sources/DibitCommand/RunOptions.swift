@@ -75,7 +75,7 @@ extension OptimizationOptions {
   /// Lets a recipe win over the values so far.
   mutating func apply(_ recipe: OptimizationRecipe) {
     func set<Value>(_ path: WritableKeyPath<Self, Value>, _ value: Value?) { if let value { self[keyPath: path] = value } }
-    set(\.seed, recipe.seed.map { UInt64($0) })
+    set(\.seed, recipe.seed)
     set(\.learningRate, recipe.learningRate.map { Float($0) })
     set(\.warmUp, recipe.warmUp.map { .share(Float($0)) })
     set(\.warmUp, recipe.warmUpSteps.map { .steps($0) })

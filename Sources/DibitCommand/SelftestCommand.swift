@@ -47,7 +47,7 @@ struct SelftestCommand: ParsableCommand {
       let outcomes = report.outcomes.filter { $0.isa == isa }
       guard !outcomes.isEmpty else { continue }
       let limits = report.tiers.first { $0.isa == isa }?.limits
-      print("\(isa)" + (limits.map { ": " + describe($0) } ?? ""))
+      Output.print("\(isa)" + (limits.map { ": " + describe($0) } ?? ""))
       printTable(
         outcomes.map { outcome in
           let rate = outcome.rate.map {
@@ -56,7 +56,7 @@ struct SelftestCommand: ParsableCommand {
           return ["  " + outcome.kernel, outcome.mismatch == nil ? "ok" : "MISMATCH", rate ?? "", outcome.share.map(percent) ?? ""]
         })
     }
-    print("\(report.outcomes.count - report.failures.count) of \(report.outcomes.count) as promised")
+    Output.print("\(report.outcomes.count - report.failures.count) of \(report.outcomes.count) as promised")
   }
 
   private func describe(_ limits: MachineLimits) -> String {

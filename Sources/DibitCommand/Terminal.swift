@@ -6,6 +6,9 @@ enum Terminal {
   static let isInteractive = StandardError.isTerminal
 
   static func write(_ text: String) { StandardError.write(text) }
+
+  /// Says that an output is there, whatever form the result has.
+  static func wrote(_ path: String) { write("wrote \(path)\n") }
 }
 
 /// A line that shows how far a job is: redrawn in place for a person, a plain line now and then for a log.
@@ -34,17 +37,15 @@ struct ProgressLine {
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
     let spent = (now - start).inSeconds
     let left = known ?? (fraction > 0 ? spent * (1 - fraction) / fraction : 0)
-    let percent = "\(Int(fraction * 100)) %"
+    let share = "\(Int(fraction * 100)) %"
     // What the first moments foretell is far off.
     let time = done >= total ? duration(elapsed) : spent < 1 && known == nil ? "" : "\(duration(left)) left"
-    let text = [percent, detail(), time].filter { !$0.isEmpty }.joined(separator: "  ")
     if Terminal.isInteractive {
-      let filled = Int(fraction * 24)
-      let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 24 - filled)
-      Terminal.write("\r\u{1B}[K\(title) [\(bar)] \(text)")
+      let parts = ProgressBar(title: title, fraction: fraction, share: share, detail: detail(), time: time)
+      Terminal.write("\r\u{1B}[K" + parts.text(columns: StandardError.columns ?? HelpText.usualWidth))
       isShown = true
     } else {
-      Terminal.write("\(title): \(text)\n")
+      Terminal.write("\(title): \([share, detail(), time].filter { !$0.isEmpty }.joined(separator: "  "))\n")
     }
   }
 
@@ -58,6 +59,38 @@ struct ProgressLine {
   mutating func finish() {
     if isShown { Terminal.write("\n") }
     isShown = false
+  }
+}
+
+/// What a ``ProgressLine`` shows a person: a line that is never wrapped, because a wrapped one cannot be drawn over.
+struct ProgressBar {
+  let title: String
+  /// From 0 to 1.
+  let fraction: Double
+  /// The fraction in per cent.
+  let share: String
+  let detail: String
+  let time: String
+
+  private static let longest = 24
+  private static let shortest = 4
+
+  /// The line in less than `columns`: the bar gives way first, then the detail, then the end of the line.
+  func text(columns: Int) -> String {
+    // Some terminals go to the next line behind a full one.
+    let room = max(1, columns - 1)
+    let whole = [share, detail, time].filter { !$0.isEmpty }.joined(separator: "  ")
+    for text in [whole, [share, time].filter { !$0.isEmpty }.joined(separator: "  ")] {
+      let left = room - title.count - text.count - 4
+      guard left < Self.shortest else { return "\(title) [\(bar(min(left, Self.longest)))] \(text)" }
+      if title.count + text.count + 1 <= room { return "\(title) \(text)" }
+    }
+    return String("\(title) \(share)".prefix(room))
+  }
+
+  private func bar(_ width: Int) -> String {
+    let filled = Int(fraction * Double(width))
+    return String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
   }
 }
 

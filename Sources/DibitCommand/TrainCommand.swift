@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -21,7 +20,8 @@ struct TrainCommand: ParsableCommand {
       CSV, TSV or JSONL, or a folder with such files called train, validation and test. A row is a text with its label or labels,
       a list of messages, or a prompt and its completion. 'dibit dataset PATH' says what is in it. Without a validation split
       a stratified part is held out: none below 50, a tenth below 200, a twentieth above.
-      The model's weights stay as they are; the adapter directory opens in PEFT.
+      The model's weights stay as they are; the adapter directory opens in PEFT. Its recipe.yaml holds every setting and repeats the run.
+      Labelled texts are put into the model's chat template, if it has one; evaluate and predict ask in the same way.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
       after a crash or a power cut, the same command with --resume goes on, and the adapter has the same bytes as without the stop.
@@ -30,6 +30,10 @@ struct TrainCommand: ParsableCommand {
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: ArgumentHelp("The data: a folder or a file.", valueName: "path")) var data: String
   @Option(name: .shortAndLong, help: "The adapter directory to create; only --plan can do without.") var output: String?
+  @Option(
+    help: ArgumentHelp(
+      "Go on from this adapter of the same model, which gives the start and the shape; its labels may be others.", valueName: "adapter"))
+  var from: String?
   @OptionGroup var adapter: AdapterRecipeArguments
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
@@ -48,17 +52,22 @@ struct TrainCommand: ParsableCommand {
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try StoredModel.openConverted(model)
     var dataset = try Dataset.read(data, rows: rows.options)
-    var options = adapter.options(recipe)
+    let start = try from.map { try AdapterStart($0, for: model) }
+    var options = adapter.options(recipe, from: start?.configuration)
+    let parameters = try start?.adapter(as: options.adapter)
+    try options.classWeights.check(labels: dataset.labels, recipe: adapter.recipe)
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let task = try adapter.task(recipe, for: model, labels: dataset.labels)
+    let prompts = try ModelPrompts(model)
+    let task = try adapter.task(recipe, for: model, asked: prompts, labels: dataset.labels)
+    let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(AdapterRecipeArguments.members(options, compute, task)),
+      options: JSONObject(AdapterRecipeArguments.members(options, compute, task) + begins),
       lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
-    let inputs = JobInputs([self.model, data, adapter.recipe])
+    let inputs = JobInputs([self.model, data, adapter.recipe, from])
     if !plan {
       try training.checkOutputs(output, inputs)
       if training.resume, try isDone(output, identity, inputs) { return }
@@ -66,17 +75,14 @@ struct TrainCommand: ParsableCommand {
       _ = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
     }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
-    let format = ConversationFormat(
-      tokenizer: model.tokenizer, jinja: try ChatSource.open(model.path).template, maximumTokens: task.maximumTokens)
-    let encoder = ExampleEncoder(
-      task: TokenizedTask(task, tokenizer: model.tokenizer), format: format, for: dataset.train + dataset.validation)
-    let examples = try encoder.encode(dataset.train)
+    let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
+    let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
     let validation = try encoder.encode(dataset.validation)
     if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
       Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
     }
     let decoder = model.makeDecoder()
-    var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, on: compute)
+    var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, from: parameters, on: compute)
     Terminal.write(
       "\(split.train) training and \(split.validation) validation "
         + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
@@ -101,19 +107,46 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    var manifest = manifest(model, dataset, split, task, options, result, identity, compute)
-    if dataset.kind == .labelled {
-      let sketches = TextSketches(dataset.labelled(.train).map(\.text))
-      let text = sketches.json.serialized() + "\n"
-      try directory.write(text, to: StoreFile.trainingTexts)
-      manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(Array(text.utf8)))]
-    }
+    var facts = AdapterFacts(
+      manifest: manifest(
+        model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute))
+    if let sketches = sketches(of: dataset, start) { facts.setTrainingTexts(sketches) }
+    facts.card = try AdapterCard(base: model, facts: facts).text
     try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
+    try directory.write(RecipeText(options, compute, task).text, to: RecipeText.file)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
-    try StoredAdapter.write(trainer.finish(), base: model, manifest: manifest, into: directory)
+    try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
     try directory.commit()
     checkpoints.removeAll()
-    if json { printJSON(.object(manifest)) } else { show(result, view, output) }
+    if json { printJSON(.object(facts.manifest)) } else { show(result, view) }
+    Terminal.wrote(output)
+    if recipe == nil { describeDefaults(options, result, output) }
+  }
+
+  /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.
+  private func sketches(of dataset: Dataset, _ start: AdapterStart?) -> TextSketches? {
+    guard dataset.kind == .labelled else { return nil }
+    let own = TextSketches(dataset.labelled(.train).map(\.text))
+    guard let start else { return own }
+    guard let earlier = start.sketches else {
+      Terminal.write("note: '\(start.path)' does not say which texts it was trained on, and so the new adapter does not either\n")
+      return nil
+    }
+    var all = earlier
+    all.formUnion(own)
+    return all
+  }
+
+  /// Says what was chosen where nobody chose, and where to change it.
+  private func describeDefaults(_ options: TrainingOptions, _ result: TrainingResult, _ output: String) {
+    let values = [
+      "epochs \(options.epochs)", "batch_size \(options.batchSize) (steps in all: \(result.totalSteps))",
+      "learning_rate \(options.optimization.learningRate)", "rank \(options.adapter.rank)",
+      "alpha \(JSONValue.number(Double(options.adapter.alpha)).serialized())",
+    ]
+    Terminal.write(
+      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(output)/\(RecipeText.file)', to be changed and "
+        + "given to --recipe\n")
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {
@@ -129,9 +162,9 @@ struct TrainCommand: ParsableCommand {
       ["keys and values", size(plan.cache)], ["backward pass", size(plan.backward)], ["loss", size(plan.loss)],
       ["together", size(plan.total)],
     ])
-    print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
-    print(
-      "\(steps) steps over \(estimate.trainingTokens) tokens: about \(duration(estimate.seconds)) at "
+    Output.print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
+    Output.print(
+      "\(counted(steps, "step")) over \(counted(estimate.trainingTokens, "token")): about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
 
@@ -141,25 +174,26 @@ struct TrainCommand: ParsableCommand {
       return false
     }
     try CheckpointStore.remove(of: output, inputs: inputs)
-    if json { printJSON(manifest) } else { print("'\(output)' is the finished adapter of this run") }
+    if json { printJSON(manifest) } else { Output.print("'\(output)' is the finished adapter of this run") }
     return true
   }
 
-  private func show(_ result: TrainingResult, _ view: borrowing RunView, _ output: String) {
+  private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
-      print("\(result.truncatedExamples) texts were cut to fit; they lost \(result.truncatedTokens) tokens in all")
+      Output.print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
     }
-    print("\(result.steps) steps, \(result.tokens) tokens\(view.summary(result))")
-    print("wrote \(output)")
+    Output.print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
   }
 
   private func manifest(
-    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ options: TrainingOptions,
-    _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
+    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ templateDigest: String?,
+    _ options: TrainingOptions, _ start: AdapterStart?, _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
   ) -> JSONObject {
     let description = AdapterDescription(
-      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest)
+      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest,
+      templateDigest: templateDigest)
     var manifest = description.json
+    if let start { manifest["from"] = start.json }
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
       "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),

@@ -25,10 +25,18 @@ struct TrialArguments: ParsableArguments {
   func open() throws -> TrialInputs {
     if let output = keep.output { try inputs.check(folder: output) }
     let recipe = try adapter.load(settings: settings.set)
-    return TrialInputs(
+    let model = try StoredModel.openConverted(model)
+    let inputs = TrialInputs(
       recipe: recipe, options: adapter.options(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
-      inference: try compute.makeCompute(usesBLAS: false), model: try StoredModel.openConverted(model),
+      inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
       dataset: try rows.readLabelled(data))
+    try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: adapter.recipe)
+    return inputs
+  }
+
+  /// How the texts of `labels` are asked about.
+  func task(_ inputs: TrialInputs, labels: [String]) throws -> TaggingTask {
+    try adapter.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels)
   }
 
   /// What the results of the job depend on: `texts` are the digests of all texts, `own` the values of the job's own options.
@@ -36,7 +44,7 @@ struct TrialArguments: ParsableArguments {
     _ job: String, of inputs: TrialInputs, _ task: TaggingTask, texts: String, own: [(key: String, value: JSONValue)] = []
   ) -> RunIdentity {
     let members: [(key: String, value: JSONValue)] =
-      [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue))]
+      [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue)), ("cache", .string(compute.cache.rawValue))]
     return RunIdentity(
       model: inputs.model.digest ?? "", data: texts,
       options: JSONObject(members + AdapterRecipeArguments.members(inputs.options, inputs.training, task)))
@@ -51,5 +59,6 @@ struct TrialInputs {
   let training: Compute
   let inference: Compute
   let model: StoredModel
+  let prompts: ModelPrompts
   let dataset: Dataset
 }

@@ -67,7 +67,7 @@ struct VerifyCommand: ParsableCommand {
       printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.fault.map { "\($0)" } ?? $0.detail] })
     }
     if let fault = inspection.fault { throw fault }
-    if !json { print("the \(inspection.kind.rawValue) is whole") }
+    if !json { Output.print("the \(inspection.kind.rawValue) is whole") }
   }
 
   /// Columns that are all aligned to the left.
@@ -75,7 +75,7 @@ struct VerifyCommand: ParsableCommand {
     let widths = (0..<3).map { column in rows.map { $0[column].count }.max() ?? 0 }
     for row in rows {
       let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      print((cells + row.suffix(1)).joined(separator: "  "))
+      Output.print((cells + row.suffix(1)).joined(separator: "  "))
     }
   }
 
@@ -92,13 +92,14 @@ struct VerifyCommand: ParsableCommand {
   }
 
   private func show(_ run: VerificationReport.Run, _ title: String) {
-    print("\(title): logits differ by \(error(run.logitsRelativeError)) at worst, \(error(run.logitsRMSError)) RMS, of their deviation")
+    Output.print(
+      "\(title): logits differ by \(error(run.logitsRelativeError)) at worst, \(error(run.logitsRMSError)) RMS, of their deviation")
     if let loss = run.loss {
-      print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
+      Output.print("loss \(decimal(loss, 6))" + (run.lossReference.map { ", reference \(decimal($0, 6))" } ?? ""))
     }
     guard let gradients = run.gradients else { return }
-    guard let worst = run.worstGradient else { return print("the reference has no gradients to compare") }
-    print("\(gradients.count) gradients, the worst \(error(worst.relativeError)):")
+    guard let worst = run.worstGradient else { return Output.print("the reference has no gradients to compare") }
+    Output.print("\(gradients.count) gradients, the worst \(error(worst.relativeError)):")
     printTable(gradients.sorted { $0.relativeError > $1.relativeError }.prefix(10).map { ["  " + $0.name, error($0.relativeError)] })
   }
 

@@ -1,12 +1,12 @@
 internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitModel
-internal import DibitModelStore
+public import DibitModelStore
 internal import DibitQuantization
 
 /// What an adapter is exported as.
 public enum AdapterFormat: String, CaseIterable, Sendable {
-  /// PEFT's two files.
+  /// PEFT's two files, with a manifest: an adapter as ``StoredAdapter`` reads it too.
   case peft
   /// mlx-lm's two files.
   case mlx
@@ -16,42 +16,48 @@ public enum AdapterFormat: String, CaseIterable, Sendable {
 
 /// Adapters between Dibit and other tools; the matrices pass unchanged, scales in each tool's convention.
 public enum AdapterConverter {
-  /// Makes an adapter of the converted model at `base` from one that another tool made for the same architecture.
+  /// Makes an adapter of `model` from one that another tool made for the same architecture.
   ///
+  /// - Parameter facts: What its manifest is to say; the source is added.
   /// - Returns: the number of adapted layers.
-  public static func importAdapter(_ path: String, base: String, output: String, overwrite: Bool) throws(ConversionError) -> Int {
-    let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
+  @discardableResult
+  public static func importAdapter(
+    _ path: String, base model: StoredModel, facts: AdapterFacts = AdapterFacts(), output: String, overwrite: Bool
+  ) throws(ConversionError) -> Int {
     let adapter: Adapter
     do throws(ModelStoreError) { adapter = try AdapterSource.open(path, for: model).adapter(for: model.weights) } catch {
       throw .source(error)
     }
-    let manifest = JSONObject([(key: "source", value: ["path": .string(path)])])
+    var facts = facts
+    facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([base, path]))
-      try StoredAdapter.write(adapter, base: model, manifest: manifest, into: directory)
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model.path, path]))
+      try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
       try directory.commit()
     } catch { throw .checkpoint(error) }
     return adapter.count
   }
 
-  /// Writes the adapter at `path`, which belongs to the model at `base`, for another tool.
+  /// Writes the sum of adapters of `model`, or a single one as it is, for another tool, with what is known of it.
   ///
   /// - Returns: the number of adapted layers.
-  public static func exportAdapter(_ path: String, base: String, format: AdapterFormat, output: String, overwrite: Bool)
-    throws(ConversionError) -> Int
-  {
-    let model = try liftStore { () throws(ModelStoreError) in try StoredModel.openConverted(base) }
+  @discardableResult
+  public static func exportAdapter(
+    _ parts: [AdapterPart], base model: StoredModel, format: AdapterFormat, facts: AdapterFacts = AdapterFacts(), output: String,
+    overwrite: Bool
+  ) throws(ConversionError) -> Int {
     let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try StoredAdapter.open(path, for: model) } catch { throw .source(error) }
+    do throws(ModelStoreError) { adapter = try StoredAdapter.sum(parts, for: model) } catch { throw .source(error) }
     if adapter.configuration.decomposesWeights, format != .peft {
-      throw .notExportable("'\(path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
+      throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
     }
+    let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
       let file: StagedFile
       do throws(CheckpointError) {
-        file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([base, path]))
+        file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs)
       } catch { throw .checkpoint(error) }
-      do throws(ModelStoreError) { try GGUFAdapter.write(adapter, for: model, to: file.path) } catch { throw .source(error) }
+      do throws(ModelStoreError) { try GGUFAdapter.write(adapter, facts: facts, for: model, to: file.path) } catch { throw .source(error) }
       do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
       return adapter.count
     }
@@ -60,11 +66,11 @@ public enum AdapterConverter {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([base, path]))
+      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
       if format == .mlx {
-        try MLXAdapter.write(adapter, for: model.weights, into: directory)
+        try MLXAdapter.write(adapter, facts: facts, for: model, into: directory)
       } else {
-        try StoredAdapter.writePEFT(adapter, base: model, into: directory)
+        try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
       }
       try directory.commit()
     } catch { throw .checkpoint(error) }

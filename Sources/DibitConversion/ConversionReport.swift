@@ -51,6 +51,11 @@ public struct ConversionReport: Equatable, Sendable {
   /// Bits per weight over the whole model, scales and norms included.
   public var bitsPerWeight: Double { Double(tensors.reduce(0) { $0 + $1.bytes } * 8) / Double(max(elements, 1)) }
 
+  /// Whether every weight kept its value: rounded tensors lay on the grid, and the others got no narrower type.
+  public var isLossless: Bool {
+    tensors.allSatisfy { tensor in tensor.error.map { $0.noise == 0 } ?? (tensor.bytes >= tensor.sourceBytes) }
+  }
+
   /// Signal-to-noise ratio in dB over all rounded tensors; nil when none was rounded, infinite when all lay on the grid.
   public var decibels: Double? {
     var total = GridQuantization.Error()

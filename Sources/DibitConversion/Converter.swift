@@ -9,10 +9,10 @@ internal import Synchronization
 
 /// Turns a float checkpoint into a model directory, a piece of a tensor at a time: memory does not grow with the model.
 public struct Converter: Sendable {
-  private let source: String
-  private let output: String
-  private let options: ConversionOptions
-  private let compute: Compute
+  let source: String
+  let output: String
+  let options: ConversionOptions
+  let compute: Compute
 
   /// Elements that are rounded in one piece: 8 MB of F16.
   private static let pieceElements = 4 << 20
@@ -40,13 +40,16 @@ public struct Converter: Sendable {
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
     try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
-    do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) {
+      try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
+      try directory.commit()
+    } catch { throw .checkpoint(error) }
     let elapsed = clock.now - start
     report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
     return report
   }
 
-  private func staged() throws(ConversionError) -> StagedDirectory {
+  func staged() throws(ConversionError) -> StagedDirectory {
     do throws(CheckpointError) {
       return try StagedDirectory(destination: output, overwrite: options.overwrite, inputs: JobInputs([source, options.tokenizer]))
     } catch {
@@ -89,7 +92,7 @@ public struct Converter: Sendable {
   }
 
   /// The rows of a tensor in pieces.
-  private func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
+  func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
     let step = max(1, Self.pieceElements / max(tensor.columns, 1) / Weight.panelRows) * Weight.panelRows
     return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
   }

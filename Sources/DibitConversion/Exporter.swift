@@ -1,7 +1,8 @@
 internal import DibitCheckpoint
 internal import DibitJSON
 public import DibitKernels
-internal import DibitModelStore
+internal import DibitModel
+public import DibitModelStore
 internal import DibitQuantization
 public import DibitTensor
 
@@ -36,35 +37,49 @@ public struct Exporter: Sendable {
     self.compute = compute
   }
 
-  /// Writes a directory with config.json, model.safetensors and tokenizer.json; matrices are expanded to `dtype`.
+  /// Writes a directory that transformers loads: config.json, model.safetensors, tokenizer.json and what it wants beside them; matrices are
+  /// expanded to `dtype`.
   ///
-  /// F32 holds every weight of a 2-bit or 4-bit grid exactly; F16 and BF16 round those of ±1.5 and ±7.5 times a scale.
-  public func writeSafetensors(_ dtype: DType, progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
+  /// F32 holds every weight of a 2-bit or 4-bit grid exactly; F16 and BF16 round those of ±1.5 and ±7.5 times a scale. With `parts`, the
+  /// weights of adapted layers are those that the sum of these adapters makes of them.
+  ///
+  /// - Parameter note: What the README.md says behind its own words.
+  public func writeSafetensors(
+    _ dtype: DType, merging parts: [AdapterPart] = [], note: String? = nil, progress: (ExportProgress) -> Bool = { _ in true }
+  ) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
+    let adapter = try sum(parts, for: source)
+    let beside = TransformersFiles(source, chat: try liftStore { () throws(ModelStoreError) in try ChatSource.settings(of: model) })
     var json = source.json.object ?? JSONObject()
+    for (key, value) in beside.tokenIDs where json[key] == nil { json[key] = value }
     json[QuantizationScheme.key] = nil
     // Both spellings of the key that loaders take the dtype from.
     for key in ["dtype", "torch_dtype"] where json[key] != nil || key == "dtype" { json[key] = .string(Self.name(of: dtype)) }
     let checkpoint = FloatCheckpoint(
       json: .object(json), configuration: source.configuration, weights: source.weights, dtype: dtype, keepsNormsWide: false,
       tokenizer: source.tokenizer)
-    let facts = JSONObject([(key: "source", value: ["path": .string(model), "digest": source.digest.map { .string($0) } ?? .null])])
-    let directory = try staged()
-    let isWhole = try lift { () throws(CheckpointError) in
-      try checkpoint.write(facts, into: directory, on: compute) { progress(ExportProgress(bytes: $0, totalBytes: $1)) }
-    }
-    guard isWhole else { throw .interrupted }
-    if let chat = try liftStore({ () throws(ModelStoreError) in try ChatSource.settings(of: model) }) {
-      try lift { () throws(CheckpointError) in
-        try directory.write(chat.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
+    var origin = JSONObject([(key: "path", value: .string(model)), (key: "digest", value: source.digest.map { .string($0) } ?? .null)])
+    if !parts.isEmpty { origin["adapters"] = .array(parts.map { ["path": .string($0.path), "weight": .number($0.weight)] }) }
+    let directory = try staged(parts)
+    let facts = JSONObject([(key: "source", value: .object(origin))])
+    let isWhole: Bool
+    do throws(CheckpointError) {
+      isWhole = try checkpoint.write(facts, merging: adapter, into: directory, on: compute) {
+        progress(ExportProgress(bytes: $0, totalBytes: $1))
       }
-    }
+    } catch { throw .checkpoint(error) }
+    guard isWhole else { throw .interrupted }
     try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
-    do throws(CheckpointError) { try directory.commit() } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) {
+      try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
+      try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
+      try directory.write(ModelCard.floats(source, dtype: dtype, adapters: parts) + (note ?? ""), to: StoreFile.card)
+      try directory.commit()
+    } catch { throw .checkpoint(error) }
   }
 
-  /// Writes one GGUF file with the tokenizer inside: 2-bit and 4-bit weights as Q2_K, Q4_K or Q8_0, or as F32 where none of these can hold
-  /// them, and all values exactly as they are.
+  /// Writes one GGUF file with the tokenizer inside: 2-bit and 4-bit weights as Q2_K, Q4_K, Q4_0 or Q5_0, or as F32 where none of these can
+  /// hold them, and all values exactly as they are.
   public func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
     let file: StagedFile
@@ -78,10 +93,16 @@ public struct Exporter: Sendable {
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 
-  private func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) { return try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model])) } catch {
-      throw .checkpoint(error)
-    }
+  /// What is merged into the weights; an adapter that changes nothing where there is none.
+  private func sum(_ parts: [AdapterPart], for source: StoredModel) throws(ConversionError) -> Adapter {
+    if parts.isEmpty { return Adapter.none(for: source.weights) }
+    do throws(ModelStoreError) { return try StoredAdapter.sum(parts, for: source) } catch { throw .source(error) }
+  }
+
+  private func staged(_ parts: [AdapterPart]) throws(ConversionError) -> StagedDirectory {
+    do throws(CheckpointError) {
+      return try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model] + parts.map(\.path)))
+    } catch { throw .checkpoint(error) }
   }
 
   private static func name(of dtype: DType) -> String {

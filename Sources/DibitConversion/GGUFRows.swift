@@ -5,8 +5,10 @@ internal import DibitTensor
 /// How a weight is stored in a GGUF file without any change of value.
 ///
 /// Codes c of `bits` bits stand for (c - (2^bits - 1) / 2) s. Where a row has one scale, Q2_K and Q4_K hold just that: both make
-/// d S q - d m M of a code q, with d = s/2, S = 2 and M = 3 or 15. With a scale for each group, Q8_0 does: s/2 times an odd number, in blocks
-/// of 32. Where half a scale is no fp16 number, or the length of a row is no multiple of a block, F32 remains, which holds every value.
+/// d S q - d m M of a code q, with d = s/2, S = 2 and M = 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
+/// 3 or from -15 to 15: what Q4_0 and Q5_0 hold in blocks of 32 with a d for each, d (q - 8) and d (q - 16). No smaller type does: those with
+/// a minimum (Q4_1) would need 7.5 s as an fp16 number, the K types whole ratios of the scales within 256 weights. Where half a scale is no
+/// fp16 number, or the length of a row is no multiple of a block, F32 remains, which holds every value.
 struct GGUFRows {
   let type: GGMLType
   private let bits: Int
@@ -26,7 +28,7 @@ struct GGUFRows {
     if areHalvable, length == weight.columns, weight.columns % 256 == 0 {
       type = bits == 2 ? .q2K : .q4K
     } else if areHalvable, weight.columns % 32 == 0, length % 32 == 0 || length == weight.columns {
-      type = .q8_0
+      type = bits == 2 ? .q4_0 : .q5_0
     } else {
       type = .f32
     }
@@ -47,7 +49,8 @@ struct GGUFRows {
       switch type {
       case .q2K: bytes += GGUFQ2K.encode(codes: odds.map { UInt8(($0 + 3) / 2) }, scales: [own[0]]) ?? []
       case .q4K: bytes += Self.q4K(odds.map { UInt8(($0 + 15) / 2) }, scale: own[0])
-      default: bytes += Self.q8_0(odds, scales: own, group: group)
+      case .q4_0: bytes += Self.blocks(odds.map { $0 + 8 }, scales: own, group: group, hasFifthBits: false)
+      default: bytes += Self.blocks(odds.map { $0 + 16 }, scales: own, group: group, hasFifthBits: true)
       }
     }
     return bytes
@@ -66,11 +69,16 @@ struct GGUFRows {
     return bytes
   }
 
-  private static func q8_0(_ odds: [Int], scales: [Float16], group: Int) -> [UInt8] {
+  /// Blocks of 32: d, with five bits the fifth of each code, and the others, 16 low ones beside 16 high ones.
+  private static func blocks(_ codes: [Int], scales: [Float16], group: Int, hasFifthBits: Bool) -> [UInt8] {
     var bytes: [UInt8] = []
-    for first in stride(from: 0, to: odds.count, by: 32) {
+    for first in stride(from: 0, to: codes.count, by: 32) {
       bytes += half(scales[first / group] / 2)
-      for element in first..<first + 32 { bytes.append(UInt8(bitPattern: Int8(odds[element]))) }
+      if hasFifthBits {
+        let high = (0..<32).reduce(UInt32(0)) { $0 | UInt32(truncatingIfNeeded: codes[first + $1] >> 4) << UInt32($1) }
+        for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: high >> shift)) }
+      }
+      for element in first..<first + 16 { bytes.append(UInt8(codes[element] & 15 | (codes[element + 16] & 15) << 4)) }
     }
     return bytes
   }

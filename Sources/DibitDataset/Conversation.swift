@@ -40,6 +40,11 @@ public struct Conversation: Sendable, Equatable {
 
   /// The first rule that the messages break; nil if they break none.
   static func fault(in messages: [ChatMessage]) -> RowFault? {
+    orderFault(in: messages) ?? (messages.last?.role == .assistant ? nil : .noAnswer)
+  }
+
+  /// The first message out of turn; nil where none is, whoever has the last word.
+  static func orderFault(in messages: [ChatMessage]) -> RowFault? {
     var previous: Role?
     for (index, message) in messages.enumerated() {
       switch (previous, message.role) {
@@ -51,6 +56,6 @@ public struct Conversation: Sendable, Equatable {
       }
       previous = message.role
     }
-    return previous == .assistant ? nil : .noAnswer
+    return nil
   }
 }

@@ -123,10 +123,8 @@ public struct ConversationFormat: Sendable {
   }
 
   private func render(_ jinja: JinjaChatTemplate, _ messages: [ChatMessage], asks: Bool) throws(ConversationError) -> String {
-    // The same data must give the same tokens on any day: the date is the one that Llama's own template falls back on.
-    do throws(JinjaError) {
-      return try jinja.render(messages, addingGenerationPrompt: asks, clock: JinjaClock(year: 2024, month: 7, day: 26))
-    } catch { throw .template(error) }
+    // The same data must give the same tokens on any day.
+    do throws(JinjaError) { return try jinja.renderUndated(messages, addingGenerationPrompt: asks) } catch { throw .template(error) }
   }
 }
 

@@ -147,8 +147,11 @@ private struct RowScan {
     let dataset = Dataset(
       train: collectors[.train]?.examples ?? [], validation: collectors[.validation]?.examples ?? [],
       test: collectors[.test]?.examples ?? [], report: report)
-    guard first != nil else { throw .noRows(path: root, skipped: report.summary.joined(separator: "; ")) }
-    if dataset.kind == .labelled, dataset.labels.count == 1 { throw .oneLabelInRows(path: root, label: dataset.labels[0]) }
+    guard first != nil else { throw .noRows(path: root, skipped: report.skipped) }
+    if dataset.kind == .labelled, dataset.labels.count == 1 {
+      // What was left out may hold the other labels.
+      throw .oneLabelInRows(path: root, label: dataset.labels[0], skipped: report[.badRow].count > 0 ? report.skipped : "")
+    }
     return dataset
   }
 }

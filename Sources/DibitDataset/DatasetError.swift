@@ -33,8 +33,8 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case row(file: String, line: Int, column: Int?, fault: RowFault)
   /// The files of rows hold no example; `skipped` says in words what was found and left out, if anything.
   case noRows(path: String, skipped: String)
-  /// All rows have the same label.
-  case oneLabelInRows(path: String, label: String)
+  /// All rows have the same label; `skipped` says in words what was found and left out, if it may hold others.
+  case oneLabelInRows(path: String, label: String, skipped: String)
   /// Labelled texts and conversations in one dataset.
   case mixedKinds(path: String, first: String, firstKind: DatasetExample.Kind, other: String, otherKind: DatasetExample.Kind)
   /// A folder holds files of rows that are named as splits, and folders beside them.
@@ -90,8 +90,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "label folder '\(Self.escaped(label))' in '\(folder)' has a name with control characters or invalid UTF-8, expected "
         + "one line of text; rename it"
     case .noLabelledText(let folder, let skipped):
-      let found = skipped.isEmpty ? "" : " (left out: \(skipped))"
-      return "folder '\(folder)' holds no labelled text\(found), expected <folder>/<label>/<file>"
+      return "folder '\(folder)' holds no labelled text\(Self.leftOut(skipped)), expected <folder>/<label>/<file>"
     case .singleLabel(let folder, let label):
       return "all texts in '\(folder)' have the label '\(label)', expected at least two labels; add a folder for each other label, "
         + "or pass the folder that holds the label folders"
@@ -100,9 +99,9 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     case .row(let file, let line, let column, let fault):
       return "\(quoted(file)), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
     case .noRows(let path, let skipped):
-      return "\(quoted(path)): rows with examples expected, none found\(skipped.isEmpty ? "" : " (left out: \(skipped))")"
-    case .oneLabelInRows(let path, let label):
-      return "\(quoted(path)): at least two labels expected, all rows have \(quoted(label))"
+      return "\(quoted(path)): rows with examples expected, none found\(Self.leftOut(skipped))"
+    case .oneLabelInRows(let path, let label, let skipped):
+      return "\(quoted(path)): at least two labels expected, all rows have \(quoted(label))\(Self.leftOut(skipped))"
     case .mixedKinds(let path, let first, let firstKind, let other, let otherKind):
       return "\(quoted(path)): rows of one kind expected, \(firstKind.plural) (\(quoted(first))) and \(otherKind.plural) "
         + "(\(quoted(other))) found; train on them one after the other"
@@ -112,10 +111,13 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     case .notLabelled(let path):
       return "\(quoted(path)): labelled texts expected, conversations found"
     case .tooFewTexts(let texts, let groups, let folds):
-      let found = groups < texts ? "\(texts) texts in \(groups) \(groups == 1 ? "group" : "groups") of nearly the same words" : "\(texts)"
+      let found = groups < texts ? "\(counted(texts)) in \(counted(groups, "group")) of nearly the same words" : "\(texts)"
       return "\(folds) folds need \(folds) different texts at least, found \(found); ask for fewer folds or add texts"
     }
   }
+
+  /// What was found beside nothing, in brackets.
+  private static func leftOut(_ skipped: String) -> String { skipped.isEmpty ? "" : " (left out: \(skipped))" }
 
   /// The name with control characters spelled as `\u{A}`, so that it stays on its line.
   private static func escaped(_ name: String) -> String {

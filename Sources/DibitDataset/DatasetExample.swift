@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitTokenizer
 
 /// What a dataset holds, wherever it was read from.
@@ -14,6 +15,9 @@ public enum DatasetExample: Sendable, Equatable {
 
     /// The kind in words, many of it.
     public var plural: String { self == .labelled ? "labelled texts" : "conversations" }
+
+    /// "1 labelled text", "4,000 conversations".
+    public func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, self == .labelled ? "labelled text" : "conversation") }
   }
 
   /// Which kind this is.

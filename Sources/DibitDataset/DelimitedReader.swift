@@ -143,6 +143,7 @@ struct DelimitedReader: ~Copyable, RowReader {
 
   /// Reads a field in quotes up to the byte behind its closing quote.
   private mutating func readQuoted() throws(DatasetError) {
+    let (line, column) = (cursor.line, cursor.column + 1)
     cursor.advance(over: UInt8(ascii: "\""))
     record.hasQuotes = true
     while let byte = try cursor.peek() {
@@ -164,7 +165,9 @@ struct DelimitedReader: ~Copyable, RowReader {
         return
       }
     }
-    throw .row(file: file, line: record.line, column: nil, fault: .openQuote)
+    // The cursor stands on a line of its own behind a last line end.
+    let lines = cursor.line - line - (cursor.column == 0 ? 1 : 0)
+    throw .row(file: file, line: line, column: column, fault: .openQuote(linesBelow: lines))
   }
 
   private mutating func add(_ byte: UInt8) throws(DatasetError) {

@@ -79,7 +79,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
     let labelKey = try key(options.labelColumn, RowOptions.labelNames, in: row, "a label beside '\(textKey)'")
     guard let text = row[textKey], let label = row[labelKey] else { throw .missingKey(textKey, found: row.members.map(\.key)) }
     return LabelledExample(
-      path: path, line: line, text: Self.normalized(try string(text, textKey)),
+      path: path, line: line, text: try string(text, textKey),
       labels: labels.share(try RowOptions.checked(try labels(in: label, labelKey), key: labelKey)))
   }
 
@@ -112,28 +112,18 @@ struct JSONLinesReader: ~Copyable, RowReader {
     }
   }
 
-  private func string(_ value: JSONValue, _ key: String) throws(RowFault) -> String {
-    guard let text = value.string else { throw .wrongType(key: key, expected: "a text", found: value.kind) }
-    return Self.normalized(text)
-  }
-
-  /// With LF line ends, which escapes can spell otherwise.
-  private static func normalized(_ text: String) -> String {
-    guard text.utf8.contains(0x0D) else { return text }
-    var output = UTF8Output(capacity: text.utf8.count)
-    for byte in text.utf8 { output.append(byte: byte) }
-    return String(decoding: output.bytes, as: UTF8.self)
-  }
+  private func string(_ value: JSONValue, _ key: String) throws(RowFault) -> String { try ChatMessage.text(value, key) }
 
   // MARK: Conversations
 
   private func conversation(_ list: [JSONValue], _ line: Int) throws(RowFault) -> Conversation {
     guard !list.isEmpty else { throw .noMessages }
+    if let first = list[0].object, first["role"] == nil, first[options.textColumn ?? "text"] != nil { throw .listOfRows }
     var messages: [ChatMessage] = []
     var answers: [Int] = []
     for (index, value) in list.enumerated() {
       guard let object = value.object else { throw .wrongType(key: "messages", expected: "objects", found: value.kind) }
-      let message = try message(object, index)
+      let message = try ChatMessage(object, index: index)
       if message.role == .assistant, object["weight"]?.double != 0 { answers.append(index) }
       messages.append(message)
     }
@@ -141,37 +131,5 @@ struct JSONLinesReader: ~Copyable, RowReader {
     if options.answers == .last { answers = Array(answers.suffix(1)) }
     guard let conversation = Conversation(path: path, line: line, messages: messages, answers: answers) else { throw .nothingLearnt }
     return conversation
-  }
-
-  /// Keys of a message that change what is said.
-  private static let unsupported = [
-    ("tools", "a tool"), ("tool_calls", "a call of a tool"), ("function_call", "a call of a tool"),
-    ("response_format", "a response format"),
-  ]
-
-  private func message(_ object: JSONObject, _ index: Int) throws(RowFault) -> ChatMessage {
-    for (key, what) in Self.unsupported where object[key].map({ !$0.isNull && $0.array?.isEmpty != true }) ?? false {
-      throw .unsupportedKey(key, what: what)
-    }
-    guard let name = object["role"] else { throw .missingKey("role", found: object.members.map(\.key)) }
-    guard let name = name.string else { throw .wrongType(key: "role", expected: "a text", found: name.kind) }
-    guard let role = Role(rawValue: name) else { throw .unknownRole(index: index, found: name) }
-    guard let content = object["content"] else { throw .missingKey("content", found: object.members.map(\.key)) }
-    if let weight = object["weight"], !weight.isNull {
-      guard role == .assistant, let number = weight.double, number == 0 || number == 1 else {
-        throw .wrongType(key: "weight", expected: "0 or 1, in an assistant's message", found: weight.double.map { "\($0)" } ?? weight.kind)
-      }
-    }
-    guard let parts = content.array else { return ChatMessage(role: role, content: try string(content, "content")) }
-    // The parts of a content in OpenAI's form.
-    var text = ""
-    for part in parts {
-      guard part["type"]?.string == "text", let piece = part["text"]?.string else {
-        throw .wrongType(
-          key: "content", expected: "a text or parts of type text", found: part["type"]?.string.map { "'\($0)'" } ?? part.kind)
-      }
-      text += Self.normalized(piece)
-    }
-    return ChatMessage(role: role, content: text)
   }
 }

@@ -17,7 +17,7 @@ extension Dataset {
     var scanner = LabelledScanner(walk: FolderWalk(root: folder, options: options))
     let dataset = try scanner.scan()
     guard let first = dataset.labels.first else {
-      throw .noLabelledText(folder: folder, skipped: dataset.report.summary.joined(separator: "; "))
+      throw .noLabelledText(folder: folder, skipped: dataset.report.skipped)
     }
     guard dataset.labels.count > 1 else { throw .singleLabel(folder: folder, label: first) }
     return dataset
@@ -95,7 +95,7 @@ private struct LabelledScanner {
   /// The text of a file, or nil if the report says why there is none.
   private mutating func read(_ file: FoundFile) -> String? {
     guard file.bytes <= walk.options.maximumFileBytes else {
-      report.note(.overLong, file.path, "\(file.bytes) bytes")
+      report.note(.overLong, file.path, ScanOptions.excess(file.bytes, limit: walk.options.maximumFileBytes))
       return nil
     }
     let data: Data

@@ -9,6 +9,8 @@ public enum RowFault: Error, Equatable, Sendable {
   case nestedTooDeeply(limit: Int)
   case notUTF8
   case notARow(found: String)
+  /// Rows in one JSON document, where each should be one.
+  case listOfRows
   /// None of the shapes of a row: its keys, and those that were looked for.
   case unknownShape(keys: [String], expected: String)
   case missingKey(String, found: [String])
@@ -24,7 +26,8 @@ public enum RowFault: Error, Equatable, Sendable {
   case nothingLearnt
   case fieldCount(expected: Int, found: Int)
   case afterQuote(found: UInt8)
-  case openQuote
+  /// A field in quotes that does not end; so many lines are in it below its first.
+  case openQuote(linesBelow: Int)
   case tooLong(limit: Int)
   case missingColumn(expected: String, found: [String])
   case repeatedColumn(String)
@@ -41,6 +44,7 @@ extension RowFault: CustomStringConvertible {
     case .repeatedKey(let key): "the key \(quoted(key)) appears twice"
     case .nestedTooDeeply(let limit): "nested deeper than \(limit) levels"
     case .notUTF8: "the text is not valid UTF-8"
+    case .listOfRows: "an object or a list of messages expected, a list of objects found: write each row on a line of its own (JSONL)"
     case .notARow(let found): "an object or a list of messages expected, \(found) found"
     case .unknownShape(let keys, let expected):
       "\(expected) expected, the keys \(listed(keys)) found; name yours with --text-column and --label-column"
@@ -57,8 +61,11 @@ extension RowFault: CustomStringConvertible {
     case .fieldCount(let expected, let found): "\(expected) fields expected, as in the first line, \(found) found"
     case .afterQuote(let byte):
       "a separator or the end of the line expected after the closing quote, \(shown(byte)) found; double the quotes inside a quoted field"
-    case .openQuote: "a closing quote expected, the end of the file found"
+    case .openQuote(let lines):
+      "a closing quote expected for the field that begins here, the end of the file found"
+        + (lines > 0 ? "; it takes in \(counted(lines, "line")) below" : "")
     case .tooLong(let limit): "a row of at most \(limit) bytes expected, more found; is a quote not closed?"
+    case .missingColumn(let expected, let found) where found.isEmpty: "\(expected) expected in the first line, nothing found: the file is empty"
     case .missingColumn(let expected, let found):
       "\(expected) expected in the first line, the columns \(listed(found)) found; name yours with --text-column and --label-column"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"

@@ -8,8 +8,14 @@ public struct ScanOptions: Equatable, Sendable {
   /// How many paths the report keeps for each kind of finding. Counts are always complete.
   public var maximumPathsPerFinding: Int
 
-  /// The defaults: 4 MiB, 16 folders, 20 paths.
-  public init(maximumFileBytes: Int = 4 << 20, maximumDepth: Int = 16, maximumPathsPerFinding: Int = 20) {
+  /// The largest file that is read as one text, in training and in use, in bytes: far more than fits any model.
+  public static let largestText = 16 << 20
+
+  /// What a finding says of a file that is too large.
+  static func excess(_ bytes: Int, limit: Int) -> String { "at most \(limit) bytes expected in one text, \(bytes) found" }
+
+  /// The defaults: ``largestText``, 16 folders, 20 paths.
+  public init(maximumFileBytes: Int = ScanOptions.largestText, maximumDepth: Int = 16, maximumPathsPerFinding: Int = 20) {
     self.maximumFileBytes = maximumFileBytes
     self.maximumDepth = maximumDepth
     self.maximumPathsPerFinding = maximumPathsPerFinding

@@ -1,3 +1,5 @@
+internal import DibitCheckpoint
+
 /// What a scan noticed about single files and folders: nothing here stops the work, everything here is worth a look.
 public struct ScanReport: Equatable, Sendable {
   /// A kind of finding, in the order in which a report lists them.
@@ -35,27 +37,33 @@ public struct ScanReport: Equatable, Sendable {
     /// A label that has no text in the training split although there is one.
     case untrainedLabel
 
-    /// What the kind means and what was done, to follow a count: "3 empty files, left out".
-    public var explanation: String {
+    /// What the kind means of one thing and of several, and what was done; nil where nothing was.
+    private var words: (one: String, several: String, done: String?) {
       switch self {
-      case .empty: "empty files, left out"
-      case .overLong: "files over the size limit, left out"
-      case .binary: "files that are no text, left out"
-      case .unreadable: "files that cannot be read, left out"
-      case .linkedFolder: "links to folders, not followed"
-      case .tooDeep: "folders nested too deeply, left out"
-      case .hidden: "hidden files or folders, ignored"
-      case .loose: "files outside of label folders, ignored"
-      case .emptyLabel: "label folders without text"
-      case .reencoded: "files converted to UTF-8"
-      case .blankRow: "rows without text, left out"
-      case .badRow: "rows that are no example, left out"
-      case .repeated: "repetitions of a text under its label, merged"
-      case .multipleLabels: "texts under several labels, merged"
-      case .leakage: "texts found in more than one split, kept"
-      case .untrainedLabel: "labels without training text"
+      case .empty: ("empty file", "empty files", "left out")
+      case .overLong: ("file over the size limit", "files over the size limit", "left out")
+      case .binary: ("file that is no text", "files that are no text", "left out")
+      case .unreadable: ("file that cannot be read", "files that cannot be read", "left out")
+      case .linkedFolder: ("link to a folder", "links to folders", "not followed")
+      case .tooDeep: ("folder nested too deeply", "folders nested too deeply", "left out")
+      case .hidden: ("hidden file or folder", "hidden files or folders", "ignored")
+      case .loose: ("file outside of label folders", "files outside of label folders", "ignored")
+      case .emptyLabel: ("label folder without text", "label folders without text", nil)
+      case .reencoded: ("file converted to UTF-8", "files converted to UTF-8", nil)
+      case .blankRow: ("row without text", "rows without text", "left out")
+      case .badRow: ("row that is no example", "rows that are no example", "left out")
+      case .repeated: ("repetition of a text under its label", "repetitions of a text under its label", "merged")
+      case .multipleLabels: ("text under several labels", "texts under several labels", "merged")
+      case .leakage: ("text found in more than one split", "texts found in more than one split", "kept")
+      case .untrainedLabel: ("label without training text", "labels without training text", nil)
       }
     }
+
+    /// So many of the kind: "3 empty files".
+    public func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, words.one, words.several) }
+
+    /// The same, and what was done: "3 empty files, left out".
+    public func explained(_ count: Int) -> String { counted(count) + (words.done.map { ", " + $0 } ?? "") }
   }
 
   /// One path and what is to be said about it; `detail` may be empty.
@@ -95,7 +103,16 @@ public struct ScanReport: Equatable, Sendable {
   public var kinds: [Kind] { Kind.allCases.filter { self[$0].count > 0 } }
 
   /// The findings as phrases, such as "2 empty files, left out", in the order of `Kind`.
-  public var summary: [String] { kinds.map { "\(self[$0].count) \($0.explanation)" } }
+  public var summary: [String] { kinds.map { $0.explained(self[$0].count) + example(of: $0) } }
+
+  /// The findings for an error that there is nothing else: "2 empty files; 1 row that is no example: rows.csv:2:1: …".
+  var skipped: String { kinds.map { $0.counted(self[$0].count) + example(of: $0) }.joined(separator: "; ") }
+
+  /// The first place of a kind whose places and details a person needs to put it right.
+  private func example(of kind: Kind) -> String {
+    guard [.overLong, .unreadable, .badRow].contains(kind), let first = self[kind].entries.first else { return "" }
+    return (self[kind].count > 1 ? ", such as " : ": ") + first.path + (first.detail.isEmpty ? "" : ": " + first.detail)
+  }
 
   mutating func note(_ kind: Kind, _ path: String, _ detail: String = "") {
     var finding = self[kind]

@@ -49,7 +49,7 @@ public struct TextFolder: Sendable, Sequence {
     var kept: [FoundFile] = []
     for file in found {
       if file.bytes > options.maximumFileBytes {
-        report.note(.overLong, file.path, "\(file.bytes) bytes")
+        report.note(.overLong, file.path, ScanOptions.excess(file.bytes, limit: options.maximumFileBytes))
       } else {
         kept.append(file)
       }

@@ -51,7 +51,7 @@ public struct TextInputOptions: Sendable {
   /// The column or key of the text in rows; nil takes the first known name that is there.
   public var textColumn: String?
   /// Larger files that are one text are faults, in bytes.
-  public var maximumTextBytes = 16 << 20
+  public var maximumTextBytes = ScanOptions.largestText
   /// How many folders may lie inside each other; deeper ones are left out and reported.
   public var maximumDepth = 64
   /// A file that is left out wherever it is found, such as the one that results are written to.

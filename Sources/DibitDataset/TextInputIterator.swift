@@ -5,6 +5,9 @@ public struct TextInputIterator: IteratorProtocol {
   /// How many of ``TextInputs/bytes`` have been read.
   public var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
 
+  /// Files below folders that were passed by because they are no text.
+  public private(set) var passedBy = 0
+
   private let inputs: TextInputs
   private var position = 0
   private var bytesDone = 0
@@ -22,7 +25,11 @@ public struct TextInputIterator: IteratorProtocol {
       guard position < inputs.entries.count else { return nil }
       switch inputs.entries[position] {
       case .fault(let path, let error): return single(path, .failure(error))
-      case .file(let path, _): if let input = open(path, isStandardInput: false) { return input }
+      case .file(let path, _, let isFound):
+        if let input = open(path, isStandardInput: false) {
+          guard isFound, case .failure(.notText) = input.content else { return input }
+          passedBy += 1
+        }
       case .standardInput: if let input = open(TextPlace.standardInput, isStandardInput: true) { return input }
       }
     }

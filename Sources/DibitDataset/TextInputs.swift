@@ -1,7 +1,8 @@
 /// The texts of files, folders, rows and standard input, one after the other: what is to be tagged.
 ///
 /// Listing walks the folders and reads no file. Iterating reads one file, or one row, at a time, so that any number of texts takes the
-/// memory of one. Nothing here throws: what cannot be read is an input with its fault, in its place.
+/// memory of one. Nothing here throws: what cannot be read is an input with its fault, in its place. A file below a folder that is no text,
+/// such as a picture, is passed by, as it is in training; one that was asked for is a fault.
 public struct TextInputs: Sendable, Sequence {
   /// What was listed; a file of rows counts once.
   public var count: Int { entries.count }
@@ -17,13 +18,14 @@ public struct TextInputs: Sendable, Sequence {
 
   /// Something that was asked for or found.
   enum Entry: Equatable {
-    case file(path: String, bytes: Int)
+    /// A file that was asked for, or was found below a folder.
+    case file(path: String, bytes: Int, isFound: Bool)
     case standardInput
     case fault(path: String, DatasetError)
 
     var bytes: Int? {
       switch self {
-      case .file(_, let bytes): bytes
+      case .file(_, let bytes, _): bytes
       case .standardInput: nil
       case .fault: 0
       }
@@ -40,7 +42,7 @@ public struct TextInputs: Sendable, Sequence {
         continue
       }
       switch FileSystem.item(at: path) {
-      case .file(let bytes): entries.append(.file(path: path, bytes: bytes))
+      case .file(let bytes): entries.append(.file(path: path, bytes: bytes, isFound: false))
       case .folder, .linkToFolder: entries += Self.files(below: path, options, &report)
       case .other(let reason): entries.append(.fault(path: path, .unreadableFile(path: path, reason: reason)))
       case .missing: entries.append(.fault(path: path, .missing(path: path)))
@@ -53,7 +55,7 @@ public struct TextInputs: Sendable, Sequence {
     bytes = sizes.contains(nil) ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
     hasRows = entries.contains { entry in
       switch entry {
-      case .file(let path, _): options.format == .lines || options.rowFormat(of: path) != nil
+      case .file(let path, _, _): options.format == .lines || options.rowFormat(of: path) != nil
       case .standardInput: options.format != .auto && options.format != .text
       case .fault: false
       }
@@ -69,7 +71,9 @@ public struct TextInputs: Sendable, Sequence {
     var found = ScanReport(limit: .max)
     let files: [FoundFile]
     do throws(DatasetError) { files = try walk.files(below: "", report: &found) } catch { return [.fault(path: root, error)] }
-    var entries: [(path: String, entry: Entry)] = files.map { ($0.path, .file(path: walk.absolute($0.path), bytes: $0.bytes)) }
+    var entries: [(path: String, entry: Entry)] = files.map {
+      ($0.path, .file(path: walk.absolute($0.path), bytes: $0.bytes, isFound: true))
+    }
     for entry in found[.unreadable].entries {
       let path = walk.absolute(entry.path)
       entries.append((entry.path, .fault(path: path, .unreadableFile(path: path, reason: entry.detail))))

@@ -32,6 +32,12 @@ public struct TextSketches: Equatable, Sendable {
     entries = texts.map { Self.entry($0, &hash) }
   }
 
+  /// Adds the texts of others that are not here yet.
+  public mutating func formUnion(_ others: TextSketches) {
+    var known = Set(entries)
+    for entry in others.entries where known.insert(entry).inserted { entries.append(entry) }
+  }
+
   /// For each of `texts` how it is found among these; nil where it is not.
   ///
   /// Near matches are looked for among at most eight texts for each of eight parts of a sketch, so that the time is proportional to the

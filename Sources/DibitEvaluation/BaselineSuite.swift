@@ -2,6 +2,9 @@ public import DibitDataset
 public import DibitKernels
 public import DibitReport
 internal import DibitBaselines
+internal import DibitInference
+internal import DibitModel
+internal import DibitTokenizer
 internal import Glibc
 
 /// A cheap classifier that an adapter must beat.
@@ -40,7 +43,7 @@ public struct BaselineSuite: Sendable {
   public let base: EvaluationSubject
   /// How texts are scored.
   public let options: TaggingOptions
-  /// The most examples in a few-shot prompt.
+  /// The most examples in a few-shot prompt, which takes as many as the model's context holds.
   public let shots: Int
   /// What the draw of those examples follows from.
   public let seed: UInt64
@@ -159,18 +162,30 @@ public struct BaselineSuite: Sendable {
   }
 
   private func fewShot(_ task: LearningTask, _ compute: Compute, _ progress: (Progress) -> Bool) throws(EvaluationError) -> RunOutcomes? {
-    let prompt = FewShotPrompt(task.training, shots: shots, task: base.task, seed: seed)
+    // What an adapter reads of a text does not bind the model that it is compared with.
+    var whole = base.task.task
+    whole.maximumTokens = base.model.configuration.contextLength
+    let asked = base.task.replacing(whole)
+    let prompt = FewShotPrompt(task.training, shots: shots, task: asked, seed: seed)
     guard !prompt.examples.isEmpty else { return nil }
+    let context = whole.maximumTokens
+    // No more working memory than the longest text takes, with its answer.
+    let longest = task.examples.reduce(0) { max($0, asked.prompt($1.text, reserving: 0).tokens.count) }
+    whole.maximumTokens = min(context, prompt.tokens.count + longest + options.selection.most * asked.reserve(for: labels))
     let count = prompt.examples.count
+    let examples = count < prompt.asked ? "\(count) of \(prompt.asked) examples" : count == 1 ? "1 example" : "\(count) examples"
     let subject = EvaluationSubject(
-      name: "\(BaselineKind.shots.name), \(count) \(count == 1 ? "example" : "examples")", model: base.model, task: base.task,
-      shots: prompt.tokens)
+      name: "\(BaselineKind.shots.name), \(examples)", model: base.model,
+      task: base.task.replacing(whole), shots: prompt.tokens)
     let records = try Evaluator.run([subject], labels: labels, examples: task.examples, options: options, on: compute) { report in
       progress(Progress(name: report.name, done: report.done, total: report.total))
     }[0]
     guard records.failures < task.examples.count else { return nil }
     // One text that does not fit behind the examples costs no other its answer.
     var outcomes = records.outcomes(.baseline, answersSets: options.selection != .one)
+    outcomes.shots = ReportedRun.Shots(
+      asked: prompt.asked, examples: count, cutExamples: prompt.truncated, tokens: prompt.tokens.count, context: context,
+      cutTexts: records.truncated)
     let prior = MajorityClass(labels: task.pairs.map(\.label), count: labels.count)
     for (place, record) in records.records.enumerated() where record.scores == nil {
       outcomes.logProbabilities[place] = prior.logProbabilities("")

@@ -3,9 +3,11 @@ public import DibitKernels
 public import DibitReport
 internal import DibitCheckpoint
 internal import DibitInference
+internal import DibitJSON
 internal import DibitModel
 internal import DibitStatistics
 internal import DibitTokenizer
+internal import Glibc
 
 /// Runs models, adapters and baselines over the same labelled texts and turns what they said into one report.
 public struct EvaluationStudy {
@@ -30,25 +32,18 @@ public struct EvaluationStudy {
     public let total: Int
   }
 
-  /// A finished run over all examples.
-  private struct Run {
-    var outcomes: RunOutcomes
-    /// Why examples have no outcome, by their place.
-    let failures: [Int: EvaluationError]
-    let truncated: Int
-  }
-
-  private let labels: [String]
-  private let examples: [LabelledExample]
+  /// What is chosen among.
+  public let labels: [String]
+  /// The texts that every subject is asked about.
+  public let examples: [LabelledExample]
   private let training: [LabelledExample]
   private let options: TaggingOptions
   private let seed: UInt64
   private let compute: Compute
   private let progress: (Progress) -> Bool
-  private var runs: [Run] = []
-  private var baselines: [RunOutcomes] = []
+  private var runs: [ScoredRun] = []
+  private var baselines: [ScoredRun] = []
   private var notes: [HygieneNote]
-  private var answersOpenly = false
 
   /// A study of `examples` under `labels`; baselines learn from `training`. `progress` stops the work by returning false.
   ///
@@ -67,7 +62,7 @@ public struct EvaluationStudy {
   /// Runs a subject over all texts, and some of them alone: see ``SingleTextMeasures``.
   ///
   /// A text that cannot be scored is left out of the report, with a note; only where none can be is that an error.
-  public mutating func add(_ subject: Subject, aloneTexts: Int) throws(EvaluationError) {
+  public func score(_ subject: Subject, aloneTexts: Int) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
     ProcessMemory.resetPeak()
     let records = try Evaluator.run(
@@ -81,19 +76,17 @@ public struct EvaluationStudy {
     var outcomes = records.outcomes(subject.kind, answersSets: options.selection != .one)
     (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss) = (memory, measures?.unparsableShare, measures?.contentLoss)
     let failures = records.records.compactMap { record in
-      if case .failure(let fault) = record.outcome { (record.example, fault) } else { nil }
+      if case .failure(let fault) = record.outcome { (record.example, "\(fault)") } else { nil }
     }
-    runs.append(
-      Run(outcomes: outcomes, failures: Dictionary(failures, uniquingKeysWith: { first, _ in first }), truncated: records.truncated))
+    return ScoredRun(outcomes, failures: Dictionary(failures, uniquingKeysWith: { first, _ in first }), truncated: records.truncated)
   }
 
   /// What a report calls an answer that is none of the labels.
   public static let otherTag = "(another tag)"
 
   /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
-  /// them its set. A tag that is no label counts as ``otherTag``.
-  public mutating func addOpen(_ subject: Subject) throws(EvaluationError) {
-    answersOpenly = true
+  /// them its set. A tag that is no label counts as ``otherTag``, a label of its own behind the others.
+  public func scoreOpen(_ subject: Subject) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
     let (model, task) = (subject.subject.model, subject.subject.task)
     var openOptions = OpenTagger.Options()
@@ -130,20 +123,27 @@ public struct EvaluationStudy {
     outcomes.seconds = start.duration(to: clock.now) / .seconds(1)
     outcomes.tags = tags
     (outcomes.memoryBytes, outcomes.unparsableShare) = (ProcessMemory.peak, answers.unparsableShare)
-    runs.append(Run(outcomes: outcomes, failures: failures, truncated: answers.count { $0.truncatedTokens > 0 }))
+    return ScoredRun(outcomes, failures: failures.mapValues { "\($0)" }, truncated: answers.count { $0.truncatedTokens > 0 })
   }
 
   /// Runs baselines beside `base`, the model without an adapter; without training texts there are none.
-  public mutating func addBaselines(_ kinds: [BaselineKind], shots: Int, base: EvaluationSubject) throws(EvaluationError) {
-    guard !kinds.isEmpty else { return }
-    guard !training.isEmpty else {
-      notes.append(HygieneNote(.other, count: 0, "There are no training texts beside those evaluated, so there are no baselines."))
-      return
-    }
+  public func scoreBaselines(_ kinds: [BaselineKind], shots: Int, base: EvaluationSubject) throws(EvaluationError) -> [ScoredRun] {
+    guard !kinds.isEmpty, !training.isEmpty else { return [] }
     let suite = BaselineSuite(labels: labels, base: base, options: options, shots: shots, seed: seed)
-    baselines += try suite.run(kinds, training: training, examples: examples, on: compute) { [progress] report in
+    return try suite.run(kinds, training: training, examples: examples, on: compute) { [progress] report in
       progress(Progress(title: "baselines, \(report.name)", done: report.done, total: report.total))
-    }
+    }.map { ScoredRun($0) }
+  }
+
+  /// Takes a run into the report, one that was made now or kept by an earlier study of the same examples.
+  public mutating func add(_ run: ScoredRun) {
+    if run.outcomes.kind == .baseline { baselines.append(run) } else { runs.append(run) }
+  }
+
+  /// Says in the report that there is nothing for baselines to learn from, where that is so.
+  public mutating func noteMissingBaselines() {
+    guard training.isEmpty else { return }
+    notes.append(HygieneNote(.other, count: 0, "There are no training texts beside those evaluated, so there are no baselines."))
   }
 
   /// Measures on up to `count` texts how much each subject's answers depend on the order in which the instruction lists the labels; nothing
@@ -156,7 +156,7 @@ public struct EvaluationStudy {
       guard let task = subject.task.task.unlisting(labels) else { continue }
       guard progress(Progress(title: "order of labels, \(subject.name)", done: 0, total: texts.count)) else { throw .interrupted }
       let bias = try LabelOrderBias.measure(
-        texts, labels: labels, task: task, tokenizer: subject.task.tokenizer, model: subject.model, seed: seed, options: options,
+        texts, labels: labels, task: subject.task.replacing(task), model: subject.model, seed: seed, options: options,
         on: compute)
       let share = Int((100 * bias.agreement).rounded())
       notes.append(
@@ -167,19 +167,22 @@ public struct EvaluationStudy {
     }
   }
 
+  /// What all runs are reported on: texts that one of them could not score are left out of all.
+  private var kept: [Int] { examples.indices.filter { index in runs.allSatisfy { $0.failures[index] == nil } } }
+
+  /// The names of the labels in the report.
+  private var names: [String] { runs.contains { !$0.outcomes.hasProbabilities } ? labels + [Self.otherTag] : labels }
+
   /// The report of everything that has run. Texts that one of the runs could not score are left out of all.
   public func report(split: String, resamples: Int, keepsTexts: Bool) -> EvaluationReport {
-    let kept = examples.indices.filter { index in runs.allSatisfy { $0.failures[index] == nil } }
-    let truths = Truths(labels)
-    let names = answersOpenly ? labels + [Self.otherTag] : labels
+    let (kept, names, truths) = (kept, names, Truths(labels))
     var builder = ReportBuilder(
       labels: names.count, truths: kept.map { truths.known(examples[$0]) }, bootstrap: Bootstrap(resamples: resamples, seed: seed))
     if keepsTexts { builder.texts = kept.map { examples[$0].text } }
-    func outcomes(_ all: RunOutcomes) -> RunOutcomes { all.keeping(kept).padded(to: names.count) }
+    func outcomes(_ run: ScoredRun) -> RunOutcomes { run.outcomes.keeping(kept).padded(to: names.count) }
     var report = builder.report(
-      names: names, split: split, truncated: runs.map(\.truncated).max() ?? 0, runs: runs.map { outcomes($0.outcomes) },
-      baselines: baselines.map(outcomes))
-    report.notes = notes + failures
+      names: names, split: split, truncated: runs.map(\.truncated).max() ?? 0, runs: runs.map(outcomes), baselines: baselines.map(outcomes))
+    report.notes = notes + failures + baselines.flatMap { $0.outcomes.shots?.notes ?? [] }
     if report.truncated > 0 {
       let part =
         switch options.cut {
@@ -197,6 +200,35 @@ public struct EvaluationStudy {
         HygieneNote(.other, count: report.examples, "'\(found.a)' and '\(found.b)' gave every label of every text the same probability."))
     }
     return report
+  }
+
+  /// What ``predictionsCSV`` begins with.
+  public static let predictionColumns = ["run", "kind", "text", "truth", "prediction", "probability", "correct"]
+
+  /// Every answer of every run and baseline as CSV, in the order of the report: which text, its labels and those of the answer (several
+  /// joined by semicolons), the probability of the likeliest, and whether that is right.
+  ///
+  /// With sets of labels a column holds the whole answer; where answers are open there are no probabilities.
+  public var predictionsCSV: String {
+    let (kept, names, truths) = (kept, names, Truths(labels))
+    let hasSets = (runs + baselines).contains { $0.outcomes.tags != nil }
+    var text = CSV.record(Self.predictionColumns + (hasSets ? ["tags"] : []))
+    for run in runs + baselines {
+      let outcomes = run.outcomes
+      for place in kept {
+        let row = outcomes.logProbabilities[place]
+        let best = LabelScores.best(row)
+        let known = truths.known(examples[place])
+        let probability = outcomes.hasProbabilities ? JSONValue.number(exp(row[best])).serialized() : ""
+        let tags = outcomes.tags.map { $0[place].sorted().map { names[$0] }.joined(separator: ";") } ?? ""
+        text += CSV.record(
+          [
+            outcomes.name, outcomes.kind.rawValue, DatasetExample.labelled(examples[place]).place,
+            known.map { labels[$0] }.joined(separator: ";"), names[best], probability, "\(known.contains(best))",
+          ] + (hasSets ? [tags] : []))
+      }
+    }
+    return text
   }
 
   private var failures: [HygieneNote] {

@@ -12,13 +12,10 @@ public struct EvaluationSubject: Sendable {
   public let task: TokenizedTask
   /// What stands before every prompt: see ``FewShotPrompt``.
   public let shots: [Int32]
-  /// What the tokenizer begins a text with.
-  private let beginning: [Int32]
 
   /// A subject; `shots` are tokens that stand before every prompt.
   public init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = []) {
     (self.name, self.model, self.task, self.shots) = (name, model, task, shots)
-    beginning = ChatTemplate(task.tokenizer).prompt([], tokenizer: task.tokenizer).tokens
   }
 
   /// A text's prompt, ready for an answer of up to `reserve` tokens.
@@ -29,6 +26,7 @@ public struct EvaluationSubject: Sendable {
     let prompt = task.prompt(text, reserving: reserve + shots.count, cut: cut)
     if shots.isEmpty { return (prompt.tokens, prompt.truncatedTokens) }
     // A text begins once: the shots' beginning serves for all.
+    let beginning = task.beginning
     let rest = prompt.tokens.starts(with: beginning) ? Array(prompt.tokens.dropFirst(beginning.count)) : prompt.tokens
     return (shots + rest, prompt.truncatedTokens)
   }

@@ -1,6 +1,5 @@
 public import DibitDataset
 internal import DibitTensor
-internal import DibitTokenizer
 
 /// Examples that stand before a prompt, asked and answered as the prompt will be: what a base model can do without training.
 public struct FewShotPrompt: Equatable, Sendable {
@@ -8,51 +7,46 @@ public struct FewShotPrompt: Equatable, Sendable {
   public let tokens: [Int32]
   /// The examples in the order in which they stand, as places among those they were drawn from.
   public let examples: [Int]
-  /// Examples whose text was cut to its share of the room.
+  /// How many examples were asked for and could be had, whether they fit or not.
+  public let asked: Int
+  /// Examples whose text was cut.
   public let truncated: Int
 
-  /// Draws up to `shots` examples, as many of one label as of another or one more, and cuts them to their room: `share` of the task's most
-  /// tokens. Fewer are taken where not even an empty text would fit so often.
+  /// Draws up to `shots` examples, as many of one label as of another or one more, and takes those that fit as they are into `share` of the
+  /// task's most tokens; where not one does, the first is cut to that.
   ///
   /// An example's label is the first that it carries; its answer has all of them. The same seed draws the same examples in the same order,
   /// and of fewer shots the draw is not a part of that of more.
   public init(_ examples: [LabelledExample], shots: Int, task: TokenizedTask, share: Double = 0.6, seed: UInt64) {
-    let drawn = Self.draw(examples, shots, seed)
+    var rng = SplitMix64(seed: seed, purpose: "evaluation.shots")
+    let drawn = Self.draw(examples, shots, &rng)
+    asked = drawn.count
     let room = Int(Double(task.task.maximumTokens) * min(max(share, 0), 1))
-    let beginning = ChatTemplate(task.tokenizer).prompt([], tokenizer: task.tokenizer).tokens
-    var count = drawn.count
-    while count > 0 {
-      let shot = Shots(drawn.prefix(count).map { examples[$0] }, task, room: room / count)
-      if shot.fits {
-        // Only the first begins the text.
-        tokens =
-          beginning + shot.encoded.flatMap { $0.tokens.starts(with: beginning) ? $0.tokens.dropFirst(beginning.count) : $0.tokens[...] }
-        self.examples = Array(drawn.prefix(count))
-        truncated = shot.encoded.count { $0.truncatedTokens > 0 }
-        return
+    // Only the first begins the text.
+    let beginning = task.beginning
+    var fitting: [(example: Int, tokens: [Int32], isCut: Bool)] = []
+    var used = beginning.count
+    for example in drawn {
+      var encoded = task.encode(examples[example], reserving: 0)
+      if fitting.isEmpty, encoded.tokens.count + task.following.count > room {
+        var shorter = task.task
+        shorter.maximumTokens = max(1, room - task.following.count)
+        encoded = task.replacing(shorter).encode(examples[example], reserving: 0)
       }
-      count -= 1
+      let own = encoded.tokens.starts(with: beginning) ? encoded.tokens.dropFirst(beginning.count) : encoded.tokens[...]
+      let tokens = own + task.following
+      guard used + tokens.count <= room else { break }
+      used += tokens.count
+      fitting.append((example, Array(tokens), encoded.truncatedTokens > 0))
     }
-    (tokens, self.examples, truncated) = ([], [], 0)
-  }
-
-  /// Examples in their room.
-  private struct Shots {
-    let encoded: [TokenizedExample]
-    let fits: Bool
-
-    init(_ examples: [LabelledExample], _ task: TokenizedTask, room: Int) {
-      var shorter = task.task
-      shorter.maximumTokens = max(1, room)
-      let shot = TokenizedTask(shorter, tokenizer: task.tokenizer)
-      encoded = examples.map { shot.encode($0, reserving: 0) }
-      fits = encoded.allSatisfy { $0.tokens.count <= room }
-    }
+    rng.shuffle(&fitting)
+    tokens = fitting.isEmpty ? [] : beginning + fitting.flatMap(\.tokens)
+    self.examples = fitting.map(\.example)
+    truncated = fitting.count { $0.isCut }
   }
 
   /// Labels in a drawn order, one example of each in turn.
-  private static func draw(_ examples: [LabelledExample], _ shots: Int, _ seed: UInt64) -> [Int] {
-    var rng = SplitMix64(seed: seed, purpose: "evaluation.shots")
+  private static func draw(_ examples: [LabelledExample], _ shots: Int, _ rng: inout SplitMix64) -> [Int] {
     var members: [[UInt8]: [Int]] = [:]
     for (index, example) in examples.enumerated() {
       guard let label = example.labels.first else { continue }
@@ -70,7 +64,6 @@ public struct FewShotPrompt: Equatable, Sendable {
       }
       round += 1
     }
-    rng.shuffle(&drawn)
     return drawn
   }
 }

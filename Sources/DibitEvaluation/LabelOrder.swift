@@ -2,7 +2,6 @@ public import DibitDataset
 public import DibitInference
 public import DibitKernels
 internal import DibitTensor
-public import DibitTokenizer
 internal import Glibc
 
 /// How much the answer depends on the order in which the prompt lists the labels.
@@ -27,10 +26,10 @@ public struct LabelOrderBias: Equatable, Sendable {
   /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels. A text that cannot be scored
   ///   under each order does not count.
   public static func measure(
-    _ texts: [String], labels: [String], task: TaggingTask, tokenizer: Tokenizer, model: MeasuredModel, orders count: Int = 6,
-    seed: UInt64 = 0, options: TaggingOptions = TaggingOptions(), on compute: Compute
+    _ texts: [String], labels: [String], task: TokenizedTask, model: MeasuredModel, orders count: Int = 6, seed: UInt64 = 0,
+    options: TaggingOptions = TaggingOptions(), on compute: Compute
   ) throws(EvaluationError) -> LabelOrderBias {
-    guard task.instruction.contains(TaggingTask.labelsPlaceholder) else { throw .noLabelList }
+    guard task.task.instruction.contains(TaggingTask.labelsPlaceholder) else { throw .noLabelList }
     guard !texts.isEmpty else { throw .noExamples }
     var rng = SplitMix64(seed: seed, purpose: "evaluation.label-order")
     var orders: [[Int]] = []
@@ -39,8 +38,8 @@ public struct LabelOrderBias: Equatable, Sendable {
       var order = Array(labels.indices)
       if index > 0 { rng.shuffle(&order) }
       orders.append(order)
-      let listed = task.listing(order.map { labels[$0] })
-      let subject = EvaluationSubject(name: "order \(index)", model: model, task: TokenizedTask(listed, tokenizer: tokenizer))
+      let listed = task.task.listing(order.map { labels[$0] })
+      let subject = EvaluationSubject(name: "order \(index)", model: model, task: task.replacing(listed))
       var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
       probabilities.append(tagger.predict(texts).map { (try? $0.get())?.logProbabilities.map { exp($0) } })
     }

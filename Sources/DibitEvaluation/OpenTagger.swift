@@ -1,7 +1,7 @@
 public import DibitDataset
 public import DibitInference
 internal import DibitConstraint
-internal import DibitJSON
+public import DibitJSON
 internal import DibitTokenizer
 
 /// An answer that the model wrote word for word.
@@ -71,9 +71,7 @@ public struct OpenTagger: ~Copyable {
     self.task = task
     self.options = options
     self.session = session
-    let stopTokens = Set(ChatTemplate(task.tokenizer).stopTokens(task.tokenizer)).filter {
-      $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount
-    }
+    let stopTokens = Set(task.stopTokens).filter { $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount }
     var generation = GenerationOptions()
     (generation.maximumTokens, generation.stopTokens) = (options.maximumTokens, stopTokens)
     self.generation = generation
@@ -83,7 +81,8 @@ public struct OpenTagger: ~Copyable {
     }
     do throws(ConstraintError) {
       constraint = try TokenConstraint(
-        Constraint(schema: Self.schema(task.task.key, options, labels)),
+        Constraint(
+          schema: Self.answerSchema(key: task.task.key, mostTags: options.mostTags, labels: labels, longestTag: options.longestTag)),
         vocabulary: TokenVocabulary(task.tokenizer, endTokens: stopTokens))
     } catch { throw .constraint("\(error)") }
   }
@@ -100,16 +99,22 @@ public struct OpenTagger: ~Copyable {
     } catch { throw .inference(error) }
   }
 
-  private static func schema(_ key: String, _ options: Options, _ labels: [String]?) -> JSONValue {
+  /// The JSON Schema of an answer: one to `mostTags` tags under the key, each of `labels` where there are some; `repeats` says whether one may
+  /// come again.
+  public static func answerSchema(key: String, mostTags: Int, labels: [String]?, longestTag: Int = 60, repeats: Bool = true) -> JSONValue {
     let item: JSONValue =
       if let labels {
         ["enum": .array(labels.map { .string($0) })]
       } else {
-        ["type": "string", "minLength": 1, "maxLength": .integer(options.longestTag)]
+        ["type": "string", "minLength": 1, "maxLength": .integer(longestTag)]
       }
-    let list: JSONValue = ["type": "array", "items": item, "minItems": 1, "maxItems": .integer(max(1, options.mostTags))]
+    var list = JSONObject([
+      (key: "type", value: "array"), (key: "items", value: item), (key: "minItems", value: 1),
+      (key: "maxItems", value: .integer(max(1, mostTags))),
+    ])
+    if !repeats { list["uniqueItems"] = true }
     return [
-      "type": "object", "properties": .object(JSONObject([(key: key, value: list)])), "required": .array([.string(key)]),
+      "type": "object", "properties": .object(JSONObject([(key: key, value: .object(list))])), "required": .array([.string(key)]),
       "additionalProperties": false,
     ]
   }

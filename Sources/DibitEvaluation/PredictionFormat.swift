@@ -38,7 +38,7 @@ public struct PredictionFormat: Equatable, Sendable {
   public var header: String {
     switch kind {
     case .text, .jsonl: ""
-    case .csv: Self.csv(columns)
+    case .csv: CSV.record(columns)
     case .json: "["
     }
   }
@@ -59,7 +59,7 @@ public struct PredictionFormat: Equatable, Sendable {
       guard let result = try? prediction.result.get() else { return "" }
       let probabilities = probabilities(result)
       let numbers = [probabilities[result.scores.best]] + (hasScores ? probabilities : [])
-      return Self.csv(
+      return CSV.record(
         [prediction.place.description, result.label, result.tags.joined(separator: ";")] + numbers.map { JSONValue.number($0).serialized() }
       )
     case .jsonl: return object(prediction).serialized() + "\n"
@@ -90,18 +90,11 @@ public struct PredictionFormat: Equatable, Sendable {
       object[key] = .array(result.tags.map { .string($0) })
       object["probability"] = .number(probabilities[result.scores.best])
       object["truncated_tokens"] = .integer(result.scores.truncatedTokens)
+      // Tagged by the prompt alone.
+      if result.scores.isEmpty { object["empty"] = true }
       if hasScores { object["scores"] = .object(JSONObject(zip(labels, probabilities).map { (key: $0, value: .number($1)) })) }
     }
     return .object(object)
-  }
-
-  /// A record of CSV: fields with separators, quotes or line ends in quotes, and those that begin with a space.
-  private static func csv(_ fields: [String]) -> String {
-    let special = Set(",;\"\n\r\t".utf8)
-    let quoted = fields.map { field in
-      field.utf8.contains { special.contains($0) } || field.hasPrefix(" ") ? "\"" + field.replacing("\"", with: "\"\"") + "\"" : field
-    }
-    return quoted.joined(separator: ",") + "\n"
   }
 
   /// A place on one line, in which tabs, line ends and what a terminal could take for a command are spelled out.

@@ -1,3 +1,4 @@
+internal import DibitDataset
 public import DibitInference
 public import DibitKernels
 public import DibitTokenizer
@@ -22,15 +23,42 @@ public struct TextFeatures: ~Copyable {
     embedder = TextEmbedder(model, pooling: pooling, context: maximumTokens, rows: rows, on: compute)
   }
 
+  /// The most tokens of a text.
+  public var context: Int { embedder.context }
+
   /// Elements of a row.
   public var size: Int { embedder.size }
 
   /// A row for each text, in order. An empty text of a tokenizer that begins no text with a token of its own has an error.
-  public mutating func rows(_ texts: [String]) -> [Result<[Float], EvaluationError>] {
-    let tokens = texts.map { text in
-      let own = tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false)
-      return beginning + cut.kept(embedder.context - beginning.count, of: own[...])
+  public mutating func rows(_ texts: [String]) -> [Result<[Float], EvaluationError>] { embeddings(texts).map { $0.map(\.vector) } }
+
+  /// The same with what became of the text.
+  public mutating func embeddings(_ texts: [String]) -> [Result<TextEmbedding, EvaluationError>] {
+    let own = texts.map { tokenizer.encode(String($0.withoutLineEnds), addingSpecialTokens: false, parsingSpecialTokens: false) }
+    let tokens = own.map { beginning + cut.kept(embedder.context - beginning.count, of: $0[...]) }
+    return zip(zip(own, tokens), embedder.embed(tokens)).map { tokens, result in
+      result.mapError { .inference($0) }.map { vector in
+        TextEmbedding(vector: vector, tokens: tokens.1.count, truncatedTokens: tokens.0.count + beginning.count - tokens.1.count)
+      }
     }
-    return embedder.embed(tokens).map { $0.mapError { .inference($0) } }
+  }
+}
+
+/// A text as a vector.
+public struct TextEmbedding: Equatable, Sendable {
+  /// The vector.
+  public var vector: [Float]
+  /// Tokens that went through the model, with what the tokenizer begins a text with.
+  public let tokens: Int
+  /// Tokens that were cut off to fit.
+  public let truncatedTokens: Int
+
+  /// The same with a vector of length 1; a vector of zeros has no direction and stays.
+  public var normalized: TextEmbedding {
+    let length = vector.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
+    guard length > 0 else { return self }
+    var embedding = self
+    embedding.vector = vector.map { Float(Double($0) / length) }
+    return embedding
   }
 }

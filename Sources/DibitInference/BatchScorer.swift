@@ -1,5 +1,5 @@
 public import DibitKernels
-public import DibitModel
+internal import DibitModel
 internal import DibitTensor
 
 /// Scores closed sets of answers behind many prompts, packed into passes: each prompt goes through the model once, what prompts begin with
@@ -51,7 +51,7 @@ public struct BatchScorer: ~Copyable {
   ///
   /// - Parameter rows: rows of a pass; more of them take more memory and are no faster from some hundreds on.
   public init(
-    _ model: MeasuredModel, sets: [ChoiceSet], context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision = .int8,
+    _ model: MeasuredModel, sets: [ChoiceSet], context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision? = nil,
     on compute: Compute
   ) {
     self.sets = sets

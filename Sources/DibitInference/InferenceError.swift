@@ -12,7 +12,7 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
     switch self {
     case .emptyPrompt: "the prompt has no tokens"
     case .contextFull(let tokens, let context):
-      "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt or ask for fewer tokens"
+      "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt"
     case .unknownToken(let id, let vocabulary): "token id \(id) is outside the model's vocabulary of \(vocabulary)"
     case .notFinite(let position): "the model's output at position \(position) is not a number: its weights are damaged"
     case .constraintNeedsTokens(let needed, let available):

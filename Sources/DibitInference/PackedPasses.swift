@@ -30,7 +30,7 @@ struct PackedPasses: ~Copyable {
   private var scratchUsed = 0
 
   /// Rows of the cache: what texts begin with, the texts under way, and what lies behind them for one pass.
-  init(_ model: MeasuredModel, context: Int?, rows: Int, precision: KeyValuePrecision, on compute: Compute) {
+  init(_ model: MeasuredModel, context: Int?, rows: Int, precision: KeyValuePrecision?, on compute: Compute) {
     let configuration = model.configuration
     self.model = model
     self.compute = compute
@@ -42,7 +42,8 @@ struct PackedPasses: ~Copyable {
     state = DecoderState(configuration, capacity: self.rows, rank: rank, recording: .none)
     behind = self.context + max(2 * self.context, 4 * self.rows)
     cache = KeyValueCache(
-      configuration, weights: model.weights, capacity: behind + self.rows, forTraining: false, precision: precision)
+      configuration, weights: model.weights, capacity: behind + self.rows, forTraining: false,
+      precision: precision ?? compute.keysAndValues)
     segments = Segments(capacity: self.rows)
     allocator = RowAllocator(self.context..<behind)
     tokens.reserveCapacity(self.rows)

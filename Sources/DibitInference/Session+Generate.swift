@@ -1,4 +1,5 @@
 public import DibitConstraint
+internal import DibitTensor
 public import DibitTokenizer
 
 extension Session {
@@ -11,15 +12,23 @@ extension Session {
   /// Under a `constraint` only tokens are chosen behind which the text can still satisfy it within the tokens that are left; what can come
   /// in one way only is not asked of the model. The text then satisfies the constraint however it ends, but for an interruption or a stop
   /// string.
+  ///
+  /// - Parameters:
+  ///   - past: how many of the prompt's first tokens the session holds already, at its end: they are not read again. At least one is left.
+  ///   - reading: is told after each pass over the prompt how many of its tokens have been read, `past` included, and ends the generation
+  ///     by returning false. Scoring the prompt is one step.
   public mutating func generate(
-    _ prompt: [Int32], tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint? = nil,
-    receive: (String) -> Bool = { _ in true }
+    _ prompt: [Int32], past: Int = 0, tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint? = nil,
+    receive: (String) -> Bool = { _ in true }, reading: (Int) -> Bool = { _ in true }
   ) throws(InferenceError) -> Generation {
+    require(past == 0 || past < prompt.count && past <= count, "Session.generate: \(past) past tokens of \(prompt.count), \(count) held")
     var result = Generation()
     if let alternatives = options.logProbabilities, options.scoresPrompt {
-      result.promptLogProbabilities = try logProbabilities(of: prompt, alternatives: alternatives)
-    } else {
-      try append(prompt)
+      result.promptLogProbabilities = try logProbabilities(of: Array(prompt[past...]), alternatives: alternatives)
+      _ = reading(prompt.count)
+    } else if try !append(prompt.span.extracting(past...), reading: { reading(past + $0) }) {
+      result.finishReason = .interrupted
+      return result
     }
     let limit = min(options.maximumTokens, context - count)
     var guide: GuidedText?

@@ -34,7 +34,7 @@ public struct Session: ~Copyable {
   /// A session for up to `context` tokens, by default as many as the model allows.
   public init(
     _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
-    precision: KeyValuePrecision = .int8, on compute: Compute
+    precision: KeyValuePrecision? = nil, on compute: Compute
   ) {
     self.configuration = configuration
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
@@ -44,7 +44,9 @@ public struct Session: ~Copyable {
     state = DecoderState(configuration, capacity: Self.chunk, rank: rank, recording: .none)
     self.adapter = LoadedAdapter(adapter)
     // Choices are scored behind the context, in rows of their own.
-    cache = KeyValueCache(configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false, precision: precision)
+    cache = KeyValueCache(
+      configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false,
+      precision: precision ?? compute.keysAndValues)
     segments = Segments(capacity: Self.segmentCapacity)
     rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: Self.logitRows, columns: configuration.hiddenSize)
@@ -62,7 +64,11 @@ public struct Session: ~Copyable {
   public mutating func append(_ token: Int32) throws(InferenceError) { try append(CollectionOfOne(token).span) }
 
   /// Adds tokens, as ``append(_:)-([Int32])`` does. Nothing is allocated.
-  public mutating func append(_ tokens: Span<Int32>) throws(InferenceError) {
+  public mutating func append(_ tokens: Span<Int32>) throws(InferenceError) { _ = try append(tokens) { _ in true } }
+
+  /// Adds tokens, as ``append(_:)-([Int32])`` does, and tells `reading` after each pass how many of them have been read. Where it returns
+  /// false before the last one, the rest is left out and so is the result: nothing is known of what comes next.
+  mutating func append(_ tokens: Span<Int32>, reading: (Int) -> Bool) throws(InferenceError) -> Bool {
     try check(tokens)
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
       let end = min(first + Self.chunk, tokens.count)
@@ -72,12 +78,14 @@ public struct Session: ~Copyable {
         tokens.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
         wanted: end == tokens.count ? .last : .rows([]), on: compute)
       count += end - first
+      guard reading(end) || end == tokens.count else { return false }
     }
     rows.setRows(1)
     rows.copyRow(0, of: state.hidden, to: 0)
     decoder.logits(rows, rounded: &rounded, into: &last, on: compute)
     // One sum finds a NaN or an infinity anywhere in the row.
     guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
+    return true
   }
 
   /// The logits behind the last token.

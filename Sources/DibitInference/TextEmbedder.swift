@@ -1,5 +1,5 @@
 public import DibitKernels
-public import DibitModel
+internal import DibitModel
 internal import DibitTensor
 
 /// What of a text's final hidden states stands for the text.
@@ -21,7 +21,7 @@ public struct TextEmbedder: ~Copyable {
 
   /// An embedder of texts of up to `context` tokens, by default as many as the model allows; longer ones lose their end.
   public init(
-    _ model: MeasuredModel, pooling: Pooling = .mean, context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision = .int8,
+    _ model: MeasuredModel, pooling: Pooling = .mean, context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision? = nil,
     on compute: Compute
   ) {
     size = model.configuration.hiddenSize

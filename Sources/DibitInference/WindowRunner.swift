@@ -46,7 +46,7 @@ struct WindowRunner: ~Copyable {
     decoder = Decoder(configuration, weights: model.weights)
     state = DecoderState(configuration, capacity: window, rank: adapter.rank, recording: .none)
     // A converted model is measured as it runs; a float model is what others are measured against.
-    let precision: KeyValuePrecision = model.weights.isPacked ? .int8 : .float32
+    let precision = model.weights.isPacked ? compute.keysAndValues : .float32
     cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false, precision: precision)
     hidden = Matrix(rows: Self.rows, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: Self.rows, columns: configuration.hiddenSize)

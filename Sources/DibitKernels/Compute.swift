@@ -13,6 +13,8 @@ public final class Compute: Sendable {
   public let isa: ISA
   /// What packed weights are multiplied with.
   public let activations: ActivationPrecision
+  /// How keys and values are kept by what uses a model and is told nothing else.
+  public let keysAndValues: KeyValuePrecision
   /// What the backward pass multiplies with packed weights.
   public let gradients: ProductPrecision
   /// What float weights are multiplied in, forward and backward.
@@ -30,11 +32,13 @@ public final class Compute: Sendable {
   /// is meant for training them. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
   public init(
     isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8,
-    gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float, profiler: Profiler? = nil
+    keysAndValues: KeyValuePrecision = .int8, gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float,
+    profiler: Profiler? = nil
   ) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
     self.activations = activations
+    self.keysAndValues = keysAndValues
     self.gradients = isa.hasBFloatProducts ? gradients : .float
     self.floats = isa.hasBFloatProducts ? floats : .float
     self.profiler = profiler

@@ -175,6 +175,17 @@ public struct Adapter: ~Copyable, Sendable {
     }
   }
 
+  /// Copies the trained numbers of an adapter of the same modules and rank.
+  public mutating func copyParameters(_ other: borrowing Adapter) {
+    require(
+      modules == other.modules && magnitudes.count == other.magnitudes.count, "Adapter.copyParameters: \(other.modules) into \(modules)")
+    for i in 0..<count {
+      a[i].copy(other.a[i])
+      b[i].copy(other.b[i])
+    }
+    for i in 0..<magnitudes.count { magnitudes[i].copy(other.magnitudes[i]) }
+  }
+
   /// Sets every matrix to zero.
   public mutating func clear() {
     for i in 0..<count {
@@ -182,5 +193,22 @@ public struct Adapter: ~Copyable, Sendable {
       b[i].fill(0)
     }
     for i in 0..<magnitudes.count { magnitudes[i].fill(0) }
+  }
+}
+
+extension Adapter {
+  /// Makes rows of a layer's weights those of the adapted layer, `g ⊙ (W + s B A)`; `weights: [rows, in]`, all of `rows` of the entry.
+  public func merge(_ entry: Int, _ rows: Range<Int>, into weights: inout Matrix, on compute: Compute) {
+    require(
+      weights.rows == rows.count && weights.columns == a[entry].columns && rows.upperBound <= b[entry].rows,
+      "Adapter.merge: rows \(rows) of B \(b[entry].shape), A \(a[entry].shape), W \(weights.shape)")
+    var part = Matrix(rows: rows.count, columns: configuration.rank)
+    for row in rows { part.copyRow(row, of: b[entry], to: row - rows.lowerBound) }
+    Gemm.nn(part, a[entry], scale: configuration.scale, into: &weights, on: compute)
+    guard configuration.decomposesWeights else { return }
+    for row in rows {
+      let gain = gains[entry][0, row]
+      for column in 0..<weights.columns { weights[row - rows.lowerBound, column] *= gain }
+    }
   }
 }

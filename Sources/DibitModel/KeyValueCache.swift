@@ -1,14 +1,6 @@
 internal import BasicContainers
-internal import DibitKernels
+public import DibitKernels
 internal import DibitTensor
-
-/// How exactly a cache for inference keeps keys and values; models with static scales always use theirs.
-public enum KeyValuePrecision: String, CaseIterable, Sendable {
-  /// One byte for each, and a scale for each token and head.
-  case int8
-  case float16
-  case float32
-}
 
 /// The keys and values of every layer that has its own.
 @safe

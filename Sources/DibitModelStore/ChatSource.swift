@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitDigest
 public import DibitJinja
 public import DibitJSON
 public import DibitTokenizer
@@ -11,7 +12,8 @@ public struct ChatSource: Sendable {
   public let endTokens: [String]
   /// The same as a `tokenizer_config.json`, to be kept beside a converted model; nil where the source says nothing.
   public let json: JSONValue?
-  private let path: String
+  /// SHA-256 of the template and the tokens that it may name; nil where the source has no template.
+  public var digest: String? { template == nil ? nil : json.map { SHA256.digest(Array($0.serialized().utf8)) } }
 
   private static let tokenKeys = ["bos_token", "eos_token", "unk_token", "pad_token"]
 
@@ -46,7 +48,6 @@ public struct ChatSource: Sendable {
 
   private init(_ members: JSONObject, path: String) throws(ModelStoreError) {
     json = members.count > 0 ? .object(members) : nil
-    self.path = path
     endTokens = members["eos_token"]?.string.map { [$0] } ?? []
     guard let source = members["chat_template"].flatMap({ JinjaChatTemplate.source(in: $0) }) else {
       template = nil
@@ -58,15 +59,9 @@ public struct ChatSource: Sendable {
     }
   }
 
-  /// The prompt of a chat as text, ready for the answer; nil where the source has no template.
-  ///
-  /// The template sees no tools, and `today` where it asks for the date. Contents can spell control tokens, as in other tools.
-  public func prompt(system: String?, user: String, today: JinjaClock?) throws(ModelStoreError) -> String? {
-    guard let template else { return nil }
-    let messages = (system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + [ChatMessage(role: .user, content: user)]
-    do throws(JinjaError) { return try template.render(messages, clock: today) } catch {
-      throw .chatTemplate(error.description, path: path)
-    }
+  /// How the model is spoken to; the template sees no tools, and `today` where it asks for the date.
+  public func format(for tokenizer: Tokenizer, today: JinjaClock?) -> ChatFormat {
+    ChatFormat(tokenizer: tokenizer, jinja: template, endTokens: endTokens, clock: today)
   }
 
   /// The tokenizer keys of a GGUF file; nil for any other source.

@@ -39,12 +39,14 @@ public struct FloatCheckpoint: Sendable {
 
   /// Writes config.json, weights, tokenizer.json and a manifest with `facts` into `directory`.
   ///
-  /// Parameters that the family stores fused are written as one tensor. `progress` is told the bytes written and in all after every piece,
+  /// Parameters that the family stores fused are written as one tensor. Layers that `adapter` adapts are written as it makes them. `progress` is told the bytes written and in all after every piece,
   /// and stops the work by returning false: the result is then false too, and the directory is not to be used.
   public func write(
-    _ facts: JSONObject, into directory: borrowing StagedDirectory, on compute: Compute,
+    _ facts: JSONObject, merging adapter: borrowing Adapter, into directory: borrowing StagedDirectory, on compute: Compute,
     progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(CheckpointError) -> Bool {
+    var entries: [String: Int] = [:]
+    for entry in 0..<adapter.count { entries[adapter.modules[entry]] = entry }
     let tensors = grouped(weights.parameters)
     let scales = namedScales()
     let narrow = keepsNormsWide ? DType.f32 : dtype
@@ -71,6 +73,9 @@ public struct FloatCheckpoint: Sendable {
         let rows = (first..<min(first + step, part.weight.rows)).map { Int32($0) }
         var piece = Matrix(rows: rows.count, columns: part.weight.columns)
         Embedding.forward(rows.span, weight: part.weight, into: &piece, on: compute)
+        if part.decays, let entry = entries[part.name.module] {
+          adapter.merge(entry, first..<first + rows.count, into: &piece, on: compute)
+        }
         if part.name.layout == .rows {
           try writer.append(floats: piece.span, as: type)
         } else {
@@ -90,6 +95,14 @@ public struct FloatCheckpoint: Sendable {
     if let tokenizer { try directory.write(tokenizer.serialized() + "\n", to: StoreFile.tokenizer) }
     try directory.write(JSONValue.object(manifest).serialized(pretty: true) + "\n", to: StoreFile.manifest)
     return true
+  }
+
+  /// The same with the weights as they are.
+  public func write(
+    _ facts: JSONObject, into directory: borrowing StagedDirectory, on compute: Compute,
+    progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(CheckpointError) -> Bool {
+    try write(facts, merging: Adapter.none(for: weights), into: directory, on: compute, progress: progress)
   }
 
   /// Parameters of the same tensor together, norms first so that F32 stays aligned.

@@ -54,12 +54,13 @@ public enum MLXAdapter {
     return nil
   }
 
-  /// Writes an adapter into `directory`.
+  /// Writes an adapter of `model` with its facts into `directory`.
   ///
   /// Layers that keep q, k and v of one matrix apart only in the adapter (afm7) are written as mlx-lm's fused module.
-  public static func write(_ adapter: borrowing Adapter, for weights: DecoderWeights, into directory: borrowing StagedDirectory)
-    throws(CheckpointError)
-  {
+  public static func write(
+    _ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, into directory: borrowing StagedDirectory
+  ) throws(CheckpointError) {
+    let weights = model.weights
     let fusedModules = Set(
       weights.blocks.indices.flatMap { layer in
         [LinearKind.query, .key, .value].compactMap { weights.linear($0, layer)?.name }.filter { $0.rows != nil }.map(\.module)
@@ -75,7 +76,7 @@ public enum MLXAdapter {
       try writer.append(floats: transposed(adapter.a[entry]).span, as: .f32)
       try writer.append(floats: transposed(adapter.b[entry]).span, as: .f32)
     }
-    _ = try writer.finish()
+    let digest = try writer.finish()
     let keys = Set(names.compactMap { key($0.a) }).sorted()
     let c = adapter.configuration
     let configuration: JSONValue = [
@@ -87,6 +88,7 @@ public enum MLXAdapter {
       ],
     ]
     try directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
+    try StoredAdapter.writeFacts(facts, digest: digest, base: model, into: directory)
   }
 
   private static func names(_ module: String, isFused: Bool) -> (a: String, b: String) {

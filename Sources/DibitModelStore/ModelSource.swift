@@ -20,6 +20,7 @@ public struct ModelSource: Sendable {
 
   /// Opens a directory or a file.
   public static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
+    try StoreKind.checkModel(path)
     let stored: Checkpoint
     do throws(CheckpointError) { stored = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
     let (json, checkpoint) = try translated(stored, path: path)
@@ -53,6 +54,7 @@ public struct ModelSource: Sendable {
     do throws(CheckpointError) {
       file = try GGUFFile(try MappedFile(path: stored.filePaths[0]).bytes, file: stored.filePaths[0])
     } catch { throw .checkpoint(error) }
+    guard !GGUFAdapter.recognises(file) else { throw .isAdapter(path: path, isForeign: true) }
     do throws(GGUFModelError) { return try GGUFModel.translate(file, inRows: true) } catch { throw .gguf(error, path: stored.filePaths[0]) }
   }
 

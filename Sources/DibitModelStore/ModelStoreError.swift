@@ -25,6 +25,14 @@ public enum ModelStoreError: Error, Equatable, Sendable {
   case trainedScales(tensor: String, path: String)
   case chatTemplate(String, path: String)
   case unsupportedAdapter(path: String, key: String, value: String)
+  /// An adapter where a model was expected; a foreign one is that of another tool.
+  case isAdapter(path: String, isForeign: Bool)
+  /// The checkpoints of a training where a model was expected.
+  case isNoModel(path: String)
+  /// Another tool's adapter where one of Dibit was expected.
+  case isForeignAdapter(path: String)
+  case isNoAdapter(path: String, found: String)
+  case adapterSum(String, path: String)
 }
 
 extension ModelStoreError: CustomStringConvertible {
@@ -59,7 +67,17 @@ extension ModelStoreError: CustomStringConvertible {
     case .trainedScales(let tensor, let path):
       "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first: run 'dibit convert'"
     case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
+    case .isAdapter(let path, let isForeign):
+      "'\(path)' is an adapter, a model expected: name the model that it belongs to"
+        + (isForeign ? ", or make it one of that model with 'dibit convert \(path) --base MODEL --output ADAPTER'" : "")
+    case .isNoModel(let path):
+      "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with --resume finishes it"
+    case .isForeignAdapter(let path):
+      "'\(path)' is an adapter of another tool: run 'dibit convert \(path) --base MODEL --output ADAPTER' first, with --labels where it "
+        + "does not say them"
+    case .isNoAdapter(let path, let found): "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
+    case .adapterSum(let reason, let path): "adapter '\(path)': \(reason)"
     }
   }
 

@@ -17,6 +17,10 @@ public enum StoreFile {
   public static let adapterWeights = "adapter_model.safetensors"
   /// Sketches of the texts that an adapter learnt from.
   public static let trainingTexts = "training_texts.json"
+  /// What a model or an adapter is, for people.
+  public static let card = "README.md"
+  /// What transformers generates with where nothing else is said.
+  public static let generationConfiguration = "generation_config.json"
   /// The same as older versions of PEFT wrote it.
   static let adapterPickle = "adapter_model.bin"
   /// What Hugging Face keeps beside a tokenizer: special tokens, chat template.

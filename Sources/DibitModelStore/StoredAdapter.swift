@@ -6,7 +6,9 @@ internal import DibitTensor
 
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
 public enum StoredAdapter {
-  private static let format = "dibit-adapter"
+  static let format = "dibit-adapter"
+  /// The largest rank that is read.
+  static let largestRank = 4096
 
   /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
   public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
@@ -16,7 +18,7 @@ public enum StoredAdapter {
       throw .malformed(path: manifestPath, key: "base_digest", expected: "a string", found: manifest["base_digest"]?.kind ?? "nothing")
     }
     guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
-    let adapter = try readPEFT(path, weights: model.weights)
+    let adapter = try AdapterSource.open(path).adapter(for: model.weights)
     // Small beside the model: checked at once, behind what says more of a fault than that there is one.
     if let digest = manifest["digest"]?.string { try checkDigest(of: path + "/" + StoreFile.adapterWeights, digest) }
     return adapter
@@ -24,12 +26,8 @@ public enum StoredAdapter {
 
   /// The manifest of an adapter directory.
   public static func readManifest(_ path: String) throws(ModelStoreError) -> JSONValue {
-    let manifest = try readJSON(StoreFile.manifest, in: path)
-    guard manifest["format"]?.string == format else {
-      throw .malformed(
-        path: path + "/" + StoreFile.manifest, key: "format", expected: "'\(format)'", found: manifest["format"]?.serialized() ?? "nothing")
-    }
-    return manifest
+    try StoreKind.checkAdapter(path)
+    return try readJSON(StoreFile.manifest, in: path)
   }
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
@@ -40,31 +38,43 @@ public enum StoredAdapter {
   /// The PEFT files of a directory.
   static func source(_ path: String) throws(ModelStoreError) -> AdapterSource {
     let configuration = try configuration(path)
-    let names = [StoreFile.adapterWeights, StoreFile.adapterPickle]
-    let file = names.first { isRegularFile(path + "/" + $0) } ?? StoreFile.adapterWeights
     do throws(CheckpointError) {
-      return AdapterSource(try Checkpoint.open(path + "/" + file), configuration, path: path)
+      return AdapterSource(try Checkpoint.open(AdapterForm.peft.weights(of: path)), configuration, path: path)
     } catch { throw .checkpoint(error) }
   }
 
-  /// Writes PEFT's two files and the manifest into `directory`; `manifest` gets the format and the base's digest in front.
+  /// Writes PEFT's two files and the facts into `directory`; the manifest gets the format and the base's digest in front.
+  public static func write(
+    _ adapter: borrowing Adapter, base: StoredModel, facts: AdapterFacts, into directory: borrowing StagedDirectory
+  ) throws(CheckpointError) {
+    let digest = try writePEFT(adapter, base: base, named: facts.baseName ?? base.name, into: directory)
+    try writeFacts(facts, digest: digest, base: base, into: directory)
+  }
+
+  /// The same with nothing beside the manifest.
   public static func write(
     _ adapter: borrowing Adapter, base: StoredModel, manifest: JSONObject, into directory: borrowing StagedDirectory
   ) throws(CheckpointError) {
-    let digest = try writePEFT(adapter, base: base, into: directory)
+    try write(adapter, base: base, facts: AdapterFacts(manifest: manifest), into: directory)
+  }
+
+  /// Writes the manifest of weights with this digest, and what goes with it.
+  static func writeFacts(_ facts: AdapterFacts, digest: String, base: StoredModel, into directory: borrowing StagedDirectory)
+    throws(CheckpointError)
+  {
     var members: [(key: String, value: JSONValue)] = [
       (key: "format", value: .string(format)), (key: "version", value: 1), (key: "digest", value: .string(digest)),
       (key: "base_digest", value: .string(base.digest ?? "")),
     ]
-    members += manifest.members
+    members += facts.manifest.members
     try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    try facts.writeFiles(into: directory)
   }
 
   /// Writes PEFT's two files into `directory`; returns the digest of the weights.
-  @discardableResult
-  public static func writePEFT(_ adapter: borrowing Adapter, base: StoredModel, into directory: borrowing StagedDirectory)
-    throws(CheckpointError) -> String
-  {
+  private static func writePEFT(
+    _ adapter: borrowing Adapter, base: StoredModel, named baseName: String, into directory: borrowing StagedDirectory
+  ) throws(CheckpointError) -> String {
     var tensors: [(name: String, dtype: DType, shape: [Int])] = []
     for entry in 0..<adapter.count {
       let (a, b) = AdapterSource.names(adapter.modules[entry])
@@ -82,10 +92,10 @@ public enum StoredAdapter {
       if adapter.configuration.decomposesWeights { try writer.append(floats: adapter.checkpointMagnitudes(entry).span, as: .f32) }
     }
     let digest = try writer.finish()
-    try directory.write(peftConfiguration(adapter, base: base).serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
+    let configuration = peftConfiguration(adapter, base: base, named: baseName)
+    try directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
     return digest
   }
-
 }
 
 extension StoredAdapter {
@@ -102,7 +112,7 @@ extension StoredAdapter {
       if let pattern = json[key]?.object, pattern.count > 0 { throw .unsupportedAdapter(path: path, key: key, value: "not empty") }
     }
     guard json["peft_type"]?.string == "LORA" else { throw fault("peft_type", "'LORA'") }
-    guard let rank = json["r"]?.int, (1...4096).contains(rank) else { throw fault("r", "a rank from 1 to 4096") }
+    guard let rank = json["r"]?.int, (1...largestRank).contains(rank) else { throw fault("r", "a rank from 1 to \(largestRank)") }
     guard let alpha = json["lora_alpha"]?.double, alpha > 0, Float(alpha).isFinite else { throw fault("lora_alpha", "a positive number") }
     var configuration = AdapterConfiguration()
     configuration.rank = rank
@@ -112,11 +122,11 @@ extension StoredAdapter {
     return configuration
   }
 
-  private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel) -> JSONValue {
+  private static func peftConfiguration(_ adapter: borrowing Adapter, base: StoredModel, named baseName: String) -> JSONValue {
     let c = adapter.configuration
     let isTransposed = base.weights.linear(.output, 0)?.name.layout == .transposed
     return [
-      "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .null, "r": .integer(c.rank),
+      "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": .string(baseName), "r": .integer(c.rank),
       "lora_alpha": .number(Double(c.alpha)),
       "lora_dropout": .number(Double("\(c.dropout)") ?? 0), "target_modules": .array(targets(adapter, base.weights).map { .string($0) }),
       "bias": "none",

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 public import DibitJSON
 public import DibitModel
 public import DibitQuantization
@@ -45,6 +46,9 @@ public struct StoredModel: Sendable {
     guard model.digest != nil else { throw .notConverted(path: path) }
     return model
   }
+
+  /// What the model is called: the name of its directory, or "model" where the path ends in none.
+  public var name: String { fileName(of: path) ?? "model" }
 
   /// The decoder that runs these weights.
   public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }

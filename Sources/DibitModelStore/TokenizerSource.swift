@@ -73,7 +73,7 @@ public struct TokenizerSource: Sendable {
         let settings = directory.map(Settings.init) ?? Settings()
         return TokenizerSource(try Tokenizer(sentencePiece: bytes, addingBeginning: settings.addsBeginning, addingEnd: settings.addsEnd))
       case .json,
-        nil where bytes.first == UInt8(ascii: "{"), nil where bytes.first == UInt8(ascii: "["):
+        nil where bytes.first == UInt8(ascii: "{"), .text where bytes.first == UInt8(ascii: "["):
         return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes)
       default:
         guard let count = Llama2CVocabulary.count(bytes) else { return TokenizerSource(try Tokenizer(parsing: bytes), json: bytes) }

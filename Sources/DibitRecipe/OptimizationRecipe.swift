@@ -1,7 +1,7 @@
 /// What recipes for adapters and for whole models have in common; nil leaves the command's default.
 public struct OptimizationRecipe: Equatable, Sendable {
   /// The seed of everything random.
-  public var seed: Int?
+  public var seed: UInt64?
   /// The peak learning rate, `learning_rate`.
   public var learningRate: Double?
   /// The share of all steps that warms up, `warmup`.
@@ -37,7 +37,7 @@ public struct OptimizationRecipe: Equatable, Sendable {
   public static let schedules = ["cosine_decay", "linear_schedule", "constant"]
 
   init(_ root: inout RecipeReader) throws(RecipeError) {
-    seed = try root.int("seed", 0...Int.max)
+    seed = try root.seed("seed")
     learningRate = try root.number("learning_rate", 0...10)
     warmUp = try root.number("warmup", 0...1)
     weightDecay = try root.number("weight_decay", 0...10)

@@ -88,24 +88,26 @@ public struct PretrainingRecipe: Equatable, Sendable {
       guard let value else { throw .missingKey(file: file, key: key) }
       return value
     }
-    data = try need(try root.strings("data"), "data")
+    let (texts, count) = (try root.strings("data"), try root.int("steps", 1...10_000_000))
     validationData = try root.strings("validation_data") ?? []
     let initial = try root.string("initial")
     let section = try root.section("model")
+    if let section = try root.section("quantization") { quantization = try Quantization(section) }
+    embeddingLearningRate = try root.number("embedding_learning_rate", 0...10)
+    parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
+    batchSize = try root.int("batch_size", 1...4096) ?? batchSize
+    sequenceLength = try root.int("max_seq_length", 8...(1 << 20)) ?? sequenceLength
+    validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
+    // A key that is not known may be one that is missing, misspelt: it is told first.
+    try root.finish()
+    data = try need(texts, "data")
+    steps = try need(count, "steps")
     switch (initial, section) {
     case (let path?, nil): start = .checkpoint(path)
     case (nil, let model?): start = .random(try Shape(model, file: file))
     case (nil, nil): throw .missingKey(file: file, key: "model")
     case (_?, _?): throw .conflictingKeys(file: file, first: "model", second: "initial")
     }
-    if let section = try root.section("quantization") { quantization = try Quantization(section) }
-    embeddingLearningRate = try root.number("embedding_learning_rate", 0...10)
-    parsesSpecialTokens = try root.bool("parse_special_tokens") ?? parsesSpecialTokens
-    steps = try need(try root.int("steps", 1...10_000_000), "steps")
-    batchSize = try root.int("batch_size", 1...4096) ?? batchSize
-    sequenceLength = try root.int("max_seq_length", 8...(1 << 20)) ?? sequenceLength
-    validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
-    try root.finish()
   }
 }
 
@@ -127,16 +129,18 @@ extension PretrainingRecipe.Shape {
       return value
     }
     vocabularySize = try model.int("vocab_size", 300...(1 << 20)) ?? vocabularySize
-    hiddenSize = try need(try model.int("hidden_dim", 8...16_384), "hidden_dim")
-    layers = try need(try model.int("num_layers", 1...512), "num_layers")
+    let (channels, depth) = (try model.int("hidden_dim", 8...16_384), try model.int("num_layers", 1...512))
     reusingLayers = try model.int("num_kv_reuse_layers", 0...512) ?? 0
-    heads = try need(try model.int("num_heads", 1...256), "num_heads")
-    keyValueHeads = try need(try model.int("num_kv_heads", 1...256), "num_kv_heads")
+    let (queries, shared) = (try model.int("num_heads", 1...256), try model.int("num_kv_heads", 1...256))
     feedForwardFactor = try model.number("hidden_dim_scale_factor", 0.125...64) ?? feedForwardFactor
     contextLength = try model.int("max_position_embeddings", 16...(1 << 20)) ?? contextLength
     ropeTheta = try model.number("rope_theta", 1...1e9) ?? ropeTheta
     let names = PretrainingRecipe.Embedding.allCases.map(\.rawValue)
     embedding = try model.string("embedding", oneOf: names).flatMap(PretrainingRecipe.Embedding.init) ?? embedding
     try model.finish()
+    hiddenSize = try need(channels, "hidden_dim")
+    layers = try need(depth, "num_layers")
+    heads = try need(queries, "num_heads")
+    keyValueHeads = try need(shared, "num_kv_heads")
   }
 }

@@ -36,10 +36,19 @@ struct RecipeReader {
       if case .duplicatedKeysInMapping(let keys, let context)? = error as? YamlError, let key = keys.first {
         throw .duplicateKey(file: file, line: Self.repetition(of: key, after: context.mark, in: text), key: key)
       }
-      var (line, problem) = (1, "\(error)")
-      if case .parser(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      if case .scanner(_, let reason, let mark, _)? = error as? YamlError { (line, problem) = (mark.line, reason) }
-      throw .syntax(file: file, line: line, problem: String(problem.split(separator: "\n").joined(separator: " ")))
+      let (line, problem) = Self.fault(error, in: text)
+      throw .syntax(file: file, line: line, problem: problem.split(separator: "\n").joined(separator: " "))
+    }
+  }
+
+  /// The line of a fault that the parser found, and what it is: never the text around it, which may be anything.
+  private static func fault(_ error: any Error, in text: String) -> (line: Int, problem: String) {
+    switch error as? YamlError {
+    case .parser(_, let problem, let mark, _)?, .scanner(_, let problem, let mark, _)?, .composer(_, let problem, let mark, _)?:
+      (mark.line, problem)
+    case .reader(let problem, let offset, _, _)?:
+      (text.utf8.prefix(offset ?? 0).count { $0 == UInt8(ascii: "\n") } + 1, "this is no YAML text: \(problem)")
+    default: (1, "\(error)")
     }
   }
 
@@ -100,6 +109,12 @@ struct RecipeReader {
     return value
   }
 
+  mutating func seed(_ key: String) throws(RecipeError) -> UInt64? {
+    guard let member = member(key) else { return nil }
+    guard let seed = member.value.string.flatMap(UInt64.init) else { throw wrong(member, "a whole number from 0 to \(UInt64.max)") }
+    return seed
+  }
+
   mutating func int(_ key: String, oneOf allowed: [Int]) throws(RecipeError) -> Int? {
     guard let member = member(key) else { return nil }
     guard let value = member.value.int, allowed.contains(value) else {
@@ -114,6 +129,31 @@ struct RecipeReader {
       throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
+  }
+
+  /// What may stand where either a word or a number for each of some names is expected.
+  enum WordOrNumbers {
+    case word(String)
+    case numbers([(key: String, value: Double)])
+  }
+
+  /// One of some words, or a mapping of any names to numbers, in its order.
+  mutating func numbers(_ key: String, _ range: ClosedRange<Double>, or words: [String]) throws(RecipeError) -> WordOrNumbers? {
+    guard let member = member(key) else { return nil }
+    guard let mapping = member.value.mapping else {
+      guard let word = member.value.string, words.contains(word) else {
+        throw wrong(member, words.joined(separator: ", ") + " or names with numbers")
+      }
+      return .word(word)
+    }
+    var numbers: [(key: String, value: Double)] = []
+    for (name, value) in mapping {
+      guard let name = name.string, let number = value.float, range.contains(number) else {
+        throw wrong(member, "names with numbers from \(range.lowerBound) to \(range.upperBound)")
+      }
+      numbers.append((name, number))
+    }
+    return .numbers(numbers)
   }
 
   mutating func bool(_ key: String) throws(RecipeError) -> Bool? {
@@ -159,9 +199,8 @@ struct RecipeReader {
     }
     let all = members.map { (key: $0.key, file: $0.file, line: $0.line) } + set
     if let stray = all.first(where: { !asked.contains($0.key) }) {
-      let nearest = asked.min { distance($0, stray.key) < distance($1, stray.key) }
-      let suggestion = nearest.flatMap { distance($0, stray.key) <= 2 ? path + $0 : nil }
-      throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: suggestion, allowed: asked.sorted())
+      let nearest = suggestion(for: stray.key, among: asked.sorted()).map { path + $0 }
+      throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: nearest, allowed: asked.sorted())
     }
   }
 
@@ -169,21 +208,5 @@ struct RecipeReader {
     .wrongValue(
       file: member.file, line: member.line, key: path + member.key, expected: expected,
       found: member.value.string ?? "a list or section")
-  }
-
-  /// Levenshtein's edit distance.
-  private func distance(_ left: String, _ right: String) -> Int {
-    let (a, b) = (Array(left.utf8), Array(right.utf8))
-    var row = Array(0...b.count)
-    for i in 0..<a.count {
-      var previous = row[0]
-      row[0] = i + 1
-      for j in 0..<b.count {
-        let cost = a[i] == b[j] ? previous : min(previous, row[j], row[j + 1]) + 1
-        previous = row[j + 1]
-        row[j + 1] = cost
-      }
-    }
-    return row[b.count]
   }
 }

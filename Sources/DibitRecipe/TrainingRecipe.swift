@@ -10,6 +10,8 @@ public struct TrainingRecipe: Equatable, Sendable {
   public var accumulation: Int?
   /// Steps between two validations, `steps_per_eval`; otherwise they come after each pass.
   public var validationInterval: Int?
+  /// How much texts count by their labels, `class_weights`.
+  public var classWeights: ClassWeights?
   /// The most tokens of a text with its prompt and answer, `max_seq_length`.
   public var maximumTokens: Int?
   /// The adapter's rank, `lora_parameters.rank`.
@@ -30,10 +32,33 @@ public struct TrainingRecipe: Equatable, Sendable {
   public var instruction: String?
   /// The key of the answer's JSON, `prompt.key`.
   public var key: String?
+  /// What the prompt is put into, `prompt.form`: `chat` or `plain`.
+  public var form: String?
   /// How the prompt is written, with `{instruction}` and `{text}`, `prompt.template`.
   public var template: String?
   /// How much a token of the answer's JSON counts, where one of a label counts 1, `prompt.scaffolding_weight`.
   public var scaffoldingWeight: Double?
+
+  /// How much texts count by their labels.
+  public enum ClassWeights: Equatable, Sendable {
+    /// All alike.
+    case equal
+    /// Texts of rare labels more.
+    case balanced
+    /// As much as is said for each label, in the order of the recipe.
+    case given([LabelWeight])
+  }
+
+  /// How much the texts of a label count.
+  public struct LabelWeight: Equatable, Sendable {
+    /// The label.
+    public let label: String
+    /// How much: 1 where nothing is said.
+    public let weight: Double
+
+    /// A label and its weight.
+    public init(label: String, weight: Double) { (self.label, self.weight) = (label, weight) }
+  }
 
   /// Decodes a recipe; `targets` are the names of linear layers that exist.
   ///
@@ -45,6 +70,11 @@ public struct TrainingRecipe: Equatable, Sendable {
     batchSize = try root.int("batch_size", 1...4096)
     accumulation = try root.int("grad_accumulation_steps", 1...4096)
     validationInterval = try root.int("steps_per_eval", 1...1_000_000)
+    switch try root.numbers("class_weights", 1e-6...1e6, or: ["balanced", "none"]) {
+    case .word(let word)?: classWeights = word == "none" ? .equal : .balanced
+    case .numbers(let weights)?: classWeights = .given(weights.map { LabelWeight(label: $0.key, weight: $0.value) })
+    case nil: break
+    }
     maximumTokens = try root.int("max_seq_length", 8...(1 << 20))
     if var lora = try root.section("lora_parameters") {
       rank = try lora.int("rank", 1...4096)
@@ -60,7 +90,9 @@ public struct TrainingRecipe: Equatable, Sendable {
     if var prompt = try root.section("prompt") {
       instruction = try prompt.string("instruction")
       key = try prompt.string("key")
+      form = try prompt.string("form", oneOf: ["chat", "plain"])
       template = try prompt.string("template")
+      if form != nil, template != nil { throw .conflictingKeys(file: file, first: "prompt.form", second: "prompt.template") }
       scaffoldingWeight = try prompt.number("scaffolding_weight", 0...1)
       try prompt.finish()
     }

@@ -64,9 +64,11 @@ extension RunComparison {
     object["ci95"] = ends(interval)
     object["p_value"] = .number(pValue)
     object["p_value_raw"] = .number(rawPValue)
+    object["correction"] = .number(correction)
     object["cohen_h"] = number(effectSize)
     object["odds_ratio"] = number(oddsRatio)
     object["smallest_detectable"] = number(smallestDetectable)
+    object["examples_needed"] = examplesNeeded.map { .integer($0) }
     if isIdentical { object["identical"] = .bool(true) }
     return .object(object)
   }
@@ -105,6 +107,7 @@ extension ReportedRun {
     object["content_loss"] = number(contentLoss)
     object["perplexity"] = number(perplexity)
     object["kl_from_base"] = number(divergence)
+    object["few_shot"] = shots?.json
     object["tags"] = tags?.json
     object["calibration"] = .array(calibration.map(\.json))
     object["abstention"] = .array(

@@ -107,6 +107,9 @@ extension RunComparison {
       rawPValue: try members.number("p_value_raw", 0...1) ?? pValue, effectSize: try members.number("cohen_h", -3.2...3.2),
       oddsRatio: try members.number("odds_ratio"), smallestDetectable: try members.number("smallest_detectable", 0...1))
     isIdentical = try members.optional("identical")?.flag() ?? false
+    // Before it was written, intervals were not corrected.
+    correction = try members.number("correction", 1...(.greatestFiniteMagnitude)) ?? 1
+    examplesNeeded = try members.optional("examples_needed")?.count()
   }
 }
 
@@ -177,6 +180,7 @@ extension ReportedRun {
         low: try bin.required("low").share(), high: try bin.required("high").share(), count: try bin.required("count").count(),
         confidence: try bin.required("confidence").share(), accuracy: try bin.required("accuracy").share())
     }
+    if let reader = members.optional("few_shot") { shots = try Shots(reader) }
     abstention = try members.list("abstention") { reader throws(ReportError) in
       let point = try reader.members()
       return RiskCoverage.Point(

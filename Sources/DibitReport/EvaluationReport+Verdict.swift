@@ -7,6 +7,8 @@ extension EvaluationReport {
     case better
     /// Not shown to be better than all of them.
     case unproven
+    /// Not shown to be better than all of them, by texts of which even a run that is always right would need more to be shown better.
+    case tooFew = "too_few"
     /// Worse than one of them, beyond noise.
     case worse
     /// It answers exactly as the base does: an adapter that changes nothing, or was not applied.
@@ -21,7 +23,23 @@ extension EvaluationReport {
     if found.isEmpty { return .alone }
     if twin != nil { return .identical }
     if found.contains(where: { $0?.isWorse == true }) { return .worse }
-    return found.allSatisfy { $0?.isBetter == true } ? .better : .unproven
+    if found.allSatisfy({ $0?.isBetter == true }) { return .better }
+    return textsForPerfection.map { $0 > examples } == true ? .tooFew : .unproven
+  }
+
+  /// The strongest rival that is not beaten beyond noise; baselines first, for they cost nothing.
+  private var unbeaten: ReportedRun? {
+    guard let subject else { return nil }
+    let unbeaten = rivals.filter { comparison(subject.name, $0.name)?.isBetter != true }
+    let cheap = unbeaten.filter { $0.kind == .baseline }
+    return best(of: cheap.isEmpty ? unbeaten : cheap)
+  }
+
+  /// How many texts are likely (0.8) to show a run better than the strongest unbeaten rival that has all of them right; nil where that was
+  /// not tested, or where the rival is always right itself.
+  private var textsForPerfection: Int? {
+    guard let subject, let rival = unbeaten, let found = comparison(subject.name, rival.name) else { return nil }
+    return PairedOutcomes.examplesNeeded(difference: 1 - rival.metrics.accuracy, alpha: 0.05 / found.correction)
   }
 
   /// What the subject must beat: the base model, unless it is the subject, and every baseline.
@@ -54,18 +72,29 @@ extension EvaluationReport {
       let rival = best(of: rivals.filter { comparison(subject.name, $0.name)?.isWorse == true }) ?? subject
       return
         "\(capital(name)) is worse than \(describe(rival)): \(share) against \(percent(rival.metrics.accuracy)) (\(gain(subject, rival)))."
-    case .unproven:
-      // The strongest rival that is not beaten; baselines first, for they cost nothing.
-      let unbeaten = rivals.filter { comparison(subject.name, $0.name)?.isBetter != true }
-      let cheap = unbeaten.filter { $0.kind == .baseline }
-      guard let rival = best(of: cheap.isEmpty ? unbeaten : cheap) else { return "\(capital(name)) has \(share)." }
+    case .unproven, .tooFew:
+      guard let rival = unbeaten else { return "\(capital(name)) has \(share)." }
       let against = "\(share) against \(percent(rival.metrics.accuracy))"
       guard comparison(subject.name, rival.name) != nil else {
         return "\(capital(name)) has \(against) of \(describe(rival)); whether that is more than noise was not tested."
       }
-      let which = rival.name == favourite?.name ? "the best baseline, \(describe(rival))," : describe(rival)
-      return "\(capital(name)) does not beat \(which) beyond noise: \(against) (\(gain(subject, rival)))."
+      let isBest = rival.name == favourite?.name
+      let which = isBest ? "the best baseline, \(describe(rival))" : describe(rival)
+      guard standing == .tooFew else {
+        return "\(capital(name)) does not beat \(which)\(isBest ? "," : "") beyond noise: \(against) (\(gain(subject, rival)))."
+      }
+      let texts = "\(examples) \(plural(examples, "text")) \(examples == 1 ? "is" : "are")"
+      return "\(texts) too few to tell whether \(name) beats \(which): \(percent(subject.metrics.accuracy)) right against "
+        + "\(percent(rival.metrics.accuracy)) (\(gain(subject, rival))). \(enough(subject, rival))"
     }
+  }
+
+  /// How many texts would do, and where to get them.
+  private func enough(_ subject: ReportedRun, _ rival: ReportedRun) -> String {
+    let perfect = textsForPerfection.map { "about \($0) texts would show one that is always right" } ?? ""
+    let found = comparison(subject.name, rival.name)
+    let here = found.flatMap { $0.difference > 0 ? $0.examplesNeeded : nil }.map { ", about \($0) a difference like this one" } ?? ""
+    return capital(perfect + here) + (subject.kind == .adapter ? "; 'dibit crossvalidate' asks about all texts." : ".")
   }
 
   private func best(of runs: [ReportedRun]) -> ReportedRun? {

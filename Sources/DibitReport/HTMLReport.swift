@@ -76,6 +76,7 @@ public struct HTMLReport: Sendable {
       return "Better than "
         + (report.baselines.isEmpty ? "the base model" : hasBase ? "the base model and every baseline" : "every baseline")
     case .unproven: return "Not shown to beat " + simplest { $0?.isBetter != true }
+    case .tooFew: return "Too few texts to tell"
     case .worse: return "Worse than " + simplest { $0?.isWorse == true }
     case .identical: return "The same as the base model"
     case .alone: return "Nothing to compare with"

@@ -1,21 +1,25 @@
 internal import DibitStatistics
 
 extension RankedReports {
-  /// The tables for a terminal: without line breaks and without control characters, whatever names hold.
-  public var lines: [String] {
-    groups.enumerated().flatMap { number, group in (number > 0 ? [""] : []) + lines(of: group) }
+  /// The tables for a terminal: without line breaks and without control characters, whatever names hold. No line is wider than `width`, from
+  /// 60 on: names are cut, then columns are left out.
+  public func lines(width: Int? = nil) -> [String] {
+    groups.enumerated().flatMap { number, group in (number > 0 ? [""] : []) + lines(of: group, width) }
   }
 
   private static let nameWidth = 40
+  private static let shortestName = 12
 
-  private func lines(of group: Group) -> [String] {
+  /// Prose, broken at spaces.
+  private static func prose(_ text: String, _ width: Int?) -> [String] { width.map { TerminalText.wrap(text, $0, limit: 9) } ?? [text] }
+
+  private func lines(of group: Group, _ width: Int?) -> [String] {
     let report = reports[group.first].report
     let data = report.data.map { TerminalText.clean($0) + ", " } ?? ""
-    var lines = [
+    let what =
       "\(data)\(report.split) split: \(report.examples) \(plural(report.examples, "text")), "
-        + "\(report.labels.count) \(plural(report.labels.count, "label")), \(group.count) \(plural(group.count, "report"))",
-      "",
-    ]
+      + "\(report.labels.count) \(plural(report.labels.count, "label")), \(group.count) \(plural(group.count, "report"))"
+    var lines = Self.prose(what, width) + [""]
     let hasFiles = reports.count > 1
     var rows = [["rank", "run", "accuracy", "95 %", "macro F1", "log loss"] + (hasFiles ? ["file"] : [])]
     for entry in group.entries {
@@ -28,17 +32,18 @@ extension RankedReports {
           run.logLoss.map { fixed($0, 3) } ?? "",
         ] + (hasFiles ? [reports[entry.report].file] : []))
     }
-    lines += Self.table(rows, left: [0, 1, 6])
+    // What a terminal has no room for: the file, then what accuracy does not need.
+    lines += Self.table(rows, left: [0, 1, 6], name: 1, dropping: [6, 5, 4], width)
     if group.entries.contains(where: { $0.mayBeNoise == true }) {
-      lines.append("~ the order of this run and the best may be noise")
+      lines += Self.prose("~ the order of this run and the best may be noise", width)
     }
     if group.entries.contains(where: { $0.mayBeNoise == nil }) {
-      lines.append("? nothing tells whether the order of this run and the best is more than noise")
+      lines += Self.prose("? nothing tells whether the order of this run and the best is more than noise", width)
     }
-    return lines + differenceLines(group) + historyLines(group)
+    return lines + differenceLines(group, width) + historyLines(group, width)
   }
 
-  private func differenceLines(_ group: Group) -> [String] {
+  private func differenceLines(_ group: Group, _ width: Int?) -> [String] {
     let compared = group.entries.compactMap { entry in entry.toBest.map { (entry.run, $0.swapped) } }
     guard let best = group.entries.first?.run, !compared.isEmpty else { return [] }
     let rows = compared.map { run, comparison in
@@ -49,11 +54,11 @@ extension RankedReports {
       ]
     }
     let unit = metric == .accuracy ? ", in points" : ""
-    return ["", "Differences to '\(TerminalText.clean(shortened(best.name)))' in \(metric.name)\(unit):"]
-      + Self.table(rows, left: [0, 2, 3])
+    return [""] + Self.prose("Differences to '\(TerminalText.clean(shortened(best.name)))' in \(metric.name)\(unit):", width)
+      + Self.table(rows, left: [0, 2, 3], name: 0, width)
   }
 
-  private func historyLines(_ group: Group) -> [String] {
+  private func historyLines(_ group: Group, _ width: Int?) -> [String] {
     guard !group.histories.isEmpty else { return [] }
     var rows: [[String]] = []
     for history in group.histories {
@@ -65,7 +70,7 @@ extension RankedReports {
       }
     }
     return ["", "Over time, \(metric.name)\(metric == .accuracy ? ", and the change in points" : ", and the change"):"]
-      + Self.table(rows, left: [0, 1])
+      + Self.table(rows, left: [0, 1], name: 0, width)
   }
 
   /// A difference of the metric, with its sign.
@@ -75,16 +80,24 @@ extension RankedReports {
     return difference > 0 && text != "0.000" ? "+" + text : text
   }
 
-  /// Columns with two spaces between them; those in `left` begin where the others end.
-  private static func table(_ rows: [[String]], left: Set<Int>) -> [String] {
+  /// Columns with two spaces between them; those in `left` begin where the others end. Where they are wider than `width`, names in the column
+  /// `name` are cut, and where that is not enough, columns of `dropping` are left out, the first one first.
+  private static func table(_ rows: [[String]], left: Set<Int>, name: Int, dropping: [Int] = [], _ width: Int?) -> [String] {
     let columns = rows.map(\.count).max() ?? 0
-    let widths = (0..<columns).map { column in
+    var widths = (0..<columns).map { column in
       let widest = rows.reduce(0) { max($0, $1.count > column ? TerminalText.width(TerminalText.clean($1[column])) : 0) }
       return column < 2 ? min(widest, nameWidth) : widest
     }
+    var shown = Array(0..<columns)
+    if let width, columns > name {
+      func others() -> Int { shown.reduce(0) { $0 + ($1 == name ? 2 : widths[$1] + 2) } - 2 }
+      for column in dropping where others() + min(widths[name], shortestName) > width { shown.removeAll { $0 == column } }
+      widths[name] = min(widths[name], max(shortestName, width - others()))
+    }
     return rows.map { row in
-      let cells = row.enumerated().map { column, cell in
-        left.contains(column) ? TerminalText.fitMiddle(cell, widths[column]) : TerminalText.fit(cell, widths[column], alignRight: true)
+      let cells = shown.filter { $0 < row.count }.map { column in
+        left.contains(column)
+          ? TerminalText.fitMiddle(row[column], widths[column]) : TerminalText.fit(row[column], widths[column], alignRight: true)
       }
       var line = cells.joined(separator: "  ")
       while line.last == " " { line.removeLast() }

@@ -41,6 +41,7 @@ public struct ReportBuilder: Sendable {
     run.tokensPerSecond = outcomes.tokens.flatMap { outcomes.seconds > 0 ? Double($0) / outcomes.seconds : nil }
     (run.memoryBytes, run.unparsableShare, run.contentLoss) = (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss)
     run.perplexity = outcomes.contentLoss.map { .exp($0) }
+    run.shots = outcomes.shots
     guard forecasts.count > 0 else { return run }
     run.accuracyInterval = .wilson(successes: run.metrics.hits, of: forecasts.count, level: bootstrap.level)
     if outcomes.hasProbabilities { addProbabilities(to: &run, forecasts, confidences, hits) }
@@ -126,48 +127,6 @@ public struct ReportBuilder: Sendable {
         text: text.count > sampleLength ? text.prefix(sampleLength) + "…" : text, truth: truth, prediction: predictions[index],
         probabilities: likely.map { .init(label: $0, probability: forecasts.probability(index, of: $0)) })
     }
-  }
-
-  /// Compares pairs of runs by accuracy and by macro F1; p-values are corrected for all pairs of a metric.
-  public func compare(_ pairs: [(a: RunOutcomes, b: RunOutcomes)]) -> [RunComparison] {
-    var result: [RunComparison] = []
-    for metric in [RunComparison.accuracy, RunComparison.macroF1] {
-      var ofMetric = pairs.map { compare($0.a, $0.b, metric) }
-      let corrected = MultipleTesting.holm(ofMetric.map(\.rawPValue))
-      for index in ofMetric.indices { ofMetric[index].pValue = corrected[index] }
-      result += ofMetric
-    }
-    return result
-  }
-
-  private func compare(_ a: RunOutcomes, _ b: RunOutcomes, _ metric: String) -> RunComparison {
-    var found = difference(a, b, metric)
-    found.isIdentical = a.logProbabilities == b.logProbabilities && a.tags == b.tags
-    return found
-  }
-
-  private func difference(_ a: RunOutcomes, _ b: RunOutcomes, _ metric: String) -> RunComparison {
-    let (first, second) = (forecasts(a), forecasts(b))
-    if metric == RunComparison.accuracy {
-      let (x, y) = (first.hits, second.hits)
-      let pairs = PairedOutcomes(first: x, second: y)
-      let gains = zip(x, y).map { ($0 ? 1.0 : 0) - ($1 ? 1.0 : 0) }
-      let estimate = bootstrap.estimate(count: truths.count) { indices in
-        indices.reduce(0) { $0 + gains[$1] } / Double(indices.count)
-      }
-      return RunComparison(
-        a: a.name, b: b.name, metric: metric, difference: pairs.difference, interval: estimate.interval, pValue: pairs.exactPValue,
-        rawPValue: pairs.exactPValue, effectSize: pairs.cohenH, oddsRatio: pairs.oddsRatio.flatMap { $0.isFinite ? $0 : nil },
-        smallestDetectable: pairs.smallestDetectableDifference())
-    }
-    let (x, y) = (first.predictions, second.predictions)
-    let estimate = bootstrap.estimate(count: truths.count) { indices in
-      F1Scores(labels: labels, truths: first.truths, predictions: x, at: indices).macro
-        - F1Scores(labels: labels, truths: second.truths, predictions: y, at: indices).macro
-    }
-    return RunComparison(
-      a: a.name, b: b.name, metric: metric, difference: estimate.value, interval: estimate.interval, pValue: estimate.pValue,
-      rawPValue: estimate.pValue)
   }
 
   /// A whole report: the runs, the baselines, and every comparison that the verdict needs.

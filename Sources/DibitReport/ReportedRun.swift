@@ -66,6 +66,8 @@ public struct ReportedRun: Equatable, Sendable {
   public var divergence: Double?
   /// Scores of sets of labels, where examples have several.
   public var tags: ReportedTags?
+  /// What stood before each text, in a few-shot prompt.
+  public var shots: Shots?
   /// Examples with their text, where the caller asked for them.
   public var samples: [ReportedSample] = []
 

@@ -2,9 +2,9 @@ public import DibitStatistics
 
 /// Two runs over the same examples.
 public struct RunComparison: Equatable, Sendable {
-  /// The metric of comparisons by the share of right answers: McNemar's exact test, bootstrap interval.
+  /// The metric of comparisons by the share of right answers: McNemar's test and the score interval that belongs to it.
   public static let accuracy = "accuracy"
-  /// The metric of comparisons by macro F1: paired bootstrap.
+  /// The metric of comparisons by macro F1: p-value and interval of one paired bootstrap.
   public static let macroF1 = "macro_f1"
 
   /// The first run.
@@ -15,18 +15,22 @@ public struct RunComparison: Equatable, Sendable {
   public var metric: String
   /// The first run's metric less the second's.
   public var difference: Double
-  /// Where the true difference is.
+  /// Where the true difference is. It leaves out 0 exactly where ``pValue`` is below 0.05: it is of the same test, corrected in the same way.
   public var interval: ConfidenceInterval
   /// The p-value of "there is no difference", corrected by Holm's method for all comparisons of this metric in the report.
   public var pValue: Double
   /// The p-value of this comparison alone.
   public var rawPValue: Double
+  /// What ``rawPValue`` was multiplied with; the level of ``interval``, were it alone, is `1 - 0.05 / correction`.
+  public var correction: Double = 1
   /// Cohen's h, for accuracies.
   public var effectSize: Double?
   /// Examples that only the first run has right, over those that only the second has; nil when unknown or infinite.
   public var oddsRatio: Double?
   /// The smallest difference that so many examples would have shown with a chance of 80 %, for accuracies.
   public var smallestDetectable: Double?
+  /// How many examples would show a difference as large as the one found with a chance of 80 %, for accuracies that differ.
+  public var examplesNeeded: Int?
   /// Whether both runs gave every label of every example the very same probability: two names for one thing.
   public var isIdentical = false
 
@@ -51,7 +55,7 @@ public struct RunComparison: Equatable, Sendable {
       a: b, b: a, metric: metric, difference: -difference,
       interval: ConfidenceInterval(low: -interval.high, high: -interval.low, level: interval.level), pValue: pValue, rawPValue: rawPValue,
       effectSize: effectSize.map { -$0 }, oddsRatio: oddsRatio.flatMap { $0 > 0 ? 1 / $0 : nil }, smallestDetectable: smallestDetectable)
-    other.isIdentical = isIdentical
+    (other.isIdentical, other.correction, other.examplesNeeded) = (isIdentical, correction, examplesNeeded)
     return other
   }
 }

@@ -25,6 +25,9 @@ public struct RunOutcomes: Equatable, Sendable {
   /// The mean loss over the tokens of labels without any guidance, in nats per token.
   public var contentLoss: Double?
 
+  /// What stood before each text, in a few-shot prompt.
+  public var shots: ReportedRun.Shots?
+
   /// The outcomes of the examples at `indices` alone.
   public func keeping(_ indices: [Int]) -> RunOutcomes {
     var kept = self

@@ -13,7 +13,7 @@ public struct TerminalReport: Sendable {
 
   /// The lines, without line breaks and without control characters, whatever names and labels hold.
   public var lines: [String] {
-    let verdict = TerminalText.wrap(report.verdict, width, limit: 4)
+    let verdict = TerminalText.wrap(report.verdict, width, limit: max(4, min((320 + width - 1) / width, height - 12)))
     let facts = TerminalText.wrap(facts, width, limit: 2)
     let room = height - 1 - verdict.count - facts.count
     // Labels take what the runs leave, but as much as 24 labels need; then runs make do with fewer lines.

@@ -1,5 +1,5 @@
 /// Text in a terminal: what may be written there, and how many cells it takes.
-enum TerminalText {
+package enum TerminalText {
   /// `text` on one line, without anything that moves the cursor, changes colours or turns the direction of writing.
   static func clean(_ text: String) -> String {
     var result = String.UnicodeScalarView()
@@ -60,7 +60,7 @@ enum TerminalText {
   }
 
   /// `text` in at most `limit` lines of `cells` cells, broken at spaces; what does not fit ends in an ellipsis.
-  static func wrap(_ text: String, _ cells: Int, limit: Int) -> [String] {
+  package static func wrap(_ text: String, _ cells: Int, limit: Int) -> [String] {
     var lines: [String] = []
     // A sign of percent stays with its number.
     let words = clean(text).split(separator: " ").reduce(into: [String]()) { words, word in

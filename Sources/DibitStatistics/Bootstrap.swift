@@ -37,13 +37,11 @@ public struct Bootstrap: Equatable, Sendable {
     public let interval: ConfidenceInterval
     /// The standard deviation of the samples' statistics.
     public let standardError: Double
-    /// The two-sided p-value of "the true value is 0": twice the share of samples at or beyond 0, at least `2 / (resamples + 1)`.
-    public let pValue: Double
   }
 
   /// Estimates `statistic` of a set of `count` examples. It is given indices of examples, some of them several times, others not at all.
   ///
-  /// For a difference of two runs let the statistic be the difference on the same indices: that is the paired bootstrap.
+  /// For a difference of two runs there is ``ResampledDifference``.
   /// With `strata` (a group for each example, for instance its true label) every sample has as many examples of each group as the set.
   /// Samples whose statistic is not finite are left out.
   public func estimate(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> Estimate {
@@ -69,16 +67,13 @@ public struct Bootstrap: Equatable, Sendable {
 
   private func estimate(_ value: Double, sorted replicates: [Double], jackknife: [Double]) -> Estimate {
     guard value.isFinite, !replicates.isEmpty else {
-      return Estimate(value: value, interval: .init(low: value, high: value, level: level), standardError: .nan, pValue: 1)
+      return Estimate(value: value, interval: .init(low: value, high: value, level: level), standardError: .nan)
     }
     let n = Double(replicates.count)
     let mean = replicates.reduce(0, +) / n
     let squares = replicates.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
-    let below = Double(replicates.count { $0 <= 0 }) + 1
-    let above = Double(replicates.count { $0 >= 0 }) + 1
     return Estimate(
-      value: value, interval: interval(value, sorted: replicates, jackknife: jackknife), standardError: .sqrt(squares / max(n - 1, 1)),
-      pValue: min(1, 2 * min(below, above) / (n + 1)))
+      value: value, interval: interval(value, sorted: replicates, jackknife: jackknife), standardError: .sqrt(squares / max(n - 1, 1)))
   }
 
   /// The statistics of the samples, in the order in which they were drawn.

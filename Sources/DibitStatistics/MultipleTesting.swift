@@ -4,13 +4,23 @@ public enum MultipleTesting {
   ///
   /// Source: Holm, "A simple sequentially rejective multiple test procedure" (1979).
   public static func holm(_ pValues: [Double]) -> [Double] {
+    zip(pValues, holmFactors(pValues)).map { min(1, $0 * $1) }
+  }
+
+  /// What Holm's correction multiplies each p-value with: from the number of p-values for the smallest to 1 for the largest, but no product
+  /// below that of a smaller one.
+  ///
+  /// An interval at level `1 - alpha / factor` leaves out what its test refutes at alpha once the p-value is corrected.
+  public static func holmFactors(_ pValues: [Double]) -> [Double] {
     let order = pValues.indices.sorted { pValues[$0] < pValues[$1] }
-    var (adjusted, largest) = (pValues, 0.0)
+    var (factors, largest) = (pValues, 0.0)
     for (rank, index) in order.enumerated() {
-      largest = max(largest, min(1, Double(pValues.count - rank) * pValues[index]))
-      adjusted[index] = largest
+      let count = Double(pValues.count - rank)
+      let product = count * pValues[index]
+      factors[index] = largest > product ? largest / pValues[index] : count
+      largest = max(largest, product)
     }
-    return adjusted
+    return factors
   }
 
   /// Benjamini and Hochberg's step-up correction: below alpha, at most a share alpha of the findings is false on average.

@@ -43,22 +43,74 @@ public struct PairedOutcomes: Equatable, Sendable {
 
   // MARK: McNemar's test
 
-  /// The exact two-sided p-value of "neither run is better": of `discordant` tosses of a coin, at most the smaller count on either side.
+  /// The two-sided p-value of "neither run is better" by McNemar's test with Edwards' correction: `z = (|b - c| - 1) / √(b + c)`, with b and
+  /// c the examples that only one run has right.
   ///
-  /// Source: McNemar, "Note on the sampling error of the difference between correlated proportions" (1947), with the binomial itself.
+  /// It is the score test of ``differenceInterval(alpha:correction:)`` at 0. Sources: McNemar, "Note on the sampling error of the difference
+  /// between correlated proportions" (1947); Edwards, "Note on the correction for continuity in testing the significance of the difference
+  /// between correlated proportions" (1948).
+  public var pValue: Double { pValue(of: 0) }
+
+  /// The exact two-sided p-value of "neither run is better": of `discordant` tosses of a coin, at most the smaller count on either side. It
+  /// says nothing about differences other than 0, so that no interval goes with it: what ``pValue`` is checked against.
   public var exactPValue: Double {
     guard onlyFirst != onlySecond else { return 1 }
     return min(1, 2 * Binomial.cumulative(min(onlyFirst, onlySecond), of: discordant, 0.5))
   }
 
-  /// The mid-p value: half of the probability of the very table is taken off, which makes the exact test less cautious than it need be.
+  /// The fewest discordant examples that can be significant, all of them for one run, where p-values are multiplied by `correction`.
+  public static func leastDiscordant(alpha: Double = 0.05, correction: Double = 1) -> Int {
+    // (m - 1) / √m ≥ z, a quadratic in √m; rounding may leave it one off.
+    let z = Normal.quantile(1 - alpha / correction / 2)
+    let root = (z + .sqrt(z * z + 4)) / 2
+    var count = max(2, Int(root * root) - 1)
+    while PairedOutcomes(both: 0, onlyFirst: count, onlySecond: 0, neither: 0).pValue * correction >= alpha { count += 1 }
+    return count
+  }
+
+  // MARK: The interval of the difference
+
+  /// Where the true difference in accuracy is: every difference whose own test has a p-value, times `correction`, of at least `alpha`.
   ///
-  /// Source: Fagerland, Lydersen and Laake, "The McNemar test for binary matched-pairs data" (2013).
-  public var midPValue: Double {
-    guard onlyFirst != onlySecond else { return 1 }
-    let fewer = min(onlyFirst, onlySecond)
-    return 2 * Binomial.cumulative(fewer, of: discordant, 0.5)
-      - Binomial.mass(fewer, of: discordant, 0.5)
+  /// As ``pValue`` is that test at 0, the interval leaves out 0 exactly where the corrected p-value is below `alpha`. It is Tango's score
+  /// interval with the correction for continuity that the test has. Sources: Tango, "Equivalence test and confidence interval for the
+  /// difference in proportions for the paired-sample design" (1998); Chang, Liu, Hou, Yan and Shan, "Continuity corrected score confidence
+  /// interval for the difference in proportions in paired data" (2024).
+  public func differenceInterval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
+    require(alpha > 0 && alpha < 1 && correction >= 1, "differenceInterval: alpha \(alpha), correction \(correction)")
+    guard count > 0 else { return ConfidenceInterval(low: -1, high: 1, level: 1 - alpha) }
+    func isRefuted(_ difference: Double) -> Bool { pValue(of: difference) * correction < alpha }
+    /// The end between the observed difference, which no test refutes, and `limit`. Zero is tried first, so that the end is on that side of
+    /// it on which the test says it is.
+    func end(towards limit: Double) -> Double {
+      var (kept, refuted) = (difference, limit)
+      if !isRefuted(limit) { return limit }
+      if (kept < 0) != (limit < 0), kept != 0 {
+        if isRefuted(0) { refuted = 0 } else { kept = 0 }
+      }
+      for _ in 0..<60 {
+        let middle = (kept + refuted) / 2
+        if isRefuted(middle) { refuted = middle } else { kept = middle }
+      }
+      return kept
+    }
+    return ConfidenceInterval(low: end(towards: -1), high: end(towards: 1), level: 1 - alpha)
+  }
+
+  /// The two-sided p-value of "the true difference is `difference`": the observed one less it, and less half a step of `b - c` among a given
+  /// number of discordant examples, against the standard error where the difference is as supposed and the rest most likely.
+  private func pValue(of difference: Double) -> Double {
+    let n = Double(count)
+    let (b, c) = (Double(onlyFirst), Double(onlySecond))
+    let distance = abs(b - c - n * difference) - 1
+    guard distance > 0 else { return 1 }
+    // The likeliest share of examples that only the second run has right: the larger root of 2n x² + p x - q = 0.
+    let p = (2 * n - b + c) * difference - b - c
+    let q = c * difference * (1 - difference)
+    let share = max((.sqrt(max(p * p + 8 * n * q, 0)) - p) / (4 * n), 0, -difference)
+    let variance = n * (2 * share + difference * (1 - difference))
+    guard variance > 0 else { return 0 }
+    return 2 * Normal.cumulative(-distance / .sqrt(variance))
   }
 
   // MARK: Effect sizes
@@ -71,36 +123,19 @@ public struct PairedOutcomes: Equatable, Sendable {
     discordant > 0 ? (onlySecond > 0 ? Double(onlyFirst) / Double(onlySecond) : .infinity) : nil
   }
 
-  /// Where the true odds ratio is: Wilson's interval for the first run's share of the discordant examples, as odds.
-  public func oddsRatioInterval(level: Double = 0.95) -> ConfidenceInterval? {
-    guard discordant > 0 else { return nil }
-    let share = ConfidenceInterval.wilson(successes: onlyFirst, of: discordant, level: level)
-    return ConfidenceInterval(
-      low: share.low / (1 - share.low),
-      high: share.high < 1 ? share.high / (1 - share.high) : .infinity, level: level)
-  }
+  // MARK: Power
 
-  /// The smallest difference in accuracy that a test of level `alpha` on so many examples finds with probability `power`.
+  /// The smallest difference in accuracy that the test finds on so many examples with probability `power`.
   ///
-  /// `δ √n = z(1 - alpha / 2) √ψ + z(power) √(ψ - δ²)`, with `ψ` the share of discordant examples that this pair of runs has, or `δ` where
-  /// that is larger, for runs that differ by δ are discordant at least so often. At least as many examples must be discordant as let the
-  /// exact test find anything. nil where even a difference of 1 would not be found.
-  /// Source: Connor, "Sample size for testing differences in proportions for the paired-sample design" (1987).
+  /// `δ n - 1 = √n (z(1 - alpha / 2) √ψ + z(power) √(ψ - δ²))`, with `ψ` the share of discordant examples that this pair of runs has, or `δ`
+  /// where that is larger, for runs that differ by δ are discordant at least so often. nil where even a difference of 1 would not be found.
+  /// Source: Connor, "Sample size for testing differences in proportions for the paired-sample design" (1987), with the test's correction for
+  /// continuity.
   public func smallestDetectableDifference(power: Double = 0.8, alpha: Double = 0.05) -> Double? {
-    require(
-      power > 0.5 && power < 1 && alpha > 0 && alpha < 1,
-      "smallestDetectableDifference: power \(power), alpha \(alpha)")
     guard count > 0 else { return nil }
     let n = Double(count)
-    let (a, b) = (Normal.quantile(1 - alpha / 2), Normal.quantile(power))
-    let share = Double(discordant) / n
-    // 2 · 2^-m ≤ alpha: fewer discordant examples than m are never significant, however they fall.
-    let needed = (Double.log(2 / alpha) / .log(2)).rounded(.up)
     func found(_ difference: Double) -> Bool {
-      let discordance = max(share, difference)
-      return difference * .sqrt(n) >= a * .sqrt(discordance) + b
-        * .sqrt(discordance - difference * difference)
-        && difference * n >= needed
+      Self.examples(toShow: difference, discordance: Double(discordant) / n, power: power, alpha: alpha) <= n
     }
     guard found(1) else { return nil }
     var (low, high) = (0.0, 1.0)
@@ -109,5 +144,27 @@ public struct PairedOutcomes: Equatable, Sendable {
       if found(middle) { high = middle } else { low = middle }
     }
     return high
+  }
+
+  /// How many examples show a true difference of this size with probability `power`, where the runs are discordant on a share `discordance`
+  /// of them, at least the difference; nil for no difference, which no number shows.
+  ///
+  /// ``smallestDetectableDifference(power:alpha:)`` solved for n; for a `discordance` of 0 one of both runs has right whatever the other has.
+  public static func examplesNeeded(
+    difference: Double, discordance: Double = 0, power: Double = 0.8, alpha: Double = 0.05
+  ) -> Int? {
+    let needed = examples(toShow: abs(difference), discordance: discordance, power: power, alpha: alpha)
+    return needed < 1e15 ? Int(needed.rounded(.up)) : nil
+  }
+
+  private static func examples(toShow difference: Double, discordance: Double, power: Double, alpha: Double) -> Double {
+    require(power > 0.5 && power < 1 && alpha > 0 && alpha < 1, "examples needed: power \(power), alpha \(alpha)")
+    guard difference > 0 else { return .infinity }
+    let share = max(discordance, difference)
+    let errors =
+      Normal.quantile(1 - alpha / 2) * .sqrt(share) + Normal.quantile(power) * .sqrt(max(share - difference * difference, 0))
+    // δ n - k √n - 1 = 0, a quadratic in √n.
+    let root = (errors + .sqrt(errors * errors + 4 * difference)) / (2 * difference)
+    return root * root
   }
 }

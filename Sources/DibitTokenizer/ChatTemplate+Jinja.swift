@@ -57,6 +57,11 @@ public struct JinjaChatTemplate: Sendable {
       clock: clock)
   }
 
+  /// The chat as text that is the same on any day: a template that asks is told the date that Llama's own falls back on.
+  package func renderUndated(_ messages: [ChatMessage], addingGenerationPrompt: Bool) throws(JinjaError) -> String {
+    try render(messages, addingGenerationPrompt: addingGenerationPrompt, clock: JinjaClock(year: 2024, month: 7, day: 26))
+  }
+
   /// The message with its reasoning under the names that templates read.
   private static func namingReasoning(_ message: JSONValue) -> JSONValue {
     guard case .object(var object) = message else { return message }

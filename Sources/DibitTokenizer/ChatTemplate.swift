@@ -54,9 +54,9 @@ public struct ChatTemplate: Sendable, Equatable {
     let newline: Int32?
   }
 
-  /// The template that fits the tokenizer's vocabulary.
-  public init(_ tokenizer: Tokenizer) {
-    if let start = tokenizer.id(of: "<turn_start>"), let end = tokenizer.id(of: "<turn_end>") {
+  /// The template that fits the tokenizer's vocabulary; with the plain style, lines whatever its tokens are.
+  public init(_ tokenizer: Tokenizer, style: Style? = nil) {
+    if style != .plain, let start = tokenizer.id(of: "<turn_start>"), let end = tokenizer.id(of: "<turn_end>") {
       turns = TurnTokens(start: start, end: end, newline: tokenizer.id(of: "<n>"))
     } else {
       turns = nil
@@ -134,14 +134,13 @@ public struct ChatTemplate: Sendable, Equatable {
 
   /// The tokens of `text` after `start`, which a tokenizer may write otherwise than at the start of a text.
   private func continuation(of start: String, _ text: String, _ tokenizer: Tokenizer) -> [Int32] {
-    let (before, whole) = (encode(start, tokenizer), encode(start + text, tokenizer))
-    return whole.starts(with: before) ? Array(whole.dropFirst(before.count)) : encode(text, tokenizer)
+    tokenizer.continuation(of: start, text, blocking: blocked(tokenizer))
   }
 
   /// Plain text: no control token of the tokenizer or of this template can come out of it.
-  private func encode(_ text: String, _ tokenizer: Tokenizer) -> [Int32] {
-    var blocked = tokenizer.specialIDs.union(endOfText)
-    if let turns { blocked.formUnion([turns.start, turns.end]) }
-    return tokenizer.encode(text, blocking: blocked)
+  private func encode(_ text: String, _ tokenizer: Tokenizer) -> [Int32] { tokenizer.encode(text, blocking: blocked(tokenizer)) }
+
+  private func blocked(_ tokenizer: Tokenizer) -> Set<Int32> {
+    tokenizer.specialIDs.union(endOfText).union(turns.map { [$0.start, $0.end] } ?? [])
   }
 }

@@ -9,16 +9,23 @@ public struct AdapterTrainer: ~Copyable {
 
   /// A trainer with fresh parameters from the seed of `options`; the weights of `decoder` stay as they are.
   ///
+  /// - Parameter start: an adapter of the shape that `options` ask for, whose parameters are the start in their place; moments begin anew.
   /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from, ``TrainingError/memoryLimit(given:least:)`` when the limit
   ///   cannot be kept.
   public init(
-    _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions, on compute: Compute
+    _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions,
+    from start: consuming Adapter? = nil, on compute: Compute
   ) throws(TrainingError) {
     guard !examples.isEmpty else { throw .noExamples }
     var adapter = Adapter(options.adapter, for: decoder.weights)
-    var rng = SplitMix64(seed: options.optimization.seed, purpose: "adapter.initialize")
-    adapter.initialize(using: &rng)
-    adapter.initializeMagnitudes(of: decoder.weights, on: compute)
+    if let start {
+      adapter.copyParameters(start)
+      adapter.updateGains(of: decoder.weights, on: compute)
+    } else {
+      var rng = SplitMix64(seed: options.optimization.seed, purpose: "adapter.initialize")
+      adapter.initialize(using: &rng)
+      adapter.initializeMagnitudes(of: decoder.weights, on: compute)
+    }
     let loop = TrainingLoop(
       "adapter", ExampleEpochs(examples, validation: validation, options: options),
       decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,

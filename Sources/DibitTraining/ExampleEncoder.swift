@@ -42,11 +42,13 @@ public struct ExampleEncoder: Sendable {
     }
   }
 
-  /// The tokens of many examples, in order.
-  public func encode(_ examples: [DatasetExample]) throws(TrainingError) -> [TrainingExample] {
+  /// The tokens of many examples, in order, each of which counts as its labels say.
+  public func encode(_ examples: [DatasetExample], weighing weights: ClassWeights = .equal) throws(TrainingError) -> [TrainingExample] {
     var encoded: [TrainingExample] = []
     encoded.reserveCapacity(examples.count)
     for example in examples { encoded.append(try encode(example)) }
+    guard weights != .equal else { return encoded }
+    for (place, importance) in weights.importances(of: examples.map(\.labels)).enumerated() { encoded[place].importance = importance }
     return encoded
   }
 }

@@ -10,6 +10,8 @@ public struct TrainingExample: Equatable, Sendable {
   public var truncatedTokens: Int
   /// How much a token of the scaffolding counts, where one of the content counts 1.
   public var scaffoldingWeight: Float
+  /// How much the example counts beside others: see ``ClassWeights``.
+  public var importance: Float = 1
 
   /// Tokens with their roles.
   public init(_ example: TokenizedExample, scaffoldingWeight: Float = 1) {
@@ -60,6 +62,9 @@ struct Batch {
   private(set) var weights: [Float] = []
   private(set) var isContent: [Bool] = []
   private(set) var lengths: [Int] = []
+  /// By which a mean loss divides: the sum of the weights that rows would have if all examples counted the same, so that a step of rare
+  /// labels weighs more than one of common labels.
+  private(set) var totalWeight: Float = 0
 
   init(_ examples: some Sequence<TrainingExample>) {
     for example in examples {
@@ -69,7 +74,8 @@ struct Batch {
         let role = next < example.tokens.count ? example.roles[next] : .given
         let weight = example.weight(of: role)
         targets.append(weight > 0 ? example.tokens[next] : -1)
-        weights.append(weight)
+        weights.append(weight * example.importance)
+        totalWeight += weight
         isContent.append(role == .content)
       }
     }
@@ -83,12 +89,10 @@ struct Batch {
       targets += sequence.dropFirst() + [-1]
     }
     weights = targets.map { $0 >= 0 ? 1 : 0 }
+    totalWeight = weights.reduce(0, +)
     isContent = tokens.map { _ in true }
   }
 
   /// The number of rows that have a target.
   var labelled: Int { targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) } }
-
-  /// The sum of all weights, by which a mean loss divides.
-  var totalWeight: Float { weights.reduce(0, +) }
 }

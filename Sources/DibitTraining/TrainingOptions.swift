@@ -65,6 +65,8 @@ public struct TrainingOptions: Equatable, Sendable {
   public var accumulation = 1
   /// Steps between two looks at the validation examples; nil for the end of each epoch.
   public var validationInterval: Int?
+  /// How much training examples count by their labels.
+  public var classWeights = ClassWeights.equal
   /// Learning rate and all else that does not depend on what is trained.
   public var optimization = OptimizationOptions()
 

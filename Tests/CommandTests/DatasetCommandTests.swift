@@ -108,6 +108,42 @@ import Testing
     #expect(shown.output.unicodeScalars.allSatisfy { $0.isASCII })
   }
 
+  @Test("a quote that is not closed is told with its line and column, and what it takes in")
+  func unclosedQuotes() throws {
+    let scratch = Scratch()
+    let quote = "a closing quote expected for the field that begins here, the end of the file found"
+    let only = try scratch.write("text,label\n\"one,a\n", to: "only.csv")
+    try expectFailure(
+      ["dataset", only], status: 65,
+      message: "'\(only)': rows with examples expected, none found (left out: 1 row that is no example: only.csv:2:1: \(quote))")
+    let most = try scratch.write("text,label\none,1\ntwo,1\n\"three,2\nfour,2\n", to: "most.csv")
+    try expectFailure(
+      ["dataset", most], status: 65,
+      message: "'\(most)': at least two labels expected, all rows have '1' (left out: 1 row that is no example: most.csv:4:1: \(quote); "
+        + "it takes in 1 line below)")
+    let some = try scratch.write("text,label\none,1\ntwo,2\nthree,\"3\n", to: "some.csv")
+    let outcome = try dibit("dataset", some)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("note: 1 row that is no example, left out\n  some.csv:4:7: \(quote)\n"))
+    // Training says the same and stops.
+    let work = try Workplace()
+    try expectFailure(
+      ["train", work.model, "--data", some, "-o", scratch("o")], status: 65,
+      message: "'\(some)', line 4, column 7: \(quote)")
+  }
+
+  @Test("a text over the limit is named with the limit, and the same for training and use")
+  func largeTexts() throws {
+    let workplace = try Workplace()
+    let limit = 16 << 20
+    try workplace.scratch.write(String(repeating: "a", count: limit + 1), to: "data/food/large.txt")
+    let outcome = try dibit("dataset", workplace.data)
+    #expect(outcome.status == 0)
+    #expect(
+      outcome.output.contains(
+        "note: 1 file over the size limit, left out\n  food/large.txt: at most \(limit) bytes expected in one text, \(limit + 1) found\n"))
+  }
+
   @Test func aSmallTable() throws {
     let scratch = Scratch()
     try scratch.write("q;l\none;a|b\ntwo;b\n", to: "d.csv")

@@ -72,6 +72,15 @@ import Testing
     #expect(nowhere.errors == "error: '\(workplace.scratch("no/where.html"))': its directory does not exist; create it first\n")
   }
 
+  @Test("one adapter under two spellings of its path is one adapter")
+  func repeatedAdapters() throws {
+    let workplace = try Workplace()
+    let (some, again) = (workplace.data, workplace.data + "/./")
+    try expectFailure(
+      ["evaluate", workplace.model, "--adapter", some, "--adapter", again, "--data", workplace.data], status: 64,
+      message: "'\(again)' is given twice; each adapter runs once")
+  }
+
   @Test("an adapter that was trained on test texts is caught")
   func leakage() throws {
     let workplace = try Workplace()

@@ -10,7 +10,7 @@ import Testing
     let none = scratch("none")
     let model = try Workplace()
     let config = "'\(none)': no such file or directory"
-    try expectFailure(["convert", none, "-o", scratch("m")], status: 66, message: "converting '\(none)': \(config)")
+    try expectFailure(["convert", none, "-o", scratch("m")], status: 66, message: config)
     try expectFailure(["inspect", none], status: 66, message: "'\(none)': no such file or directory")
     try expectFailure(["train", none, "--data", model.data, "-o", scratch("a")], status: 66, message: config)
     try expectFailure(["generate", none, "--prompt", "p"], status: 66, message: config)
@@ -20,10 +20,10 @@ import Testing
     try expectFailure(["evaluate", model.model, "--data", none], status: 66, message: "'\(none)' does not exist; check the path")
     try expectFailure(["perplexity", model.model, "--data", none], status: 66, message: "'\(none)' does not exist; check the path")
     try expectFailure(
-      ["predict", model.model, "--adapter", none, "x"], status: 66, message: "'\(none)/manifest.json': no such file or directory")
+      ["predict", model.model, "--adapter", none, "x"], status: 66, message: config)
     try expectFailure(
       ["evaluate", model.model, "--data", model.data, "--adapter", none], status: 66,
-      message: "'\(none)/manifest.json': no such file or directory")
+      message: config)
     try expectFailure(["pretrain", none, "-o", scratch("p")], status: 66, message: "'\(none)': no such file or directory")
     // Text that is missing is told before a tokenizer is trained on the text that is there.
     let texts = Scratch()
@@ -50,6 +50,11 @@ import Testing
     #expect(scratch.names == ["source"])
   }
 
+  private static let pretrainingKeys =
+    "batch_size, compute_dtype, data, ema_decay, embedding_learning_rate, grad_clip, initial, keep, learning_rate, lr_schedule, "
+    + "max_seq_length, micro_batch_tokens, model, parse_special_tokens, patience, quantization, save_every, seed, steps, validation_data, "
+    + "validation_interval, warmup, watchdog, weight_decay"
+
   @Test func badData() throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
@@ -68,7 +73,7 @@ import Testing
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", scratch("a"), "--recipe", recipe], status: 65,
       message: "\(recipe):2: unknown key 'lerning_rate'; did you mean 'learning_rate'?")
-    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe): the key 'data' is missing")
+    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe):1: unknown key 'epochs'; allowed keys are \(Self.pretrainingKeys)")
     let short = try scratch.write("", to: "short.txt")
     try expectFailure(
       ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")
@@ -122,5 +127,63 @@ import Testing
     try expectFailure(
       ["evaluate", work.model, "--data", work.data, "--adapter", work.adapter], status: 65,
       message: "the data has labels that the adapter was not trained on: gossip (it knows 4)")
+  }
+}
+
+/// What is given for a model or an adapter and is something else is called what it is.
+@Suite struct WrongKindTests {
+  @Test func adapters() throws {
+    let work = try Workplace(adapter: true)
+    let note = work.data + "/food/0.txt"
+    func message(_ path: String, _ found: String) -> String {
+      "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
+    }
+    let png = try work.scratch.write([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], to: "a.png")
+    let others = [
+      (work.data, "a folder with 'food', 'money', 'space' and more"), (work.model, "a model"), (note, "a text"), (png, "a PNG picture"),
+      (try work.scratch.directory("nothing"), "an empty folder"),
+    ]
+    for (path, found) in others {
+      try expectFailure(["predict", work.model, "--adapter", path, note], status: 65, message: message(path, found))
+    }
+    for command in [["evaluate", work.model, "--data", work.data], ["generate", work.model, "--prompt", "p"]] {
+      try expectFailure(
+        command + ["--adapter", work.data], status: 65, message: message(work.data, "a folder with 'food', 'money', 'space' and more"))
+    }
+  }
+
+  @Test("an adapter is no model, in every command that takes one")
+  func models() throws {
+    let work = try Workplace(adapter: true)
+    let data = work.scratch("data")
+    let message = "'\(work.adapter)' is an adapter, a model expected: name the model that it belongs to"
+    for arguments in [
+      ["train", work.adapter, "--data", data, "-o", work.scratch("o")], ["evaluate", work.adapter, "--data", data],
+      ["generate", work.adapter, "--prompt", "p"], ["perplexity", work.adapter, "--data", data],
+      ["export", work.adapter, "--format", "gguf", "-o", work.scratch("o")], ["convert", work.adapter, "-o", work.scratch("o")],
+      ["bench", work.adapter],
+    ] { try expectFailure(arguments, status: 65, message: message) }
+  }
+
+  @Test func files() throws {
+    let scratch = Scratch()
+    func message(_ path: String, _ found: String) -> String {
+      "'\(path)': a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(found) found"
+    }
+    let kinds: [(bytes: [UInt8], name: String)] = [
+      (Array("root:x:0:0:root:/root:/bin/sh\n".utf8), "a text"), (Array("%PDF-1.7".utf8) + [0xE2, 0xE3], "a PDF document"),
+      ([0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0, 0, 0], "a program (ELF)"), ([0x1F, 0x8B, 8, 0, 0], "a gzip archive (unpack it first)"),
+      ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0], "a PNG picture"),
+    ]
+    for (index, kind) in kinds.enumerated() {
+      let path = try scratch.write(kind.bytes, to: "file\(index)")
+      try expectFailure(["inspect", path], status: 65, message: message(path, kind.name))
+      try expectFailure(["convert", path, "-o", scratch("o")], status: 65, message: message(path, kind.name))
+    }
+    let random = try scratch.write([UInt8](repeating: 0xA7, count: 64), to: "random")
+    let outcome = try dibit("inspect", random)
+    #expect(
+      outcome.status == 65 && outcome.errors.hasPrefix("error: '\(random)': no file with tensors of a known kind (safetensors, GGUF, HDF5,")
+    )
   }
 }

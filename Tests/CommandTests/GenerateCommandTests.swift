@@ -28,7 +28,7 @@ import Testing
     }
     let (streamed, whole, object) = (try run(), try run("--no-stream"), try run("--json").json())
     #expect(streamed.output == whole.output)
-    #expect(object.object?.keys == ["text", "finish_reason", "stop_string", "prompt_tokens", "tokens", "seconds"])
+    #expect(object.object?.keys == ["text", "finish_reason", "stop_string", "prompt_tokens", "tokens", "prompt_seconds", "seconds"])
     #expect(streamed.output == "the goal" + (object["text"]?.string ?? "?") + "\n")
     #expect(object["tokens"]?.array?.count == 30)
     #expect(object["finish_reason"] == "length")

@@ -22,7 +22,7 @@ import Testing
     let folder = try texts(scratch)
     let whole = try dibit("perplexity", model, "--data", folder, "--json")
     #expect(whole.status == 0, "\(whole.errors)")
-    #expect(whole.errors.contains("note: 1 files that are no text, left out\n"))
+    #expect(whole.errors.contains("note: 1 file that is no text, left out\n"))
     let all = try whole.json()
     #expect(all.object?.keys == Self.keys)
     #expect(all["documents"] == 3)
@@ -50,6 +50,8 @@ import Testing
     #expect(result["window"] == 4)
     // Four and one: the first of each window is not predicted.
     #expect(result["tokens"] == 3)
+    let wide = try dibit("perplexity", model, "--data", folder, "--window", "100000")
+    #expect(wide.errors.contains("note: windows have 256 tokens, the model's context; --window asked for 100,000\n"), "\(wide.errors)")
   }
 
   @Test func ofItself() throws {

@@ -101,24 +101,39 @@ import Testing
       try predict(long, "--json", "--cut", cut).json().array?.first?["probability"]?.double
     }
     #expect(Set(probabilities).count == 3)
+    // Nothing is lost without a word, not even where one text asks for one line.
+    #expect(try predict(long).errors == "note: 1 text cut to what the adapter learnt to read\n")
+    #expect(try predict(text).errors == "")
   }
 
   @Test("what cannot be tagged is told, the rest goes on, and the exit code says so")
   func faults() throws {
     for index in 0..<30 { try scratch.write("soup \(index)", to: "in/\(index + 10).txt") }
     for index in 0..<12 { try scratch.write([0, 1, 2], to: "in/\(index + 10).bin") }
-    let some = try predict(scratch("in"), "--format", "jsonl")
+    // What is no text is left out where a folder holds it, and a fault where it was asked for.
+    let named = (0..<12).map { scratch("in/\($0 + 10).bin") }
+    let some = try DibitProcess(arguments([scratch("in")] + named + ["--format", "jsonl"])).finish()
     #expect(some.status == 65)
     let objects = try some.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
     #expect(objects.count == 42)
-    #expect(objects[0]["file"]?.string == scratch("in/10.bin"))
-    #expect(objects[0]["error"]?.string?.hasPrefix("file '\(scratch("in/10.bin"))' holds no text") == true)
+    #expect(objects[30]["file"]?.string == scratch("in/10.bin"))
+    #expect(objects[30]["error"]?.string?.hasPrefix("file '\(scratch("in/10.bin"))' holds no text") == true)
     #expect(objects.count { $0["topics"] != nil } == 30)
     let lines = some.errors.split(separator: "\n")
     #expect(lines.count { $0.hasPrefix("not tagged: file '") } == 10)
     #expect(lines.contains("not tagged: 2 more"))
+    #expect(lines.contains("note: 12 files that are no text, left out"))
     #expect(lines.last == "error: 12 of 42 texts could not be tagged")
-    #expect(try predict(scratch("in")).output.split(separator: "\n").count == 30)
+    let folder = try predict(scratch("in"))
+    #expect(folder.status == 0 && folder.output.split(separator: "\n").count == 30)
+    #expect(folder.errors == "note: 12 files that are no text, left out\n")
+    try scratch.write([0, 1], to: "pictures/a.png")
+    let nothing = try predict(scratch("pictures"))
+    #expect(nothing.status == 65 && nothing.output == "")
+    #expect(nothing.errors == "note: 1 file that is no text, left out\nerror: there was no text to tag\n")
+    let empty = try predict(try scratch.write("", to: "empty.txt"), scratch("in/10.txt"), "--format", "jsonl")
+    let records = try empty.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+    #expect(records.map { $0["empty"] } == [true, nil])
 
     let none = scratch("none")
     let missing = "'\(none)' does not exist; check the path"
@@ -136,11 +151,11 @@ import Testing
   @Test("a job that was cut off goes on to the same bytes", arguments: ["text", "csv", "jsonl"])
   func goingOn(form: String) throws {
     for (index, topic) in topics(perLabel: 5).enumerated() { try scratch.write(topic.text, to: "in/\(index + 10), x.txt") }
-    try scratch.write([0], to: "in/15.bin")
+    try scratch.write([0], to: "bad.bin")
     try scratch.write("text\nsoup\ngoal\n", to: "in/rows.csv")
     let (output, whole) = (scratch("in/out"), scratch("whole"))
     func run(_ output: String, _ options: String...) throws -> Outcome {
-      try DibitProcess(arguments([scratch("in"), "--format", form, "-o", output] + options)).finish()
+      try DibitProcess(arguments([scratch("bad.bin"), scratch("in"), "--format", form, "-o", output] + options)).finish()
     }
     let first = try run(whole)
     #expect(first.status == 65)

@@ -26,7 +26,7 @@ import Testing
     let path = try scratch.write(report("notes-adapter", right: 7), to: "a.json")
     let outcome = try dibit("report", path, "--html", scratch("a.html"))
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.output.hasPrefix("Adapter 'notes-adapter' "))
+    #expect(outcome.output.hasPrefix("8 texts are too few to tell whether adapter 'notes-adapter' beats the base model: 87.5 %"))
     #expect(outcome.output.contains("8 texts of the test split, 2 labels"))
     #expect(outcome.errors == "wrote \(scratch("a.html"))\n")
     #expect(try text(scratch("a.html")).hasPrefix("<!doctype html>"))

@@ -3,6 +3,24 @@ import Testing
 
 /// Results go to standard output, and what it does not take is told.
 @Suite struct StandardOutputTests {
+  @Test("every command tells on standard error what it wrote")
+  func wrote() throws {
+    let work = try Workplace(adapter: true)
+    let commands = [
+      ["convert", work.scratch("source"), "--output"], ["export", work.model, "--format", "safetensors", "--output"],
+      ["export", work.model, "--adapter", work.adapter, "--format", "peft", "--output"],
+      ["train", work.model, "--data", work.data, "--epochs", "1", "--rank", "4", "--json", "--output"],
+      ["evaluate", work.model, "--data", work.data, "--split", "train", "--baselines", "none", "--json", "--report"],
+    ]
+    for (index, arguments) in commands.enumerated() {
+      let path = work.scratch("output\(index)")
+      let outcome = try dibit(arguments + [path])
+      #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
+      #expect(outcome.errors.contains("wrote \(path)\n"), "\(arguments)")
+      #expect(!outcome.output.contains("wrote"), "\(arguments)")
+    }
+  }
+
   @Test("a full disk behind standard output ends every command with one line and 74")
   func fullDisk() throws {
     let work = try Workplace()

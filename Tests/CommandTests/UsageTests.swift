@@ -13,7 +13,15 @@ import Testing
     (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
     (["convert", "a", "-o", "b", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
     (["convert", "a", "-o", "b", "--threads=-1"], "--threads: expected a number from 1 to 1024, found -1"),
-    (["convert", "a", "-o", "b", "--threads", "-1"], "Missing value for '--threads <n>'"),
+    (["convert", "a", "-o", "b", "--threads", "-1"], "--threads: expected a number from 1 to 1024, found -1"),
+    (
+      ["train", "m", "--data", "d", "-o", "o", "--learning-rate", "-1e-3"],
+      "--learning-rate: expected a number from 0.0 to 10.0, found -0.001"
+    ),
+    (["predict", "m", "--adapter", "a", "x", "--threshold", "-.5"], "--threshold: expected a number from 0 to 1, found -0.5"),
+    (["evaluate", "m", "--data", "d", "--seed", "-1"], "The value '-1' is invalid for '--seed <n>'"),
+    (["pretrain", "r", "-o", "o", "--steps", "-5"], "--steps: expected at least 1, found -5"),
+    (["bench", "m", "--runs", "-1"], "--runs: expected a number from 1 to 1000, found -1"),
     (["convert", "a", "-o", "b", "--threads", "1025"], "--threads: expected a number from 1 to 1024, found 1025"),
     (["convert", "a", "-o", "b", "--threads", "all"], "The value 'all' is invalid for '--threads <n>'"),
     (["train", "m", "--output", "o"], "Missing expected argument '--data <path>'"),
@@ -22,7 +30,35 @@ import Testing
     (["train", "m", "--data", "d", "-o", "o", "--learning-rate", "11"], "--learning-rate: expected a number from 0.0 to 10.0, found 11.0"),
     (["train", "m", "--data", "d", "-o", "o", "--rank", "5000"], "--rank: expected a number from 1 to 4096, found 5000"),
     (["train", "m", "--data", "d", "-o", "o", "--max-tokens", "7"], "--max-tokens: expected a number from 8 to 1048576, found 7"),
-    (["generate", "m"], "Missing expected argument '--prompt <prompt>'"),
+    (["train", "m", "--data", "d", "-o", "o", "--prompt-form", "chats"], "--prompt-form: expected chat or plain, found 'chats'"),
+    (["train", "m", "--data", "d", "-o", "o", "--class-weights", "heavy"], "--class-weights: expected balanced or none, found 'heavy'"),
+    (["generate", "m"], "--prompt, --prompt-file, --messages or a text on standard input expected, found none"),
+    (["generate", "m", "--prompt", "p", "--prompt-file", "f"], "--prompt-file: expected either it or --prompt, found both"),
+    (["generate", "m", "--messages", "f", "--raw"], "--messages: a chat needs a chat template, which --raw leaves out"),
+    (
+      ["generate", "m", "--prompt", "p", "--system", "s", "--raw"],
+      "--system: a system message needs a chat template, which --raw leaves out"
+    ),
+    (["generate", "m", "--prompt", "p", "--special-tokens"], "--special-tokens: goes with --raw"),
+    (["generate", "m", "--prompt", "p", "--choices", ""], "--choices: expected texts between the commas, found none"),
+    (["generate", "m", "--prompt", "p", "--choices", "a,,b"], "--choices: expected texts between the commas, found none in 'a,,b'"),
+    (["generate", "m", "--prompt", "p", "--temperature", "-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
+    (["generate", "m", "--prompt", "p", "--top-p", "-inf"], "--top-p: expected a number above 0 and up to 1, found -inf"),
+    (["generate", "m", "--prompt", "p", "--max-tokens", "-1"], "--max-tokens: expected at least 1, found -1"),
+    (["chat", "m", "--max-tokens", "0"], "--max-tokens: expected at least 1, found 0"),
+    (["chat", "m", "--overwrite"], "--overwrite: expected --save beside it"),
+    (["chat", "m", "--stop", ""], "--stop: expected some text, found none"),
+    (["embed", "m"], "Missing expected argument '<path> ...'"),
+    (["embed", "m", "x", "--format", "safetensors"], "--format safetensors: expected --output beside it"),
+    (["embed", "m", "x", "--overwrite"], "--overwrite: expected --output beside it"),
+    (["embed", "m", "x", "--max-tokens", "0"], "--max-tokens: expected a number from 1 to 1048576, found 0"),
+    (
+      ["embed", "m", "x", "--pooling", "max"],
+      "--pooling: expected mean or last, found 'max'"
+    ),
+    (["tokenize", "m"], "expected a FILE or --text, found neither"),
+    (["tokenize", "m", "a", "b"], "expected one FILE, found 2; many go with --count"),
+    (["detokenize", "m"], "expected a FILE or --ids, found neither"),
     (["generate", "m", "--prompt", "p", "--max-tokens", "0"], "--max-tokens: expected at least 1, found 0"),
     (["generate", "m", "--prompt", "p", "--temperature=-1"], "--temperature: expected a number from 0 to 100, found -1.0"),
     (["generate", "m", "--prompt", "p", "--top-k=-1"], "--top-k: expected 0 or more, found -1"),
@@ -48,11 +84,11 @@ import Testing
     (["predict", "m", "--adapter", "a", "x", "--text-column", ""], "--text-column: expected some text, found none"),
     (
       ["predict", "m", "--adapter", "a", "x", "--format", "xml"],
-      "The value 'xml' is invalid for '--format <form>': --format: expected text, csv, jsonl or json, found 'xml'"
+      "--format: expected text, csv, jsonl or json, found 'xml'"
     ),
     (
       ["predict", "m", "--adapter", "a", "x", "--cut", "legs"],
-      "The value 'legs' is invalid for '--cut <part>': --cut: expected tail, head or middle, found 'legs'"
+      "--cut: expected tail, head or middle, found 'legs'"
     ),
     (
       ["predict", "m", "--adapter", "a", "x", "--lines", "--input-format", "csv"],
@@ -71,14 +107,14 @@ import Testing
     (["report", "r", "--overwrite"], "--overwrite: expected --html beside it"),
     (
       ["report", "r", "--metric", "f2"],
-      "The value 'f2' is invalid for '--metric <metric>': --metric: expected accuracy, macro_f1 or log_loss, found 'f2'"
+      "--metric: expected accuracy, macro_f1 or log_loss, found 'f2'"
     ),
     (["dataset"], "Missing expected argument '<path>'"),
     (["dataset", "d", "--preview", "3"], "--preview: expected --model or --tokenizer beside it"),
     (["dataset", "d", "--model", "m", "--tokenizer", "t"], "--tokenizer: expected either it or --model, found both"),
     (
       ["dataset", "d", "--answers", "some"],
-      "The value 'some' is invalid for '--answers <which>': --answers: expected all or last, found 'some'"
+      "--answers: expected all or last, found 'some'"
     ),
     (["dataset", "d", "--label-separator", ""], "--label-separator: expected some text, found none"),
     (["evaluate", "m"], "Missing expected argument '--data <path>'"),
@@ -102,9 +138,29 @@ import Testing
     (["selftest", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
     (["selftest", "--fault", "none"], "--fault: expected the name of a kernel, found 'none'"),
     (["inspect"], "Missing expected argument '<path>'"),
-    (["convert", "a", "-o", "b", "--colour"], "Unknown option '--colour'"),
-    (["conver"], "Unexpected argument 'conver'"),
+    (["convert", "a", "-o", "b", "--dry-run", "--base", "m"], "--dry-run: goes without --base"),
   ]
+
+  /// What was typed and does not exist is named before what is missing.
+  static let mistakes: [(arguments: [String], message: String)] = [
+    (["trian", "m", "--data", "d"], "unknown command 'trian'; did you mean 'train'?"),
+    (["predic", "m"], "unknown command 'predic'; did you mean 'predict'?"),
+    (["eval"], "unknown command 'eval'; did you mean 'evaluate'?"),
+    (["help", "conver"], "unknown command 'conver'; did you mean 'convert'?"),
+    (["frobnicate", "m"], "unknown command 'frobnicate'; see 'dibit --help'"),
+    (["train", "m", "--data", "d", "--outptu", "o"], "unknown option '--outptu'; did you mean '--output'?"),
+    (["train", "m", "--dta=d", "--output", "o"], "unknown option '--dta'; did you mean '--data'?"),
+    (["generate", "m", "--prompt", "p", "--temprature", "1"], "unknown option '--temprature'; did you mean '--temperature'?"),
+    (["convert", "a", "-o", "b", "--colour"], "unknown option '--colour'; see 'dibit convert --help'"),
+    (["inspect", "a", "-q"], "unknown option '-q'; see 'dibit inspect --help'"),
+    (["--vresion"], "unknown option '--vresion'; did you mean '--version'?"),
+    (["--threads", "4", "convert", "a"], "unknown option '--threads'; see 'dibit --help'"),
+  ]
+
+  @Test(arguments: mistakes.indices)
+  func mistake(index: Int) throws {
+    try expectFailure(Self.mistakes[index].arguments, status: 64, message: Self.mistakes[index].message)
+  }
 
   @Test(arguments: wrongCalls.indices)
   func wrongCall(index: Int) throws {

@@ -73,6 +73,21 @@ import Testing
     #expect(try floats(scratch("m.gguf")) == floats(scratch("model")))
   }
 
+  @Test("groups of weights become Q4_0 at 2 bits and Q5_0 at 4, and keep every value", arguments: [32, 64])
+  func groups(size: Int) throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama(hidden: 256, wide: 512).write(to: scratch)
+    for bits in [2, 4] {
+      let (model, file) = (scratch("model\(bits)"), scratch("\(bits).gguf"))
+      try convert(source, model, scheme(bits, group: size))
+      try Exporter(model: model, output: file, overwrite: false, on: Compute(threads: 2)).writeGGUF()
+      let stored = try Checkpoint.open(file)
+      #expect(stored.info("blk.0.attn_v.weight")?.storage == (bits == 2 ? "Q4_0" : "Q5_0"))
+      #expect(stored.info("token_embd.weight")?.storage == "Q5_0")
+      #expect(try floats(file) == floats(model))
+    }
+  }
+
   @Test func whatCannotBeWrittenSaysSo() throws {
     let scratch = Scratch()
     try convert(try TinyCheckpoint.afm7().write(to: scratch), scratch("model"), scheme(2, group: 32))
@@ -88,12 +103,14 @@ import Testing
   func adapters(family: String) throws {
     let scratch = Scratch()
     try convert(try source(family, in: scratch), scratch("model"), scheme(32, embedding: 32))
-    let (base, peft) = (scratch("model"), Self.folder + family + "/peft")
+    let (base, peft) = (try StoredModel.openConverted(scratch("model")), Self.folder + family + "/peft")
     guard isDirectory(peft) else { return }
     let count = try AdapterConverter.importAdapter(peft, base: base, output: scratch("own"), overwrite: false)
     #expect(count > 0)
     let file = scratch("adapter.gguf")
-    #expect(try AdapterConverter.exportAdapter(scratch("own"), base: base, format: .gguf, output: file, overwrite: false) == count)
+    #expect(
+      try AdapterConverter.exportAdapter([AdapterPart(path: scratch("own"))], base: base, format: .gguf, output: file, overwrite: false)
+        == count)
     #expect(try AdapterConverter.importAdapter(file, base: base, output: scratch("back"), overwrite: false) == count)
     let name = "/adapter_model.safetensors"
     let (before, after) = (try Checkpoint.open(peft + name), try Checkpoint.open(scratch("back") + name))

@@ -21,7 +21,7 @@ import Testing
       ),
       (
         .malformed(file: "m", .otherFormat(.gitLFSPointer)),
-        "'m': a file with tensors expected, a Git LFS pointer (run 'git lfs pull', or download the file itself) found"
+        "'m': a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), a Git LFS pointer (run 'git lfs pull', or download the file itself) found"
       ),
       (
         .malformed(file: "m", .sizeMismatch(tensor: "t", dtype: .f16, shape: [2, 3], expectedBytes: 12, foundBytes: 8)),
@@ -30,6 +30,12 @@ import Testing
       (.outputExists(path: "o"), "'o': the output exists already; choose another name or pass --overwrite"),
       (.wrongByteCount(file: "o", tensor: "t", declared: 4, given: 5), "'o': tensor 't': 4 bytes declared, 5 bytes given"),
       (.system(operation: "read", path: "m", code: EIO), "'m': cannot read: Input/output error"),
+      // What is being written is called what it will be called.
+      (
+        .system(operation: "write", path: "d/.m.partial-14279/model.safetensors", code: ENOSPC),
+        "'d/m/model.safetensors': cannot write: No space left on device"
+      ), (.notWritable(path: "ro/.r.html.partial-14343-1", code: EACCES), "'ro/r.html': cannot be created: Permission denied"),
+      (.notWritable(path: "ro/.mine.partial-notes", code: EACCES), "'ro/.mine.partial-notes': cannot be created: Permission denied"),
     ]
     for (error, sentence) in sentences { #expect(error.description == sentence) }
   }

@@ -42,7 +42,7 @@ import Testing
       #"{"error":"Invalid username or password."}"#, "Unauthorized", "\u{FEFF}not found",
     ] { #expect(kind(text) == .refusal, "\(text)") }
     // Long texts and texts with other bytes are no answers.
-    #expect(kind("Not Found" + String(repeating: " ", count: 5000)) == nil)
+    #expect(kind("Not Found" + String(repeating: " ", count: 5000)) == .text)
     #expect(kind(Array("error".utf8) + [0, 1, 2]) == nil)
     #expect(kind(#"{"metadata":{}}"#) == .json && kind("<html>") == .html && kind("<?xml version='1.0'?>") == .xml)
   }
@@ -54,6 +54,16 @@ import Testing
     let producer: [UInt8] = [0x08, 8, 0x12, 7] + Array("pytorch".utf8) + [0x1A, 5] + Array("2.1.0".utf8)
     #expect(kind(producer) == .onnx)
     #expect(kind([0x08, 8, 0x12, 7] + Array("tensors".utf8) + [0x1A, 5] + Array("2.1.0".utf8)) == nil)
+  }
+
+  @Test func otherFiles() {
+    #expect(kind("root:x:0:0:root:/root:/bin/sh\n") == .text && kind("Grüße\r\n\t\u{1F40D}") == .text)
+    // A character may be cut where the look ends.
+    #expect(kind(String(repeating: "x", count: 4095) + "é and more") == .text)
+    #expect(kind([]) == nil && kind("seven b") == nil && kind(Array("some text".utf8) + [0]) == nil)
+    #expect(kind(Array("fünf Wörter".utf16.map { UInt8($0) })) == nil)
+    #expect(kind([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]) == .png && kind([0xFF, 0xD8, 0xFF, 0xE0, 0]) == .jpeg)
+    #expect(kind("GIF89a") == .gif && kind("%PDF-1.7\n") == .pdf && kind([0x7F, 0x45, 0x4C, 0x46, 2, 1]) == .elf)
   }
 
   @Test func llama2c() {

@@ -33,8 +33,8 @@ import Testing
     check(sentence(try TemporaryFolder()), "folder 'DATA' holds no labelled text, " + tail, .badData)
     let folder = try TemporaryFolder(["1.txt": "one", "a/empty": " ", "b/.hidden": "x"])
     let text =
-      "folder 'DATA' holds no labelled text (left out: 1 empty files, left out; 1 hidden files or folders, ignored; "
-      + "1 files outside of label folders, ignored; 2 label folders without text), "
+      "folder 'DATA' holds no labelled text (left out: 1 empty file; 1 hidden file or folder; "
+      + "1 file outside of label folders; 2 label folders without text), "
     check(sentence(folder), text + tail, .badData)
   }
 

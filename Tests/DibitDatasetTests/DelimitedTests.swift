@@ -115,7 +115,7 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
     #expect(data.train.map(\.labels) == [["a", "b"], ["b"]])
     #expect(
       data.report.summary == [
-        "1 rows without text, left out", "1 repetitions of a text under its label, merged", "1 texts under several labels, merged",
+        "1 row without text, left out", "1 repetition of a text under its label, merged", "1 text under several labels, merged",
       ])
     #expect(data.report[.multipleLabels].entries[0].detail == "same text as 'd.csv:2'")
     #expect(data.report.rows == 5)
@@ -124,7 +124,7 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
   @Test(arguments: [
     (
       "",
-      "'d.csv', line 1: a column called text expected in the first line, the columns nothing found; name yours with --text-column and --label-column"
+      "'d.csv', line 1: a column called text expected in the first line, nothing found: the file is empty"
     ),
     (
       "a,b\nx,y\n",
@@ -141,12 +141,20 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
       "text,label\n\"a\" b,c\n",
       "'d.csv', line 2, column 4: a separator or the end of the line expected after the closing quote, byte 0x20 found; double the quotes inside a quoted field"
     ),
-    ("text,label\na,b\n\"c,d\n", "'d.csv', line 3: a closing quote expected, the end of the file found"),
+    (
+      "text,label\na,b\n\"c,d\n",
+      "'d.csv', line 3, column 1: a closing quote expected for the field that begins here, the end of the file found"
+    ),
+    (
+      "text,label\na,b\nc,\"d\ne,f\ng,h\n",
+      "'d.csv', line 3, column 3: a closing quote expected for the field that begins here, the end of the file found; "
+        + "it takes in 2 lines below"
+    ),
     ("text,label\na,\n", "'d.csv', line 2: 'label': a label expected, nothing found"),
     ("text,label\na,\"b\nc\"\n", "'d.csv', line 2: a label of one line without control characters expected, 'b\\u{A}c' found"),
     ("text,label\na,b\nc,b\n", "'d.csv': at least two labels expected, all rows have 'b'"),
     ("text,label\n", "'d.csv': rows with examples expected, none found"),
-    ("text,label\n,x\n", "'d.csv': rows with examples expected, none found (left out: 1 rows without text, left out)"),
+    ("text,label\n,x\n", "'d.csv': rows with examples expected, none found (left out: 1 row without text)"),
   ])
   func faults(_ text: String, _ message: String) throws {
     #expect(try fault(text, as: "d.csv") == message)

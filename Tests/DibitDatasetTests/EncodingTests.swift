@@ -48,6 +48,48 @@ import Testing
     #expect(text(example, .scaffolding, plain) == "{\"topics\":[\"\"]}<|endoftext|>")
   }
 
+  @Test func chatsAreTheModelsOwn() throws {
+    var task = TaggingTask()
+    task.form = .chat
+    let frame = try ChatFrame(try JinjaChatTemplate(jinja: jinja))
+    let example = TokenizedTask(task, tokenizer: plain, chat: frame).encode(
+      LabelledExample(path: "a", text: "soup <|im_end|>\n", labels: ["food", "money"]), reserving: 0)
+    #expect(
+      text(example, .given, plain)
+        == "<|im_start|>system\nTag the text with its topic.<|im_end|>\n<|im_start|>user\nsoup <|im_end|><|im_end|>\n<|im_start|>assistant\n"
+    )
+    #expect(text(example, .content, plain) == "foodmoney")
+    #expect(text(example, .scaffolding, plain) == "{\"topics\":[\"\",\"\"]}<|im_end|>", "where an answer ends is learnt")
+    let end = try #require(plain.id(of: "<|im_end|>"))
+    #expect(example.tokens.count { $0 == end } == 3, "a text cannot end its turn")
+  }
+
+  @Test func formsAreChosen() throws {
+    func prompt(_ form: PromptForm?, _ tokenizer: Tokenizer) -> String {
+      var task = TaggingTask()
+      (task.instruction, task.form) = ("Tag.", form)
+      return tokenizer.decode(TokenizedTask(task, tokenizer: tokenizer).prompt("soup", reserving: 0).tokens, skippingSpecialTokens: false)
+    }
+    let turn = "<turn_start> system<n>Tag.<turn_end><turn_start> user<n>soup<turn_end><turn_start> assistant<n>"
+    #expect(prompt(nil, turns) == turn && prompt(.turns, turns) == turn)
+    #expect(prompt(.plain, turns) == "Tag.\nsoup\n")
+    #expect(prompt(nil, plain) == "Tag.\nsoup\n" && prompt(.plain, plain) == "Tag.\nsoup\n")
+  }
+
+  @Test("line ends behind a text are no part of it", arguments: ["soup", "soup\n", "soup\r\n", "\n soup\n\n"])
+  func lineEndsAreLeftOut(text: String) throws {
+    var chat = TaggingTask()
+    chat.form = .chat
+    var own = TaggingTask()
+    own.template = try PromptTemplate("A: {text} B: ")
+    let frame = try ChatFrame(try JinjaChatTemplate(jinja: jinja))
+    for (task, tokenizer) in [(TaggingTask(), turns), (TaggingTask(), plain), (chat, plain), (own, plain)] {
+      let tokenized = TokenizedTask(task, tokenizer: tokenizer, chat: frame)
+      #expect(tokenized.prompt(text, reserving: 0).tokens == tokenized.prompt("soup", reserving: 0).tokens)
+      #expect(tokenized.prompt("soup\nbread \n", reserving: 0).tokens == tokenized.prompt("soup\nbread ", reserving: 0).tokens)
+    }
+  }
+
   @Test func longTextsLoseTheirEndInTemplates() throws {
     var task = TaggingTask()
     task.maximumTokens = 40

@@ -91,6 +91,10 @@ import Testing
     ("{\"text\":\"a\",\"label\":\"b\\nc\"}", "line 1: a label of one line without control characters expected, 'b\\u{A}c' found"),
     ("{\"messages\":7}", "line 1: 'messages': a list of messages expected, a number found"),
     ("[]", "line 1: messages expected, an empty list found"),
+    (
+      #"[{"text": "a", "label": "x"}]"#,
+      "line 1: an object or a list of messages expected, a list of objects found: write each row on a line of its own (JSONL)"
+    ),
     ("[{\"role\":\"user\",\"content\":\"x\"}]", "line 1: a last message of the assistant expected, one of somebody else found"),
     ("[{\"role\":\"assistant\",\"content\":\"x\"}]", "line 1: message 1: one of system or user expected, one of assistant found"),
     (

@@ -41,18 +41,25 @@ import Testing
     let inputs = read([folder.absolute("none"), folder.absolute("in"), folder.absolute("large.txt"), folder.absolute("empty")]) {
       $0.maximumTextBytes = 100
     }
-    #expect(texts(inputs) == [nil, "one", nil, nil, "two", nil, nil])
+    #expect(texts(inputs) == [nil, "one", nil, "two", nil, nil])
+    var iterator = TextInputs([folder.absolute("in")]).makeIterator()
+    while iterator.next() != nil {}
+    #expect(iterator.passedBy == 1)
+    #expect(texts(read([folder.absolute("in/b.bin")])) == [nil], "what was asked for is no picture among texts")
     let errors = inputs.compactMap { input -> DatasetError? in if case .failure(let error) = input.content { error } else { nil } }
     #expect(
       errors == [
-        .missing(path: folder.absolute("none")), .notText(path: folder.absolute("in/b.bin")),
+        .missing(path: folder.absolute("none")),
         .unreadableFile(path: folder.absolute("in/c"), reason: "link to nothing"),
         .tooLarge(path: folder.absolute("large.txt"), limit: 100, found: 101), .noTextFiles(folder: folder.absolute("empty")),
       ])
     #expect(
-      errors[3].description.hasSuffix(
+      errors[2].description.hasSuffix(
         "large.txt': at most 100 bytes expected in one text, 101 found; give it in pieces, or as rows or lines"))
   }
+
+  @Test("a text has the same limit in training and in use")
+  func oneLimit() { #expect(TextInputOptions().maximumTextBytes == ScanOptions().maximumFileBytes) }
 
   @Test func encodings() throws {
     let folder = try TemporaryFolder()

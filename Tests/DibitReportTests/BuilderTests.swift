@@ -30,6 +30,8 @@ import Testing
         comparison.interval.low <= comparison.difference
           && comparison.difference <= comparison.interval.high)
       #expect(comparison.pValue >= comparison.rawPValue)
+      #expect((comparison.pValue < 0.05) == (comparison.interval.low > 0 || comparison.interval.high < 0))
+      #expect(comparison.pValue == min(1, comparison.rawPValue * comparison.correction) && comparison.correction >= 1)
     }
     #expect(report.standing == .better)
     #expect(report.seed == 7)

@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func lines() throws {
-    let lines = RankedReports(saved).lines
+    let lines = RankedReports(saved).lines()
     let expected = """
       notes, test split: 100 texts, 2 labels, 2 reports
 
@@ -99,14 +99,21 @@ import Testing
       """.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(Array(lines.prefix(expected.count)) == expected, "\(lines.joined(separator: "\n"))")
     #expect(lines.contains("letters, test split: 100 texts, 2 labels, 1 report"))
+    for width in [60, 80, 100] {
+      let narrow = RankedReports(saved).lines(width: width)
+      #expect(narrow.allSatisfy { $0.count <= width }, "\(narrow.joined(separator: "\n"))")
+      #expect(narrow.contains { $0.contains("accuracy       95 %") && $0.hasSuffix("file") == (width == 100) })
+      #expect(narrow.contains("  x  -6.0  95 % interval -10.0 to -2.0  p = 0.010"))
+    }
     var evil = saved
     evil[0].report.data = "\u{1B}[2Jx\ny"
     evil[0].report.runs[1].name = "\u{1B}]0;title\u{7}" + String(repeating: "long/", count: 40)
-    for line in RankedReports(evil).lines {
+    for line in RankedReports(evil).lines() {
       #expect(!line.unicodeScalars.contains { $0.value < 0x20 })
       #expect(line.count < 140, "\(line)")
     }
-    #expect(RankedReports([]).lines.isEmpty)
+    for line in RankedReports(evil).lines(width: 60) { #expect(line.count <= 60, "\(line)") }
+    #expect(RankedReports([]).lines().isEmpty)
   }
 
   @Test func json() throws {

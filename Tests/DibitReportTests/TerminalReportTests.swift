@@ -50,6 +50,17 @@ import Testing
     }
   }
 
+  @Test("no line is wider than the terminal, and the verdict is whole", arguments: [60, 80, 100])
+  func widths(columns: Int) {
+    var report = SampleReport().make(bootstrap: Bootstrap(resamples: 20, method: .percentile))
+    report.baselines[1].name = "a baseline of a very long name that no terminal has room for, few-shot prompt, 8 examples"
+    let lines = TerminalReport(report, width: columns, height: 24).lines
+    #expect(lines.count < 24 && lines.allSatisfy { TerminalText.width($0) <= columns })
+    #expect(lines.joined(separator: " ").hasPrefix(report.verdict))
+    // What has no room is left out from the right.
+    #expect(lines.contains { $0.hasPrefix("run ") && $0.contains("accuracy") && $0.contains("texts/s") == (columns >= 80) })
+  }
+
   @Test func hostileNames() {
     var sample = SampleReport()
     sample.labels = [

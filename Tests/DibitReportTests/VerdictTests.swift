@@ -65,6 +65,38 @@ import Testing
       ))
   }
 
+  @Test("texts that could not even show a run that is always right are too few, and it is said how many would do")
+  func tooFew() {
+    // Of six texts a rival has four right: two more is all that can be won.
+    func report(of count: Int, adapter: Int, bayes: Int, kind: ReportedRun.Kind = .adapter) -> EvaluationReport {
+      func outcomes(_ name: String, _ kind: ReportedRun.Kind, _ hits: Range<Int>) -> RunOutcomes {
+        RunOutcomes(
+          name: name, kind: kind, logProbabilities: (0..<count).map { hits.contains($0) == ($0 % 2 == 0) ? [-0.1, -3] : [-3, -0.1] },
+          seconds: 0)
+      }
+      let builder = ReportBuilder(labels: 2, truths: (0..<count).map { [$0 % 2] }, bootstrap: Bootstrap(resamples: 100))
+      return builder.report(
+        names: ["a", "b"], split: "validation", runs: [outcomes("x", kind, 0..<adapter)],
+        baselines: [outcomes("Bayes", .baseline, count - bayes..<count)])
+    }
+    let few = report(of: 6, adapter: 0, bayes: 4)
+    #expect(few.standing == .tooFew && few.standing.rawValue == "too_few")
+    #expect(
+      few.verdict
+        == "6 texts are too few to tell whether adapter 'x' beats the best baseline, 'Bayes': 0.0 % right against 66.7 % (-66.7 points, "
+        + "95 % interval -97.0 to +16.7, p = 0.13). About 27 texts would show one that is always right; 'dibit crossvalidate' asks about "
+        + "all texts.")
+    let ahead = report(of: 12, adapter: 8, bayes: 6, kind: .base)
+    #expect(
+      ahead.verdict.hasPrefix("12 texts are too few to tell whether the base model beats the best baseline, 'Bayes': 66.7 % right"))
+    #expect(ahead.verdict.contains("About 17 texts would show one that is always right, about "), "\(ahead.verdict)")
+    #expect(ahead.verdict.hasSuffix(" a difference like this one."))
+    // As many as it takes, and a rival that nothing can beat.
+    #expect(report(of: 27, adapter: 14, bayes: 18).standing == .unproven)
+    #expect(report(of: 26, adapter: 14, bayes: 18).standing == .tooFew)
+    #expect(report(of: 6, adapter: 5, bayes: 6).standing == .unproven)
+  }
+
   @Test func worse() {
     let report = report(adapter: 60, bayes: 80, pBase: 0.01, pBayes: 0.003)
     #expect(report.standing == .worse)

@@ -16,8 +16,8 @@ struct TinyTask {
   /// Sums in another order: logits of order one of a float model.
   static let tolerance = 1e-4
 
-  init(maximumTokens: Int = 160, instruction: String? = nil, damaging token: Int32? = nil) throws {
-    var checkpoint = try TinyCheckpoint.llama(context: 1_500)
+  init(maximumTokens: Int = 160, instruction: String? = nil, damaging token: Int32? = nil, context: Int = 1_500) throws {
+    var checkpoint = try TinyCheckpoint.llama(context: context)
     if let token { checkpoint["model.embed_tokens.weight"].values[Int(token) * 64] = .nan }
     let scratch = Scratch()
     model = try StoredModel.open(try checkpoint.write(to: scratch))
@@ -243,10 +243,13 @@ private let texts = topics(perLabel: 3).map(\.text) + ["", " \n", "a"]
     let set = try #require(ChoiceSet(labels.map { tiny.task.tokens(ofLabel: $0) + tiny.task.closing.prefix(1) }))
     #expect(close(try results[1].get().logProbabilities, try session.score(set)))
 
-    // Fewer where they do not fit, and none where no frame does.
-    let few = FewShotPrompt(examples, shots: 6, task: try TinyTask(maximumTokens: 150).task, seed: 3)
-    #expect((1..<6).contains(few.examples.count))
-    #expect(few.tokens.count <= 90)
+    // Fewer where they do not fit, one that is cut where none does, and none where no frame does.
+    let few = FewShotPrompt(examples, shots: 6, task: try TinyTask(maximumTokens: 400).task, seed: 3)
+    #expect((1..<6).contains(few.examples.count) && few.asked == 6 && few.truncated == 0)
+    #expect(few.tokens.count <= 240)
+    let long = [LabelledExample(path: "a", text: String(repeating: "soup and bread ", count: 40), labels: ["food"])]
+    let cut = FewShotPrompt(long, shots: 6, task: try TinyTask(maximumTokens: 200).task, seed: 3)
+    #expect(cut.examples == [0] && cut.truncated == 1 && cut.asked == 1 && (100...120).contains(cut.tokens.count))
     #expect(FewShotPrompt(examples, shots: 6, task: try TinyTask(maximumTokens: 20).task, seed: 3).tokens.isEmpty)
     #expect(FewShotPrompt([], shots: 6, task: tiny.task, seed: 3).examples.isEmpty)
     #expect(FewShotPrompt(examples, shots: 99, task: try TinyTask(maximumTokens: 5_000).task, seed: 3).examples.count == 16)

@@ -56,9 +56,26 @@ import Testing
       try suite.run([.logistic], training: training, examples: examples, on: compute) { _ in false }
     }
     // No room for any shot.
-    let narrow = try TinyTask(maximumTokens: 60)
+    let narrow = try TinyTask(maximumTokens: 60, context: 60)
     let tight = BaselineSuite(labels: labels, base: narrow.subject(), options: TaggingOptions(), shots: 4, seed: 1)
     #expect(try tight.run([.shots], training: training, examples: examples, on: compute).isEmpty)
+  }
+
+  @Test("few-shot prompts do not depend on how much of a text the adapter reads, and say how many examples fit")
+  func fewShot() throws {
+    let (training, examples) = split()
+    func outcomes(_ maximumTokens: Int, context: Int) throws -> RunOutcomes {
+      let tiny = try TinyTask(maximumTokens: maximumTokens, context: context)
+      let suite = BaselineSuite(labels: labels, base: tiny.subject(), options: TaggingOptions(), shots: 8, seed: 1)
+      return try #require(try suite.run([.shots], training: training, examples: examples, on: compute).first)
+    }
+    let (short, long) = (try outcomes(150, context: 1_500), try outcomes(600, context: 1_500))
+    #expect(short.name == "few-shot prompt, 8 examples" && long.name == short.name)
+    #expect(short.shots == long.shots && short.logProbabilities == long.logProbabilities)
+    let tight = try outcomes(150, context: 400)
+    let shots = try #require(tight.shots)
+    #expect(shots.asked == 8 && (1..<8).contains(shots.examples) && shots.tokens <= 240 && shots.cutTexts == 0)
+    #expect(tight.name == "few-shot prompt, \(shots.examples) of 8 examples")
   }
 
   @Test("sets have as many labels as training texts have on average")
@@ -97,9 +114,9 @@ import Testing
       if titles.last != $0.title { titles.append($0.title) }
       return true
     }
-    try study.add(.init(.base, tiny.subject()), aloneTexts: 2)
-    try study.add(.init(.model, tiny.subject("copy")), aloneTexts: 0)
-    try study.addBaselines([.majority, .words], shots: 4, base: tiny.subject())
+    study.add(try study.score(.init(.base, tiny.subject()), aloneTexts: 2))
+    study.add(try study.score(.init(.model, tiny.subject("copy")), aloneTexts: 0))
+    for run in try study.scoreBaselines([.majority, .words], shots: 4, base: tiny.subject()) { study.add(run) }
     try study.measureOrderBias([.init(.base, tiny.subject())], texts: 3)
     let report = study.report(split: "test", resamples: 200, keepsTexts: true)
     #expect(
@@ -122,6 +139,30 @@ import Testing
     #expect(try EvaluationReport(json: report.json) == report)
   }
 
+  @Test("what a few-shot prompt leaves out is noted")
+  func fewShotNotes() throws {
+    let tiny = try TinyTask(maximumTokens: 150, context: 400)
+    let wordy = examples(8..<10).map {
+      LabelledExample(path: $0.path, text: String(repeating: $0.text + " ", count: 20), labels: $0.labels)
+    }
+    var study = try EvaluationStudy(
+      labels: labels, examples: wordy, training: examples(0..<8), options: TaggingOptions(), seed: 3, on: compute
+    ) { _ in true }
+    study.add(try study.score(.init(.base, tiny.subject()), aloneTexts: 0))
+    for run in try study.scoreBaselines([.shots], shots: 8, base: tiny.subject()) { study.add(run) }
+    let report = study.report(split: "test", resamples: 100, keepsTexts: false)
+    let shots = try #require(report.baselines[0].shots)
+    #expect(report.baselines[0].name == "few-shot prompt, \(shots.examples) of 8 examples")
+    #expect(
+      report.notes.contains {
+        $0.text
+          == "The few-shot prompt has \(shots.examples) of 8 examples: more do not fit into the model's context of 400 tokens."
+      })
+    // Texts of twenty repetitions do not fit behind them.
+    #expect(shots.cutTexts == 8 && report.notes.contains { $0.text == "8 texts were cut to fit behind the few-shot prompt." })
+    #expect(try EvaluationReport(json: report.json) == report)
+  }
+
   @Test("a text that fails is left out of every run, with a note")
   func failures() throws {
     let plain = try TinyTask(maximumTokens: 320, instruction: "Choose one of: food, money, space, sport.")
@@ -135,9 +176,9 @@ import Testing
     var study = try EvaluationStudy(
       labels: labels, examples: [odd] + examples(0..<3), training: examples(3..<6), options: TaggingOptions(), seed: 0, on: compute
     ) { _ in true }
-    try study.add(.init(.base, damaged.subject()), aloneTexts: 1)
+    study.add(try study.score(.init(.base, damaged.subject()), aloneTexts: 1))
     // Behind answered examples too, and under other orders of the labels, one text that fails costs no other its answer.
-    try study.addBaselines([.words, .shots], shots: 1, base: damaged.subject())
+    for run in try study.scoreBaselines([.words, .shots], shots: 1, base: damaged.subject()) { study.add(run) }
     try study.measureOrderBias([.init(.base, damaged.subject())], texts: 13)
     let report = study.report(split: "test", resamples: 200, keepsTexts: false)
     #expect(report.examples == 12)
@@ -157,7 +198,7 @@ import Testing
     #expect(throws: EvaluationError.noExamples) { _ = try study([]) }
     #expect(throws: EvaluationError.interrupted) {
       var study = try study(examples(0..<3))
-      try study.add(.init(.base, tiny.subject()), aloneTexts: 0)
+      study.add(try study.score(.init(.base, tiny.subject()), aloneTexts: 0))
     }
   }
 }

@@ -136,8 +136,7 @@ import Testing
     let labels = ["food", "money", "space"]
     let texts = topics(perLabel: 1).map(\.text)
     let bias = try LabelOrderBias.measure(
-      texts, labels: labels, task: tiny.task.task, tokenizer: tiny.model.tokenizer, model: tiny.measured, orders: 4, seed: 1,
-      on: Compute(threads: 1))
+      texts, labels: labels, task: tiny.task, model: tiny.measured, orders: 4, seed: 1, on: Compute(threads: 1))
     #expect(bias.orders.count == 4 && bias.orders[0] == [0, 1, 2])
     #expect(bias.orders.allSatisfy { $0.sorted() == [0, 1, 2] })
     #expect((0...1).contains(bias.agreement) && bias.variation > 0)
@@ -148,7 +147,7 @@ import Testing
     #expect(listed.unlisting(["food", "space"]) == nil)
     #expect(throws: EvaluationError.noLabelList) {
       try LabelOrderBias.measure(
-        texts, labels: labels, task: TaggingTask(), tokenizer: tiny.model.tokenizer, model: tiny.measured, on: Compute(threads: 1))
+        texts, labels: labels, task: tiny.task.replacing(TaggingTask()), model: tiny.measured, on: Compute(threads: 1))
     }
   }
 }

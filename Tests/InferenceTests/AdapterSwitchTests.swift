@@ -1,5 +1,6 @@
 import BasicContainers
 import DibitInference
+import DibitKernels
 import DibitModel
 import DibitModelStore
 import DibitTensor

@@ -106,7 +106,7 @@ private let tolerance = 1e-4
     #expect(InferenceError.emptyPrompt.description == "the prompt has no tokens")
     #expect(
       InferenceError.contextFull(tokens: 17, context: 16).description
-        == "17 tokens do not fit the model's context of 16: shorten the prompt or ask for fewer tokens")
+        == "17 tokens do not fit the model's context of 16: shorten the prompt")
     #expect(InferenceError.unknownToken(320, vocabulary: 320).description == "token id 320 is outside the model's vocabulary of 320")
     #expect(
       InferenceError.notFinite(position: 4).description == "the model's output at position 4 is not a number: its weights are damaged")

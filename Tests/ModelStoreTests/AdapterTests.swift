@@ -81,9 +81,10 @@ private struct AdapterCase {
   @Test("through another tool's files and back, every matrix keeps its bits", arguments: [AdapterFormat.peft, .mlx])
   func throughOtherTools(_ format: AdapterFormat) throws {
     let adapterCase = try AdapterCase()
-    let (base, exported, back) = (adapterCase.model.path, adapterCase.scratch("exported"), adapterCase.scratch("back"))
-    let written = try AdapterConverter.exportAdapter(adapterCase.path, base: base, format: format, output: exported, overwrite: false)
-    let imported = try AdapterConverter.importAdapter(exported, base: base, output: back, overwrite: false)
+    let (exported, back) = (adapterCase.scratch("exported"), adapterCase.scratch("back"))
+    let written = try AdapterConverter.exportAdapter(
+      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: format, output: exported, overwrite: false)
+    let imported = try AdapterConverter.importAdapter(exported, base: adapterCase.model, output: back, overwrite: false)
     #expect(written == 11 && imported == 11)
     let before = adapterCase.makeAdapter()
     let after = try StoredAdapter.open(back, for: adapterCase.model)
@@ -91,10 +92,32 @@ private struct AdapterCase {
     for i in 0..<before.count { #expect(after.a[i].values == before.a[i].values && after.b[i].values == before.b[i].values) }
   }
 
+  @Test func factsInAGGUFFileAreAnObject() throws {
+    let scratch = Scratch()
+    for (index, (key, value, message)) in [
+      ("dibit.manifest", GGUFValue.text("[1]"), "'dibit.manifest': expected the text of a JSON object, found another text"),
+      ("dibit.manifest", .text("{\"labels\": "), "'dibit.manifest': expected the text of a JSON object, found another text"),
+      ("dibit.manifest", .uint32(1), "'dibit.manifest': expected the text of a JSON object, found an integer"),
+      ("dibit.training_texts", .uint32(1), "'dibit.training_texts': expected a text, found an integer"),
+    ].enumerated() {
+      let path = scratch("\(index).gguf")
+      var metadata: [(key: String, value: GGUFValue)] = [(key: "general.type", value: .text("adapter")), (key: key, value: value)]
+      if key != "dibit.manifest" { metadata.append((key: "dibit.manifest", value: .text("{}"))) }
+      _ = try GGUFWriter(path: path, metadata: metadata, tensors: []).finish()
+      do throws(ModelStoreError) {
+        _ = try AdapterFacts.read(path)
+        Issue.record("\(message)")
+      } catch { #expect(error.description == "'\(path)': \(message)") }
+    }
+    let none = try AdapterFacts.read(scratch("nothing"))
+    #expect(none == AdapterFacts())
+  }
+
   @Test func mlxKeepsMatricesTransposedAndPartsNumbered() throws {
     let adapterCase = try AdapterCase()
     let path = adapterCase.scratch("mlx")
-    _ = try AdapterConverter.exportAdapter(adapterCase.path, base: adapterCase.model.path, format: .mlx, output: path, overwrite: false)
+    _ = try AdapterConverter.exportAdapter(
+      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: .mlx, output: path, overwrite: false)
     let stored = try Checkpoint.open(path + "/adapters.safetensors")
     #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_a.2")?.shape == [64, 3])
     #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_b.2")?.shape == [3, 32])
@@ -217,6 +240,8 @@ private struct AdapterCase {
 
   @Test func strayAndMissingTensors() throws {
     let adapterCase = try AdapterCase()
+    // Of one without a digest nobody can tell that it is another file.
+    try adapterCase.edit("manifest.json") { $0["digest"] = nil }
     let file = adapterCase.path + "/adapter_model.safetensors"
     let checkpoint = try Checkpoint.open(file)
     var tensors = try checkpoint.tensorNames.map { TinyTensor($0, try checkpoint.tensor($0).shape, try checkpoint.readVector($0)) }
@@ -231,11 +256,21 @@ private struct AdapterCase {
   }
 
   @Test func missingFiles() throws {
-    for name in ["manifest.json", "adapter_config.json", "adapter_model.safetensors"] {
+    for name in ["adapter_config.json", "adapter_model.safetensors"] {
       let adapterCase = try AdapterCase()
       try adapterCase.scratch.remove("adapter/" + name)
       #expect(adapterCase.problem() == "'\(adapterCase.path)/\(name)': no such file or directory")
     }
+    let foreign = try AdapterCase()
+    try foreign.scratch.remove("adapter/manifest.json")
+    #expect(
+      foreign.problem()
+        == "'\(foreign.path)' is an adapter of another tool: run 'dibit convert \(foreign.path) --base MODEL --output ADAPTER' first, "
+        + "with --labels where it does not say them")
+    try foreign.scratch.remove("adapter/adapter_config.json")
+    #expect(
+      foreign.problem()
+        == "'\(foreign.path)' is no adapter: the output of 'dibit train' expected, a folder with 'adapter_model.safetensors' found")
   }
 
   @Test func corruptedManifest() throws {

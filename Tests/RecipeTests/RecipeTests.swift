@@ -176,6 +176,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(pretrainingProblem(yaml) == "r.yaml: the key 'model.\(key)' is missing")
   }
 
+  @Test("a key that is misspelt is told before the one that it leaves missing")
+  func misspeltKey() {
+    let (data, layers) = ("data:", "num_layers:")
+    #expect(
+      pretrainingProblem(Self.whole.replacing(data, with: "date:"))?.hasSuffix("unknown key 'date'; did you mean 'data'?") == true)
+    #expect(
+      pretrainingProblem(Self.whole.replacing(layers, with: "num_layer:"))?
+        .hasSuffix("unknown key 'model.num_layer'; did you mean 'model.num_layers'?") == true)
+  }
+
   @Test func missingModel() { #expect(pretrainingProblem("data: text\nsteps: 1") == "r.yaml: the key 'model' is missing") }
 
   @Test func pretrainingCanBeginAtACheckpoint() throws {
@@ -186,20 +196,22 @@ private func pretrainingProblem(_ yaml: String) -> String? {
   }
 
   static let faults: [(yaml: String, message: String)] = [
+    ("seed: 1\nkeep: &a [*a]", "r.yaml:2: found undefined alias"),
+    ("seed: 1\nkeep: \u{1}ELF", "r.yaml:2: this is no YAML text: control characters are not allowed"),
     ("seed: 1\nepoch: 2", "r.yaml:2: unknown key 'epoch'; did you mean 'epochs'?"),
     ("lora_parameters:\n  rnk: 2", "r.yaml:2: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?"),
     (
       "seed: 1\n\ncolour: red",
-      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
+      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, class_weights, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
         + "learning_rate, lora_parameters, lr_schedule, max_seq_length, micro_batch_tokens, patience, prompt, save_every, seed, "
         + "steps_per_eval, warmup, watchdog, weight_decay"
     ),
-    ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are instruction, key, scaffolding_weight, template"),
+    ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are form, instruction, key, scaffolding_weight, template"),
     ("epochs: two", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'two'"),
     ("epochs: 1.5", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found '1.5'"),
     ("seed: 1\nepochs: 0", "r.yaml:2: 'epochs': expected a whole number from 1 to 10000, found '0'"),
     ("epochs: 10001", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found '10001'"),
-    ("seed: -1", "r.yaml:1: 'seed': expected a whole number from 0 to 9223372036854775807, found '-1'"),
+    ("seed: -1", "r.yaml:1: 'seed': expected a whole number from 0 to 18446744073709551615, found '-1'"),
     ("learning_rate: fast", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found 'fast'"),
     ("learning_rate: 11", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '11'"),
     ("learning_rate: .nan", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '.nan'"),
@@ -212,6 +224,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
       "lora_parameters:\n  keys: [q_proj, w_proj]",
       "r.yaml:2: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "
         + "found 'a list or section'"
+    ),
+    ("prompt:\n  form: chats", "r.yaml:2: 'prompt.form': expected chat, plain, found 'chats'"),
+    (
+      "prompt:\n  form: plain\n  template: '{text}'",
+      "r.yaml: 'prompt.form' and 'prompt.template' exclude each other: keep one"
+    ),
+    ("class_weights: heavy", "r.yaml:1: 'class_weights': expected balanced, none or names with numbers, found 'heavy'"),
+    (
+      "class_weights: {a: 0}",
+      "r.yaml:1: 'class_weights': expected names with numbers from 1e-06 to 1000000.0, found 'a list or section'"
     ),
     ("prompt:\n  key: ''", "r.yaml:2: 'prompt.key': expected text, found ''"),
     ("", "r.yaml:1: the recipe is empty"),
@@ -239,6 +261,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(alone.optimization.schedule == "constant")
     #expect(alone.optimization.warmUpSteps == 7)
     #expect(try PretrainingRecipe(yaml: Self.whole, file: "r.yaml", settings: ["model.num_layers=5", "steps=7"]).steps == 7)
+  }
+
+  @Test func classWeightsAreAWordOrNumbers() throws {
+    #expect(try read("class_weights: balanced").get().classWeights == .balanced)
+    #expect(try read("class_weights: none").get().classWeights == .equal)
+    #expect(try read("epochs: 1").get().classWeights == nil)
+    let given = TrainingRecipe.ClassWeights.given([.init(label: "b", weight: 2), .init(label: "1", weight: 0.5)])
+    #expect(try read("class_weights: {b: 2, 1: 0.5}").get().classWeights == given)
+    #expect(try read(#"class_weights: {"b":2,"1":0.5}"#).get().classWeights == given)
+    #expect(try read(nil, "class_weights=balanced").get().classWeights == .balanced)
   }
 
   @Test func faultsOfSettings() {

@@ -1,5 +1,6 @@
 internal import BasicContainers
 internal import DibitCheckpoint
+internal import DibitJSON
 internal import DibitKernels
 public import DibitModel
 internal import DibitTensor
@@ -12,7 +13,59 @@ public enum GGUFAdapter {
     guard isRegularFile(path), let file = try? MappedFile(path: path), FileKind.recognise(file.bytes) == .gguf,
       let gguf = try? GGUFFile(file.bytes, file: path)
     else { return false }
-    return gguf["general.type"]?.text == "adapter"
+    return recognises(gguf)
+  }
+
+  /// Whether the file says that it is one.
+  static func recognises(_ file: GGUFFile) -> Bool { file["general.type"]?.text == "adapter" }
+
+  private static let manifestKey = "dibit.manifest"
+  private static let trainingTextsKey = "dibit.training_texts"
+
+  /// What Dibit's own keys say; nothing in a file of another tool.
+  static func facts(_ path: String) throws(ModelStoreError) -> AdapterFacts {
+    let gguf: GGUFFile
+    do throws(CheckpointError) { gguf = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    guard let value = gguf[manifestKey] else { return AdapterFacts() }
+    guard let text = value.text, let json = try? JSONValue(parsing: Array(text.utf8)), json.object != nil else {
+      throw .malformed(
+        path: path, key: manifestKey, expected: "the text of a JSON object", found: value.text == nil ? value.kind : "another text")
+    }
+    var facts = AdapterFacts(json)
+    if let texts = gguf[trainingTextsKey] {
+      guard let text = texts.text else {
+        throw .malformed(path: path, key: trainingTextsKey, expected: "a text", found: texts.kind)
+      }
+      facts.trainingTexts = Array(text.utf8)
+    }
+    return facts
+  }
+
+  /// The keys that ``facts(_:)`` reads.
+  private static func metadata(_ facts: AdapterFacts, for model: StoredModel) -> [(key: String, value: GGUFValue)] {
+    let members = facts.members(base: model.digest ?? "")
+    var pairs: [(key: String, value: GGUFValue)] = [
+      (key: "general.base_model.count", value: .uint32(1)),
+      (key: "general.base_model.0.name", value: .text(facts.baseName ?? model.name)),
+      (key: manifestKey, value: .text(JSONValue.object(members).serialized())),
+    ]
+    if let texts = facts.trainingTexts { pairs.append((key: trainingTextsKey, value: .text(String(decoding: texts, as: UTF8.self)))) }
+    return pairs
+  }
+
+  /// What llama.cpp's keys say, under PEFT's names.
+  static func configuration(_ path: String) throws(ModelStoreError) -> JSONObject {
+    let gguf: GGUFFile
+    do throws(CheckpointError) { gguf = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    let adapted = gguf.tensors.filter { $0.name.hasSuffix(".lora_a") }
+    let names = Set(adapted.map { $0.name.split(separator: ".").dropLast(2).last.map(String.init) ?? $0.name })
+    return JSONObject([
+      (key: "r", value: .integer(adapted.map { $0.shape.first ?? 0 }.max() ?? 0)),
+      (key: "lora_alpha", value: gguf["adapter.lora.alpha"]?.double.flatMap { $0.isFinite ? .number($0) : nil } ?? .null),
+      (key: "target_modules", value: .array(names.sorted().map { .string($0) })),
+      (key: "base_model_name_or_path", value: gguf["general.base_model.0.name"]?.text.map { .string($0) } ?? .null),
+      (key: "architecture", value: gguf["general.architecture"]?.text.map { .string($0) } ?? .null),
+    ])
   }
 
   /// Reads a file, for a model that says how many heads it has.
@@ -62,7 +115,9 @@ public enum GGUFAdapter {
   }
 
   /// Writes an adapter of `model` as the file at `path`, which must not exist.
-  public static func write(_ adapter: borrowing Adapter, for model: StoredModel, to path: String) throws(ModelStoreError) {
+  public static func write(_ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, to path: String)
+    throws(ModelStoreError)
+  {
     let architecture: GGUFArchitecture
     do throws(GGUFModelError) { architecture = try self.architecture(of: model) } catch { throw .gguf(error, path: model.path) }
     let names = architecture.tensors(layers: model.configuration.layers) { $0.hugging }
@@ -84,11 +139,12 @@ public enum GGUFAdapter {
       orders.append(view.rowOrder())
     }
     let c = adapter.configuration
-    let metadata: [(key: String, value: GGUFValue)] = [
+    var metadata: [(key: String, value: GGUFValue)] = [
       (key: "general.architecture", value: .text(architecture.name)), GGUFModel.writer,
       (key: "general.type", value: .text("adapter")),
       (key: "adapter.type", value: .text("lora")), (key: "adapter.lora.alpha", value: .float32(c.scale * Float(c.rank))),
     ]
+    metadata += self.metadata(facts, for: model)
     do throws(CheckpointError) {
       var writer = try GGUFWriter(path: path, metadata: metadata, tensors: declarations)
       for entry in 0..<adapter.count {

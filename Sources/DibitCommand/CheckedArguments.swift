@@ -1,0 +1,41 @@
+internal import DibitCheckpoint
+
+/// The arguments of the process as the argument parser gets them.
+enum CheckedArguments {
+  /// All but the name of the program.
+  ///
+  /// - Throws: where one is not UTF-8: Swift has put other characters there, and what was meant is lost.
+  static func ofProcess() throws -> [String] {
+    let bytes = ArgumentBytes.all
+    for (place, argument) in bytes.enumerated().dropFirst() {
+      guard let offset = UTF8Text.fault(in: argument) else { continue }
+      throw Failure(.usage, fault(bytes, place, offset))
+    }
+    return joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst()))
+  }
+
+  /// What is wrong with an argument, by the name of the option whose value it is.
+  private static func fault(_ bytes: [[UInt8]], _ place: Int, _ offset: Int) -> String {
+    let (argument, before) = (bytes[place], String(decoding: bytes[place - 1], as: UTF8.self))
+    if argument.starts(with: "--".utf8), let end = argument.prefix(offset).firstIndex(of: UInt8(ascii: "=")) {
+      let value = Array(argument[(end + 1)...])
+      return "\(String(decoding: argument[..<end], as: UTF8.self)): \(UTF8Text.message(value, offset - end - 1))"
+    }
+    return "\(place > 1 && before.hasPrefix("--") ? before : "argument \(place)"): \(UTF8Text.message(argument, offset))"
+  }
+
+  /// The arguments, with negative numbers behind an option made its value: "--temperature -1" as "--temperature=-1". The argument parser takes
+  /// what begins with a dash for an option of its own, and says that the value is missing.
+  static func joiningNegativeNumbers(_ arguments: [String]) -> [String] {
+    var joined: [String] = []
+    for (place, argument) in arguments.enumerated() {
+      if let last = joined.last, last == "--" { return joined + arguments[place...] }
+      if let last = joined.last, last.hasPrefix("--"), !last.contains("="), argument.hasPrefix("-"), Double(argument) != nil {
+        joined[joined.count - 1] = last + "=" + argument
+      } else {
+        joined.append(argument)
+      }
+    }
+    return joined
+  }
+}

@@ -1,0 +1,157 @@
+internal import ArgumentParser
+internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitEvaluation
+internal import DibitInference
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitTokenizer
+internal import Glibc
+
+struct EmbedCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "embed",
+    abstract: "Print texts as vectors.",
+    discussion: """
+      Example: dibit embed ./model --normalize notes.jsonl > vectors.jsonl
+      Example: dibit embed ./model ./mail --format safetensors --output mail.safetensors
+
+      A text's vector is the mean of the model's hidden states over its tokens, behind the last norm (--pooling last: that of its last \
+      token), as the baselines of 'dibit evaluate' use it. Files that end in csv, tsv, jsonl or ndjson are rows, each with a text.
+
+      What cannot be read is told, and the rest goes on.
+      """)
+
+  @Argument(help: "A model, converted or not: a directory or a file.") var model: String
+  @Argument(help: ArgumentHelp("Files, folders, or - for standard input.", valueName: "path")) var paths: [String]
+  @Option(help: "An adapter of this model.") var adapter: String?
+  @Option(
+    help: ArgumentHelp("What of the tokens' hidden states stands for the text: mean or last.", valueName: "which"),
+    transform: { try choice($0, "--pooling") })
+  var pooling = Pooling.mean
+  @Flag(help: "Give every vector the length 1.") var normalize = false
+  @Option(
+    help: ArgumentHelp("The most tokens of a text; longer ones lose their end. By default the model's context.", valueName: "n"))
+  var maxTokens: Int?
+  @Option(
+    help: ArgumentHelp("What the inputs are: auto, text, lines, csv, tsv or jsonl; auto goes by the ending of a file.", valueName: "form"),
+    transform: { try choice($0, "--input-format") })
+  var inputFormat = TextInputFormat.auto
+  @Flag(help: "Every line is a text: as --input-format lines.") var lines = false
+  @Option(help: ArgumentHelp("The column or key of the text in rows; by default text or a name like it.", valueName: "name"))
+  var textColumn: String?
+  @Option(
+    help: ArgumentHelp("What is written: jsonl (an object on each line), csv or safetensors.", valueName: "form"),
+    transform: { try choice($0, "--format") })
+  var format = EmbeddingSink.Format.jsonl
+  @Option(name: .shortAndLong, help: "The file to write to instead of standard output; it appears when it is whole.") var output: String?
+  @Flag(help: "Replace an existing output.") var overwrite = false
+  @OptionGroup var compute: RuntimeOptions
+
+  /// Texts that go through the model together.
+  private static let batch = 64
+
+  func validate() throws {
+    if textColumn?.isEmpty == true { throw ValidationError("--text-column: expected some text, found none") }
+    try checkRange("max-tokens", maxTokens, 1...1_048_576)
+    if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
+    if lines, inputFormat != .auto, inputFormat != .lines {
+      throw ValidationError("--lines: expected either it or --input-format, found both")
+    }
+    if format == .safetensors, output == nil { throw ValidationError("--format safetensors: expected --output beside it") }
+    if overwrite, output == nil { throw ValidationError("--overwrite: expected --output beside it") }
+  }
+
+  func run() throws {
+    Interrupt.listen()
+    // A reader that goes away is noticed where results are written.
+    signal(SIGPIPE, SIG_IGN)
+    let compute = try compute.makeCompute(usesBLAS: false)
+    let model = try StoredModel.open(model)
+    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }
+    var options = TextInputOptions()
+    options.format = lines ? .lines : inputFormat
+    (options.textColumn, options.excluded) = (textColumn, output)
+    options.isStopped = { Interrupt.isRequested }
+    let inputs = TextInputs(paths, options: options)
+    var sink = try EmbeddingSink(
+      format, size: model.configuration.hiddenSize, output: output, overwrite: overwrite,
+      inputs: JobInputs([self.model, self.adapter] + paths.filter { !isDirectory($0) }, searched: paths.filter(isDirectory)))
+    var features = TextFeatures(
+      MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), tokenizer: model.tokenizer, pooling: pooling,
+      maximumTokens: maxTokens, on: compute)
+    for finding in inputs.report.summary { Terminal.write("note: \(finding)\n") }
+    var job = EmbeddingJob(normalizes: normalize, line: ProgressLine("embedding"))
+    guard try job.run(inputs, batch: Self.batch, &features, into: &sink) else { return }
+    if Interrupt.isRequested { throw Failure(.interrupted, "interrupted after \(counted(job.done))") }
+    if job.done > 0 {
+      try sink.finish()
+      if job.truncated > 0 { Terminal.write("note: \(counted(job.truncated)) cut to fit \(grouped(features.context)) tokens\n") }
+      if let output { Terminal.write("wrote \(output)\n") }
+    }
+    try job.tellFailures()
+  }
+}
+
+/// Texts on their way to vectors.
+private struct EmbeddingJob {
+  let normalizes: Bool
+  var line: ProgressLine
+  /// Texts with a vector, those of them that were cut, and inputs without one.
+  private(set) var (done, truncated, failed) = (0, 0, 0)
+  private var firstFailure: Failure?
+
+  /// Standard output that is a terminal, and few texts, need no bar.
+  private static let few = 64
+
+  init(normalizes: Bool, line: ProgressLine) { (self.normalizes, self.line) = (normalizes, line) }
+
+  /// Embeds all inputs; false when nobody reads the results any more.
+  mutating func run(_ inputs: TextInputs, batch: Int, _ features: inout TextFeatures, into sink: inout EmbeddingSink) throws -> Bool {
+    var iterator = inputs.makeIterator()
+    var (places, texts): ([TextPlace], [String]) = ([], [])
+    while !Interrupt.isRequested {
+      let input = iterator.next()
+      switch input?.content {
+      case .success(let text)?:
+        places.append(input?.place ?? TextPlace(file: ""))
+        texts.append(text)
+      case .failure(let error)?: tell(Failure(Failure.Code(error.exitClass), "\(error)"))
+      case nil: break
+      }
+      guard texts.count == batch || input == nil else { continue }
+      for (place, result) in zip(places, features.embeddings(texts)) {
+        switch result {
+        case .success(let embedding):
+          done += 1
+          if embedding.truncatedTokens > 0 { truncated += 1 }
+          guard try sink.write(normalizes ? embedding.normalized : embedding, of: place) else { return false }
+        case .failure(let error): tell(Failure(.badData, "'\(place)': \(error)"))
+        }
+      }
+      (places, texts) = ([], [])
+      if let bytes = inputs.bytes, done > Self.few, !StandardOutput.isTerminal || sink.isFile {
+        line.update(iterator.bytesRead, of: bytes, "\(counted(done))")
+      }
+      if input == nil { break }
+    }
+    line.finish()
+    return true
+  }
+
+  private mutating func tell(_ failure: Failure) {
+    failed += 1
+    firstFailure = firstFailure ?? failure
+    if failed <= 10 { line.note("not embedded: \(failure.message)") }
+  }
+
+  /// Fails if anything has no vector.
+  func tellFailures() throws {
+    guard failed == 0, done > 0 else {
+      guard let firstFailure else { throw Failure(.badData, "there was no text to embed") }
+      throw Failure(
+        firstFailure.code,
+        done == 0 && failed == 1 ? firstFailure.message : "\(grouped(failed)) of \(counted(done + failed)) could not be embedded")
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import DibitEvaluation
+
+/// What an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
+struct EvaluationPlan {
+  /// What a part does.
+  enum Work {
+    case subject(EvaluationStudy.Subject)
+    case baselines([BaselineKind])
+  }
+
+  /// A part.
+  struct Part {
+    /// What its file is called after.
+    let name: String
+    /// What a stopped job says that it was doing.
+    let title: String
+    let work: Work
+
+    /// Whether it is worth a file of its own, and known well enough to be found again.
+    let isKept: Bool
+
+    var isBaseline: Bool { if case .baselines = work { true } else { false } }
+  }
+
+  /// Models and adapters, the base first.
+  let subjects: [EvaluationStudy.Subject]
+  let parts: [Part]
+
+  /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot
+  /// prompt, and what runs no model, which is as fast as reading a file.
+  init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], isIdentified: (_ name: String) -> Bool) {
+    self.subjects = subjects
+    var parts = subjects.enumerated().map { place, subject in
+      Part(
+        name: "run-\(place + 1)", title: "evaluating \(subject.subject.name)", work: .subject(subject),
+        isKept: isIdentified(subject.subject.name))
+    }
+    let groups: [(name: String, kinds: [BaselineKind])] = [
+      ("words", baselines.filter { !$0.runsModel }), ("embeddings", baselines.filter { $0.runsModel && $0 != .shots }),
+      ("few-shot", baselines.filter { $0 == .shots }),
+    ]
+    for (name, kinds) in groups where !kinds.isEmpty {
+      parts.append(
+        Part(name: "baselines-\(name)", title: "the baselines", work: .baselines(kinds), isKept: kinds.contains(where: \.runsModel)))
+    }
+    self.parts = parts
+  }
+
+  /// The model without an adapter, beside which baselines run.
+  var base: EvaluationSubject { subjects[0].subject }
+
+  /// The names of all parts that are kept.
+  var keptNames: [String] { parts.filter(\.isKept).map(\.name) }
+}

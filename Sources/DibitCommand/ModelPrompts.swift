@@ -1,0 +1,90 @@
+internal import DibitDataset
+internal import DibitModelStore
+internal import DibitTokenizer
+internal import DibitTraining
+
+/// What a user may ask prompts to be put into.
+enum PromptChoice: String, CaseIterable, Sendable {
+  /// What the model knows of chats: the turns of its vocabulary, or its chat template.
+  case chat
+  /// A line for the instruction and one for the text.
+  case plain
+}
+
+/// How a model can be asked: in the turns of its vocabulary, in its own chat template, or in plain lines.
+struct ModelPrompts {
+  let path: String
+  private let tokenizer: Tokenizer
+  private let chat: ChatSource?
+  private let frame: ChatFrame?
+  /// Why there is no frame; nil where the model has no template either.
+  private let fault: String?
+
+  init(_ model: StoredModel) throws { try self.init(model.path, tokenizer: model.tokenizer) }
+
+  init(_ path: String, tokenizer: Tokenizer) throws {
+    (self.path, self.tokenizer) = (path, tokenizer)
+    var (chat, frame, fault): (ChatSource?, ChatFrame?, String?) = (nil, nil, nil)
+    do {
+      let source = try ChatSource.open(path)
+      chat = source
+      frame = try source.template.map { try ChatFrame($0) }
+    } catch ModelStoreError.chatTemplate(let reason, _) { fault = reason } catch let error as ChatFrameError { fault = "\(error)" }
+    (self.chat, self.frame, self.fault) = (chat, frame, fault)
+  }
+
+  /// The form that prompts have unless the user chooses: the model's own where it has one that can be used.
+  func form(_ choice: PromptChoice?) throws -> PromptForm {
+    if choice == .plain { return .plain }
+    if ChatTemplate(tokenizer).style == .turns { return .turns }
+    if frame != nil { return .chat }
+    guard choice == .chat else { return .plain }
+    throw Failure(
+      .badData,
+      "'\(path)': a chat template to put prompts into expected, \(fault.map { "found one that cannot be used: \($0)" } ?? "none found"); "
+        + "--prompt-form plain goes without")
+  }
+
+  /// Says what prompts are put into, where that is a matter of the model.
+  func announce(_ form: PromptForm?) {
+    switch form {
+    case .chat: Terminal.write("note: prompts are put into the model's chat template; --prompt-form plain goes without\n")
+    case .plain:
+      if let fault { Terminal.write("note: prompts are plain lines, because the model's chat template cannot be used: \(fault)\n") }
+    case .turns, nil: break
+    }
+  }
+
+  /// The digest of the chat template, for tasks that are put into it.
+  func templateDigest(for task: TaggingTask) -> String? { task.form == .chat ? chat?.digest : nil }
+
+  /// A task of any form; fails for a chat where this model has no template for one.
+  func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
+    guard task.form != .chat || frame != nil else {
+      throw Failure(
+        .badData, "'\(path)': the chat template that prompts are put into expected, \(fault ?? "none found"): no such model can be asked")
+    }
+    return TokenizedTask(task, tokenizer: tokenizer, chat: frame)
+  }
+
+  /// The task of an adapter of this model.
+  func tokenized(_ description: AdapterDescription, of adapter: String) throws -> TokenizedTask {
+    if let expected = description.templateDigest, expected != chat?.digest {
+      let found = chat?.digest.map { String($0.prefix(12)) } ?? "none"
+      throw Failure(
+        .badData,
+        "adapter '\(adapter)' was trained in the chat template \(expected.prefix(12)) and '\(path)' has \(found): "
+          + "put that template back, or train again")
+    }
+    return try tokenized(description.task)
+  }
+
+  /// What turns examples of either kind into tokens.
+  func encoder(_ task: TaggingTask, for examples: [DatasetExample]) throws -> ExampleEncoder {
+    // Only conversations cannot do without a template that is there.
+    let speaks = examples.contains { $0.kind == .conversation }
+    let jinja = speaks && chat == nil ? try ChatSource.open(path).template : chat?.template
+    let format = ConversationFormat(tokenizer: tokenizer, jinja: jinja, maximumTokens: task.maximumTokens)
+    return ExampleEncoder(task: try tokenized(task), format: format, for: examples)
+  }
+}

@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitTokenizer
+
+/// Where the prompt of `dibit generate` comes from, and how it is read.
+struct PromptArguments: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The text to continue or to answer; - reads it from standard input, as does a pipe without any of these options.", valueName: "text"))
+  var prompt: String?
+  @Option(help: ArgumentHelp("The file with the text; - for standard input.", valueName: "path")) var promptFile: String?
+  @Option(
+    help: ArgumentHelp(
+      "A chat to go on with: JSON, a list of {\"role\", \"content\"} or one of them on each line; - for standard input.", valueName: "path")
+  )
+  var messages: String?
+  @Option(help: ArgumentHelp("The system message of the chat template.", valueName: "text")) var system: String?
+  @Flag(help: "Do not use a chat template, nor the prompt of an adapter that tags.") var raw = false
+  @Flag(
+    help: ArgumentHelp(
+      "With --raw: take control tokens that are spelled out in the prompt as such. Not for texts of others: they could speak for anybody."))
+  var specialTokens = false
+
+  /// What was asked for.
+  enum Content {
+    case text(String)
+    case messages([ChatMessage])
+  }
+
+  func validate() throws {
+    let given = [("--prompt", prompt), ("--prompt-file", promptFile), ("--messages", messages)].filter { $0.1 != nil }.map(\.0)
+    if given.count > 1 { throw ValidationError("\(given[1]): expected either it or \(given[0]), found both") }
+    if raw, messages != nil { throw ValidationError("--messages: a chat needs a chat template, which --raw leaves out") }
+    if raw, system != nil { throw ValidationError("--system: a system message needs a chat template, which --raw leaves out") }
+    if specialTokens, !raw { throw ValidationError("--special-tokens: goes with --raw") }
+  }
+
+  /// Reads the prompt.
+  func read() throws -> Content {
+    if let messages {
+      let read = try TranscriptFile.read(messages)
+      guard read.last?.role == .user else {
+        throw Failure(
+          .badData,
+          "'\(messages)': a last message of the user expected, which is answered; found \(read.isEmpty ? "none" : "one of the assistant")")
+      }
+      if system != nil, read.first?.role == .system {
+        throw Failure(.usage, "--system: '\(messages)' has a system message of its own; leave out one of them")
+      }
+      return .messages((system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + read)
+    }
+    // A prompt that was rendered elsewhere may end with a line end of its own.
+    if let promptFile { return .text(try UTF8Text.read(promptFile, keepsLineEnd: specialTokens)) }
+    if let prompt, prompt != TextPlace.standardInput { return .text(prompt) }
+    let help = "--prompt, --prompt-file, --messages or a text on standard input expected, found none; see 'dibit generate --help'"
+    guard prompt != nil || !StandardInput.isTerminal else { throw Failure(.usage, help) }
+    let text = try UTF8Text.read(TextPlace.standardInput, keepsLineEnd: specialTokens)
+    guard prompt != nil || !text.isEmpty else { throw Failure(.usage, help) }
+    return .text(text)
+  }
+}
+
+/// A file with the messages of a chat.
+enum TranscriptFile {
+  /// The messages in a file, or in standard input for "-".
+  static func read(_ path: String) throws -> [ChatMessage] {
+    let text = try UTF8Text.read(path)
+    return try Failure.context(path == TextPlace.standardInput ? "standard input" : "'\(path)'") {
+      try ChatTranscript.messages(parsing: Array(text.utf8))
+    }
+  }
+
+  /// How a chat that was kept begins.
+  static let mark = OutputMark("a chat") { $0.starts(with: "[\n  {\"role\":".utf8) || $0.elementsEqual("[]\n".utf8) }
+
+  static func write(_ messages: [ChatMessage], to path: String, overwrite: Bool, inputs: JobInputs) throws {
+    try writeFileAtomically(
+      path: path, bytes: Array(ChatTranscript.serialized(messages).utf8), replacing: overwrite ? mark : nil, inputs: inputs)
+  }
+}

@@ -1,0 +1,187 @@
+internal import DibitCheckpoint
+internal import DibitInference
+internal import DibitJSON
+internal import DibitTokenizer
+
+/// A chat with whoever writes lines to standard input: a person at a terminal, or a pipe.
+struct Talk: ~Copyable {
+  private var chat: ChatSession
+  private var options: GenerationOptions
+  private var lines = InputLines()
+  private var answers = 0
+  /// Files that this chat has written, which it may replace.
+  private var written: Set<String> = []
+  private let isInteractive: Bool
+  private let json: Bool
+  private let save: String?
+  /// What no chat may be written over. The messages that it began with are none: what is kept holds them too.
+  private let inputs: JobInputs
+
+  /// - Parameter replacesSaved: whether a file that lies at `save` already may be replaced.
+  init(
+    _ chat: consuming ChatSession, options: GenerationOptions, isInteractive: Bool, json: Bool, save: String?, replacesSaved: Bool,
+    inputs: JobInputs
+  ) {
+    self.chat = chat
+    (self.options, self.isInteractive, self.json, self.save, self.inputs) = (options, isInteractive, json, save, inputs)
+    if let save, replacesSaved { written.insert(save) }
+  }
+
+  /// The most tokens of the chat.
+  var context: Int { chat.context }
+
+  /// Answers until there is no further line.
+  mutating func run() throws {
+    if chat.awaitsAnswer { try say(nil, place: "--messages") }
+    while let line = try nextLine() {
+      if line.allSatisfy(\.isWhitespace) { continue }
+      guard isInteractive, line.hasPrefix("/") else {
+        try say(line, place: "line \(lines.count)")
+        continue
+      }
+      // A second slash says that the first one is meant.
+      if line.hasPrefix("//") { try say(String(line.dropFirst()), place: "") } else if try !obey(line) { return }
+    }
+    if isInteractive { Terminal.write("\n") }
+  }
+
+  /// The next line; nil at the end.
+  private mutating func nextLine() throws -> String? {
+    while true {
+      if isInteractive { Terminal.write("> ") }
+      switch try lines.next() {
+      case .line(let line):
+        if isInteractive { Interrupt.clear() }
+        return line
+      case .end: return nil
+      case .interrupted:
+        // The second Ctrl-C in a row ends the process at once.
+        guard isInteractive, !Interrupt.isTermination, !lines.toldOfInterrupt else { throw interruption }
+        Terminal.write("\n(Ctrl-C again or Ctrl-D ends)\n")
+        lines.toldOfInterrupt = true
+      case .invalid(let bytes, let offset):
+        let fault = "line \(lines.count) of standard input: \(UTF8Text.message(bytes, offset))"
+        guard isInteractive else { throw Failure(.badData, fault) }
+        Terminal.write("error: \(fault)\n")
+      }
+    }
+  }
+
+  private var interruption: Failure { Failure(.interrupted, "interrupted after \(counted(answers, "answer"))") }
+
+  // MARK: Turns
+
+  /// Says `text`, or lets the last message be answered, and prints the answer. In a terminal what goes wrong ends the turn, not the chat.
+  private mutating func say(_ text: String?, place: String) throws {
+    do throws(ChatError) {
+      var progress = GenerationProgress()
+      let streams = !json
+      let answer = try chat.answer(
+        text, options: options,
+        receive: { piece in
+          if streams { Output.print(piece, terminator: "") }
+          return !Interrupt.isRequested
+        },
+        reading: { done, total in
+          progress.read(done, of: total)
+          return !Interrupt.isRequested
+        })
+      progress.finish()
+      if json { Output.print(Self.record(answer, progress).serialized()) } else { Output.print() }
+      answers += 1
+      if answer.isCutByContext {
+        Terminal.write("note: the answer ends here because the model's context of \(grouped(context)) tokens is full\(advice)\n")
+      }
+    } catch {
+      let hint = if case .contextFull = error { advice } else { "" }
+      let message = (isInteractive ? "" : "\(place): ") + "\(error)\(hint)"
+      guard isInteractive else { throw Failure(.badData, message) }
+      Terminal.write("error: \(message)\n")
+      return
+    }
+    if let save { try keep(in: save) }
+    guard Interrupt.isRequested else { return }
+    guard isInteractive, !Interrupt.isTermination else { throw interruption }
+    Interrupt.clear()
+  }
+
+  /// What helps against a full context.
+  private var advice: String {
+    isInteractive
+      ? ": nothing is lost; /undo takes back the last turn, /save keeps the chat, /reset begins anew"
+      : ": begin another chat, or let fewer turns come before"
+  }
+
+  /// An answer for machines.
+  private static func record(_ answer: ChatAnswer, _ progress: GenerationProgress) -> JSONValue {
+    .object(
+      JSONObject([
+        (key: "role", value: .string(Role.assistant.rawValue)), (key: "content", value: .string(answer.generation.text)),
+        (key: "finish_reason", value: .string(answer.generation.finishReason.rawValue)),
+        (key: "prompt_tokens", value: .integer(answer.promptTokens)), (key: "read_tokens", value: .integer(answer.readTokens)),
+        (key: "tokens", value: .integer(answer.generation.tokens.count)), (key: "prompt_seconds", value: .number(progress.readingSeconds)),
+        (key: "seconds", value: .number(progress.seconds)),
+      ]))
+  }
+
+  private mutating func keep(in path: String) throws {
+    try TranscriptFile.write(chat.messages, to: path, overwrite: written.contains(path), inputs: inputs)
+    written.insert(path)
+  }
+
+  // MARK: Commands
+
+  private static let help = """
+    /undo         take back the last message and its answer
+    /reset        forget all but the system message
+    /system TEXT  set the system message; without TEXT there is none
+    /save FILE    keep the chat as JSON, for --messages
+    /exit         end, as Ctrl-D does
+    //text        a message that begins with a slash
+    Ctrl-C ends an answer; what has come of it stays in the chat.
+
+    """
+
+  /// Does what a line with a slash says; false to end.
+  private mutating func obey(_ line: String) throws -> Bool {
+    let name = line.prefix { !$0.isWhitespace }
+    let argument = Self.trimmed(line.dropFirst(name.count))
+    switch name {
+    case "/help": Terminal.write(Self.help)
+    case "/exit", "/quit": return false
+    case "/undo":
+      guard chat.undo() else {
+        Terminal.write("there is no message to take back\n")
+        break
+      }
+      Terminal.write("taken back; \(counted(chat.messages.count, "message")) left\n")
+    case "/reset":
+      chat.reset()
+      Terminal.write("the chat begins anew\n")
+    case "/system":
+      chat.system = argument.isEmpty ? nil : argument
+      Terminal.write(argument.isEmpty ? "no system message\n" : "system message set\n")
+    case "/save":
+      guard !argument.isEmpty else {
+        Terminal.write("error: /save: the name of a file expected, found none\n")
+        break
+      }
+      do {
+        try keep(in: argument)
+        Terminal.write("wrote \(argument)\n")
+      } catch CheckpointError.outputExists(let path) {
+        Terminal.write("error: /save: '\(path)' exists already; choose another name\n")
+      } catch {
+        guard let failure = Failure(error) else { throw error }
+        Terminal.write("error: \(failure.message)\n")
+      }
+    default: Terminal.write("error: there is no command '\(name)'; /help lists them, and //... is a message that begins with a slash\n")
+    }
+    return true
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    guard let start = text.firstIndex(where: { !$0.isWhitespace }), let end = text.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return String(text[start...end])
+  }
+}

@@ -1,0 +1,47 @@
+internal import DibitCheckpoint
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitTensor
+
+extension Converter {
+  /// What ``run(progress:)`` would write and about how long it would take, with the failures that it would begin with; nothing is written.
+  ///
+  /// The report's tensors have no errors, because nothing is rounded, its size has no header, and there is no digest. Its seconds are those
+  /// of one piece of the largest tensor, scaled to all: without the time of writing.
+  public func forecast() throws(ConversionError) -> ConversionReport {
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
+    // An output that may not be created is told; the hidden directory goes at once.
+    _ = try staged()
+    var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
+    report.tensors = plan.tensors.map { tensor in
+      ConversionReport.Tensor(
+        name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
+        bytes: tensor.stored.byteCount, error: nil)
+    }
+    report.outputBytes = report.tensors.reduce(0) { $0 + $1.bytes }
+    report.seconds = try secondsPerByte(plan) * Double(report.sourceBytes)
+    return report
+  }
+
+  /// What reading and rounding a byte of the source takes, from a piece of the largest tensor.
+  private func secondsPerByte(_ plan: ConversionPlan) throws(ConversionError) -> Double {
+    guard let tensor = plan.tensors.max(by: { $0.sourceBytes < $1.sourceBytes }), let rows = pieces(of: tensor).first else { return 0 }
+    let checkpoint = plan.checkpoint
+    let (clock, start) = (ContinuousClock(), ContinuousClock.now)
+    do throws(CheckpointError) {
+      if case .grid(let bits, let group) = tensor.stored.format {
+        var packed = PackedRows(capacity: rows.count, columns: tensor.columns, bits: bits, group: group)
+        var error = GridQuantization.Error()
+        try GridQuantization.encode(
+          rows: rows, into: &packed, error: &error, on: compute,
+          read: { (part, values) throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: part, into: &values) })
+      } else {
+        var piece = Matrix(rows: rows.count, columns: tensor.columns)
+        try checkpoint.readRows(tensor.name, rows: rows, into: &piece)
+      }
+    } catch { throw .checkpoint(error) }
+    let bytes = rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
+    return start.duration(to: clock.now) / .seconds(1) / Double(max(bytes, 1))
+  }
+}

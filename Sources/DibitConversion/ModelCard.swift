@@ -1,0 +1,62 @@
+internal import DibitCheckpoint
+internal import DibitJSON
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitTensor
+
+/// The README.md of a model: what it is, where it comes from and what opens it, for those who have only its files. Equal models have
+/// equal cards.
+enum ModelCard {
+  /// The card of a converted model.
+  static func packed(_ report: ConversionReport, _ scheme: QuantizationScheme) -> String {
+    let name = fileName(of: report.source) ?? report.source
+    let group = scheme.group.map { "groups of \($0) weights share a scale" } ?? "each row has one scale"
+    let form = scheme.isQuantized ? "\(scheme.bits)-bit weights, \(group)" : "\(scheme.bits)-bit floats"
+    return """
+      # \(name), converted by Dibit
+
+      A \(report.architecture) language model of \(report.elements) parameters: \(form), embedding and output head of \(scheme.embeddingBits) \
+      bits.
+      Made from `\(name)`. `manifest.json` has the digests.
+
+      | for | command |
+      |---|---|
+      | text | `dibit generate MODEL --prompt TEXT` |
+      | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
+      | transformers, mlx-lm | `dibit export MODEL --format safetensors --output DIRECTORY` |
+      | llama.cpp | `dibit export MODEL --format gguf --output FILE` |
+
+      Only Dibit reads the packed weights.
+
+      """
+  }
+
+  /// The card of a float checkpoint.
+  static func floats(_ source: StoredModel, dtype: DType, adapters: [AdapterPart]) -> String {
+    var text = """
+      # \(source.name), exported by Dibit
+
+      A \(source.configuration.family.rawValue) language model of \(source.weights.elementCount) parameters in \(dtype.rawValue).
+
+      """
+    if let scheme = source.scheme, scheme.isQuantized {
+      text +=
+        "The weights are those of a model of \(scheme.bits) bits, expanded"
+        + (dtype == .f32 ? ": every value is the same.\n" : " and rounded to \(dtype.rawValue).\n")
+    }
+    for adapter in adapters {
+      text += "Merged into them: the adapter `\(fileName(of: adapter.path) ?? adapter.path)`, times \(adapter.weight).\n"
+    }
+    return text + """
+
+      ```python
+      from transformers import AutoModelForCausalLM, AutoTokenizer
+
+      tokenizer = AutoTokenizer.from_pretrained("DIRECTORY")
+      model = AutoModelForCausalLM.from_pretrained("DIRECTORY")
+      ```
+
+      """
+  }
+}

@@ -1,0 +1,72 @@
+internal import DibitCheckpoint
+public import DibitJSON
+public import DibitTokenizer
+
+/// The messages of a chat in JSON: a list of `{"role": ..., "content": ...}`, one such object on each line, or an object with such a list
+/// under `messages`, as rows for training have it.
+public enum ChatTranscript {
+  /// Nested deeper, a value is no message.
+  private static let depthLimit = 16
+
+  /// The messages in order: one of the system may come first, then user and assistant take turns. Anybody may have the last word.
+  public static func messages(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [ChatMessage] {
+    var messages: [ChatMessage] = []
+    for (index, value) in try values(in: bytes).enumerated() {
+      do throws(RowFault) {
+        guard let object = value.object else { throw .wrongType(key: "messages", expected: "objects", found: value.kind) }
+        messages.append(try ChatMessage(object, index: index))
+      } catch { throw .fault(error, message: index + 1) }
+    }
+    if let fault = Conversation.orderFault(in: messages) { throw .fault(fault, message: nil) }
+    return messages
+  }
+
+  /// The messages as a list, one on each line.
+  public static func serialized(_ messages: [ChatMessage]) -> String {
+    guard !messages.isEmpty else { return "[]\n" }
+    let objects = messages.map { message -> JSONValue in
+      ["role": .string(message.role.rawValue), "content": .string(message.content)]
+    }
+    return "[\n" + objects.map { "  " + $0.serialized() }.joined(separator: ",\n") + "\n]\n"
+  }
+
+  /// What stands for a message each, whatever it is.
+  private static func values(in bytes: [UInt8]) throws(ChatTranscriptError) -> [JSONValue] {
+    let fault: JSONError
+    do throws(JSONError) {
+      let value = try JSONValue(parsing: bytes, depthLimit: depthLimit)
+      return value.array ?? value["messages"]?.array ?? [value]
+    } catch { fault = error }
+    // Several objects, one behind the other, are no JSON document.
+    guard bytes.first(where: { !isSpace($0) }) == UInt8(ascii: "{") else { throw .json(fault, line: nil) }
+    var values: [JSONValue] = []
+    for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+    where !line.allSatisfy(isSpace) {
+      do throws(JSONError) { values.append(try JSONValue(parsing: line, depthLimit: depthLimit)) } catch {
+        throw .json(error, line: index + 1)
+      }
+    }
+    return values
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}
+
+/// Why bytes are no messages of a chat.
+public enum ChatTranscriptError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// No JSON; with the line where every line should be a message.
+  case json(JSONError, line: Int?)
+  /// A message that is none, or that is out of turn; counted from 1 where the fault does not say which it is.
+  case fault(RowFault, message: Int?)
+
+  /// One sentence: what is wrong, and where.
+  public var description: String {
+    switch self {
+    case .json(let error, let line): (line.map { "line \($0): " } ?? "") + "\(error)"
+    case .fault(.unsupportedKey(let key, let what), let message):
+      "\(message.map { "message \($0): " } ?? "")\(what) (key \(quoted(key))) cannot be said again; take it out"
+    case .fault(.unknownRole(let index, let found), _): "\(RowFault.unknownRole(index: index, found: found))"
+    case .fault(let fault, let message): "\(message.map { "message \($0): " } ?? "")\(fault)"
+    }
+  }
+}

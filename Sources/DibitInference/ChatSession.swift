@@ -1,0 +1,119 @@
+public import DibitJinja
+public import DibitTokenizer
+
+/// A chat in progress: its messages, and a session that has read them as far as the last answer.
+///
+/// Each prompt is the whole chat, as ``ChatFormat`` writes it, so an answer is the one that a fresh session would give. What the prompt has
+/// in common with what the session holds is not read again: of a further turn only the new message, and where a template writes an earlier
+/// answer otherwise than the model did (without its thoughts, say) what follows from there.
+///
+/// A turn that fails, or is interrupted before its first text, leaves the messages as they were.
+public struct ChatSession: ~Copyable {
+  /// How the chat is written.
+  public let format: ChatFormat
+  /// What has been said.
+  public private(set) var messages: [ChatMessage]
+  private var session: Session
+  private var held: [Int32] = []  // the tokens whose keys and values the session holds
+
+  /// A chat that goes on behind `messages`, over `session`, which it takes over.
+  public init(_ session: consuming Session, format: ChatFormat, messages: [ChatMessage] = []) {
+    self.format = format
+    self.messages = messages
+    self.session = session
+    self.session.rewind()
+  }
+
+  /// The most tokens of the chat.
+  public var context: Int { session.context }
+
+  /// Whether the user has the last word: then ``answer(_:options:receive:reading:)`` needs no text.
+  public var awaitsAnswer: Bool { messages.last?.role == .user }
+
+  /// The system message; nil for none.
+  public var system: String? {
+    get { messages.first.flatMap { $0.role == .system ? $0.content : nil } }
+    set {
+      if system != nil { messages.removeFirst() }
+      if let newValue { messages.insert(ChatMessage(role: .system, content: newValue), at: 0) }
+    }
+  }
+
+  /// Takes back the user's last message and the answer to it; false where there is none.
+  public mutating func undo() -> Bool {
+    guard let last = messages.lastIndex(where: { $0.role == .user }) else { return false }
+    messages.removeSubrange(last...)
+    return true
+  }
+
+  /// Forgets all but the system message.
+  public mutating func reset() { messages.removeAll { $0.role != .system } }
+
+  /// Says `text`, if there is one, and gets the answer, which becomes a message too.
+  ///
+  /// - Parameters:
+  ///   - options: how the answer is made; it ends at the tokens of the format as well.
+  ///   - receive: gets each piece of the answer, as in ``Session/generate(_:past:tokenizer:options:constraint:receive:reading:)``.
+  ///   - reading: is told how many of the chat's tokens have been read.
+  public mutating func answer(
+    _ text: String?, options: GenerationOptions, receive: (String) -> Bool = { _ in true },
+    reading: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }
+  ) throws(ChatError) -> ChatAnswer {
+    let said = messages + (text.map { [ChatMessage(role: .user, content: $0)] } ?? [])
+    let prompt: [Int32]
+    do throws(JinjaError) { prompt = try format.prompt(said) } catch { throw .template(error) }
+    guard !prompt.isEmpty else { throw .inference(.emptyPrompt) }
+    guard prompt.count < context else { throw .contextFull(tokens: prompt.count, context: context) }
+    let same = min(zip(held, prompt).prefix { $0 == $1 }.count, prompt.count - 1)
+    var options = options
+    options.stopTokens.formUnion(format.endTokens)
+    session.rewind(to: same)
+    // Until the answer is there, only these are known to be held.
+    held.removeSubrange(same...)
+    do throws(InferenceError) {
+      let result = try session.generate(
+        prompt, past: same, tokenizer: format.tokenizer, options: options, receive: receive,
+        reading: { reading($0, prompt.count) })
+      held = Array((prompt + result.tokens).prefix(session.count))
+      if result.finishReason != .interrupted || !result.text.isEmpty {
+        messages = said + [ChatMessage(role: .assistant, content: result.text)]
+      }
+      return ChatAnswer(
+        generation: result, promptTokens: prompt.count, readTokens: prompt.count - same,
+        isCutByContext: result.finishReason == .length && result.tokens.count < options.maximumTokens)
+    } catch {
+      session.rewind(to: held.count)
+      throw .inference(error)
+    }
+  }
+}
+
+/// An answer of a ``ChatSession``.
+public struct ChatAnswer: Equatable, Sendable {
+  /// Its text and tokens, and why it ended.
+  public let generation: Generation
+  /// Tokens of the chat before it.
+  public let promptTokens: Int
+  /// How many of these the session did not hold.
+  public let readTokens: Int
+  /// Whether it ended because the context is full.
+  public let isCutByContext: Bool
+}
+
+/// Why there is no answer.
+public enum ChatError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The chat leaves no room for an answer.
+  case contextFull(tokens: Int, context: Int)
+  case template(JinjaError)
+  case inference(InferenceError)
+
+  /// One sentence: what, what was expected and found.
+  public var description: String {
+    switch self {
+    case .contextFull(let tokens, let context):
+      "the chat would have \(tokens) tokens, and the model's context of \(context) leaves no room for an answer"
+    case .template(let error): "the model's chat template: \(error)"
+    case .inference(let error): "\(error)"
+    }
+  }
+}

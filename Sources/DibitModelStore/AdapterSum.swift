@@ -1,0 +1,64 @@
+internal import BasicContainers
+internal import DibitKernels
+public import DibitModel
+internal import DibitTensor
+
+/// An adapter on the disk and how much of it is wanted.
+public struct AdapterPart: Equatable, Sendable {
+  /// The adapter's directory.
+  public let path: String
+  /// What its update is multiplied by.
+  public let weight: Double
+
+  /// A part of a sum.
+  public init(path: String, weight: Double = 1) {
+    self.path = path
+    self.weight = weight
+  }
+}
+
+extension StoredAdapter {
+  /// One adapter whose update is the weighted sum of those of others, all of `model`: `Σ w s B A`.
+  ///
+  /// Their ranks are laid side by side: the A stand above each other, the B, multiplied by weight and scale, beside each other, and the
+  /// sum's own scale is 1. So nothing is lost but the rounding of B. An adapter alone with weight 1 stays as it is. What magnitudes (DoRA)
+  /// multiply by depends on the whole weight, so that they have no sum.
+  public static func sum(_ parts: [AdapterPart], for model: StoredModel) throws(ModelStoreError) -> Adapter {
+    if parts.count == 1, parts[0].weight == 1 { return try open(parts[0].path, for: model) }
+    var adapters = UniqueArray<Adapter>()
+    var configuration = AdapterConfiguration()
+    (configuration.rank, configuration.targets) = (0, LinearKind.allCases)
+    var modules = Set<String>()
+    for part in parts {
+      let adapter = try open(part.path, for: model)
+      guard !adapter.configuration.decomposesWeights else {
+        throw .adapterSum("it has magnitudes (use_dora), which cannot be weighted or added to others: export it alone", path: part.path)
+      }
+      configuration.rank += adapter.configuration.rank
+      modules.formUnion(adapter.modules)
+      adapters.append(adapter)
+    }
+    guard configuration.rank <= largestRank else {
+      throw .adapterSum("the ranks of all make \(configuration.rank), and \(largestRank) is the largest", path: parts[0].path)
+    }
+    configuration.alpha = Float(configuration.rank)
+    configuration.modules = modules
+    var sum = Adapter(configuration, for: model.weights)
+    var entries: [String: Int] = [:]
+    for (entry, module) in sum.modules.enumerated() { entries[module] = entry }
+    var first = 0
+    for (place, part) in parts.enumerated() {
+      let rank = adapters[place].configuration.rank
+      let factor = Float(part.weight * Double(adapters[place].configuration.scale))
+      for own in 0..<adapters[place].count {
+        guard let entry = entries[adapters[place].modules[own]] else { continue }
+        for row in 0..<rank { sum.a[entry].copyRow(row, of: adapters[place].a[own], to: first + row) }
+        for row in 0..<sum.b[entry].rows {
+          for column in 0..<rank { sum.b[entry][row, first + column] = factor * adapters[place].b[own][row, column] }
+        }
+      }
+      first += rank
+    }
+    return sum
+  }
+}

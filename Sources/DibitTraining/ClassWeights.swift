@@ -1,0 +1,42 @@
+/// How much a training example counts by its labels: with unbalanced data the loss of rare labels drowns in that of common ones.
+public enum ClassWeights: Equatable, Sendable {
+  /// All examples count the same.
+  case equal
+  /// An example counts `n / (k · n_label)`, of `n` examples and `k` labels: each label as much as any other.
+  case balanced
+  /// An example counts what its label does; labels that are not named count 1.
+  case given([(label: String, weight: Double)])
+
+  /// The importance of examples with these labels, on average 1, so that the learning rate means what it did.
+  ///
+  /// An example with several labels counts as much as they do on average, and once for each of them when labels are counted.
+  func importances(of examples: [[String]]) -> [Float] {
+    let weights = weights(of: examples)
+    let sums = examples.map { labels in
+      labels.reduce(0.0) { $0 + (weights[Array($1.utf8)] ?? 1) } / Double(max(labels.count, 1))
+    }
+    let total = sums.reduce(0, +)
+    return sums.map { total > 0 ? Float($0 * Double(examples.count) / total) : 1 }
+  }
+
+  /// The weight of each label, under its bytes.
+  private func weights(of examples: [[String]]) -> [[UInt8]: Double] {
+    switch self {
+    case .equal: return [:]
+    case .given(let weights): return Dictionary(weights.map { (Array($0.label.utf8), $0.weight) }, uniquingKeysWith: { _, last in last })
+    case .balanced:
+      var counts: [[UInt8]: Int] = [:]
+      for label in examples.joined() { counts[Array(label.utf8), default: 0] += 1 }
+      return counts.mapValues { Double(examples.count) / (Double(counts.count) * Double($0)) }
+    }
+  }
+
+  /// Whether both say the same of the same labels in the same order.
+  public static func == (left: ClassWeights, right: ClassWeights) -> Bool {
+    switch (left, right) {
+    case (.equal, .equal), (.balanced, .balanced): true
+    case (.given(let left), .given(let right)): left.elementsEqual(right) { $0.label == $1.label && $0.weight == $1.weight }
+    default: false
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import DibitJSON
+import DibitTestSupport
+import Testing
+
+@Suite struct TrainCommandTests {
+  private func manifest(_ adapter: String) throws -> JSONValue { try JSONValue(parsing: try contents(adapter + "/manifest.json")) }
+
+  private func train(_ work: Workplace, _ name: String, _ options: [String]) throws -> Outcome {
+    try dibit(["train", work.model, "--data", work.data, "-o", work.scratch(name)] + options)
+  }
+
+  // MARK: The whole recipe
+
+  @Test("the recipe that a run leaves behind repeats it, byte for byte")
+  func theRecipeRepeatsTheRun() throws {
+    let work = try Workplace(perLabel: 4)
+    let recipe = try work.scratch.write(
+      """
+      seed: 18446744073709551615
+      epochs: 2
+      ema_decay: 0.9
+      class_weights: {food: 2, "money": 0.5}
+      lr_schedule: {name: linear_schedule, warmup: 2, end: 1e-5}
+      watchdog: {factor: 4}
+      lora_parameters: {rank: 4, scale: 3, use_rslora: true, dropout: 0.1, keys: [q_proj, v_proj]}
+      prompt: {instruction: "Say: \\"what\\" of {labels}?", key: kind, scaffolding_weight: 0.3}
+      """, to: "recipe.yaml")
+    let cases = [["--recipe", recipe], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"]]
+    for (place, options) in cases.enumerated() {
+      let (first, again) = ("first\(place)", "again\(place)")
+      let outcome = try train(work, first, options)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      let repeated = try train(work, again, ["--recipe", work.scratch(first + "/recipe.yaml")])
+      try #require(repeated.status == 0, "\(repeated.errors)")
+      var (left, right) = (try results(below: work.scratch(first)), try results(below: work.scratch(again)))
+      // A manifest names the recipe's file, and nothing else in it may differ.
+      let manifests = try [first, again].map { name in
+        var manifest = try self.manifest(work.scratch(name)).object ?? JSONObject()
+        var recipe = manifest["recipe"]?.object ?? JSONObject()
+        recipe["file"] = nil
+        manifest["recipe"] = .object(recipe)
+        return JSONValue.object(manifest).serialized()
+      }
+      #expect(manifests[0] == manifests[1])
+      (left["manifest.json"], right["manifest.json"]) = (nil, nil)
+      #expect(left == right)
+      #expect(left.keys.contains("recipe.yaml") && left.keys.contains("adapter_model.safetensors"))
+    }
+  }
+
+  @Test func whatNobodyChoseIsTold() throws {
+    let work = try Workplace(perLabel: 4)
+    let outcome = try train(work, "adapter", ["--epochs", "1", "--rank", "4"])
+    #expect(
+      outcome.errors.hasSuffix(
+        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.001, rank 4, alpha 16; all values are in "
+          + "'\(work.adapter)/recipe.yaml', to be changed and given to --recipe\n"), "\(outcome.errors)")
+    let recipe = try work.scratch.write("epochs: 1\n", to: "recipe.yaml")
+    #expect(try !train(work, "other", ["--recipe", recipe, "--rank", "4"]).errors.contains("no recipe"))
+  }
+
+  // MARK: Going on from an adapter
+
+  @Test("training goes on from an adapter", arguments: [[], ["lora_parameters.use_dora=true"], ["lora_parameters.use_rslora=true"]])
+  func goesOn(settings: [String]) throws {
+    let work = try Workplace(perLabel: 4)
+    let options = ["--epochs", "1", "--rank", "4"] + settings.flatMap { ["--set", $0] }
+    try #require(try train(work, "first", options).status == 0)
+    let first = work.scratch("first")
+    // Nothing is learnt at a rate of 0: what was given is what comes out, in the shape that nobody had to name.
+    let still = try train(work, "still", ["--from", first, "--epochs", "1", "--learning-rate", "0"])
+    try #require(still.status == 0, "\(still.errors)")
+    #expect(try contents(work.scratch("still/adapter_model.safetensors")) == contents(first + "/adapter_model.safetensors"))
+    let further = try train(work, "further", ["--from", first, "--epochs", "2", "--learning-rate", "1e-2"])
+    try #require(further.status == 0, "\(further.errors)")
+    let found = try manifest(work.scratch("further"))
+    #expect(found["from"]?["adapter"] == .string(first))
+    #expect(try found["from"]?["digest"] == manifest(first)["digest"])
+    #expect(found["recipe"]?["rank"] == 4)
+    #expect(try contents(work.scratch("further/adapter_model.safetensors")) != contents(first + "/adapter_model.safetensors"))
+  }
+
+  @Test func otherShapesAreRefused() throws {
+    let work = try Workplace(perLabel: 4)
+    try #require(try train(work, "first", ["--epochs", "1", "--rank", "4", "--set", "lora_parameters.keys=[q_proj, v_proj]"]).status == 0)
+    let first = work.scratch("first")
+    let cases = [
+      (["--rank", "8"], "'rank': 4 expected, 8"), (["--alpha", "8"], "'alpha': 16.0 expected, 8.0"),
+      (["--set", "lora_parameters.use_dora=true"], "'use_dora': false expected, true"),
+      (["--set", "lora_parameters.use_rslora=true"], "'use_rslora': false expected, true"),
+      (["--set", "lora_parameters.keys=[q_proj]"], "'keys': q_proj, v_proj expected, q_proj"),
+    ]
+    for (options, difference) in cases {
+      try expectFailure(
+        ["train", work.model, "--data", work.data, "-o", work.scratch("no"), "--from", first] + options, status: 65,
+        message:
+          "--from '\(first)': training goes on with the adapter's own \(difference) found in options or recipe; leave it out there, or train without --from"
+      )
+    }
+  }
+
+  @Test("labels may be others, and texts of both runs count as learnt")
+  func otherLabels() throws {
+    let work = try Workplace(adapter: true)
+    for place in 0..<4 {
+      try work.scratch.write("the red paint dries on wall \(place)", to: "colours/red/\(place).txt")
+      try work.scratch.write("the sea is deep and blue at \(place)", to: "colours/blue/\(place).txt")
+    }
+    let outcome = try dibit("train", work.model, "--data", work.scratch("colours"), "-o", work.scratch("next"), "--from", work.adapter)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let (old, new) = (try manifest(work.adapter), try manifest(work.scratch("next")))
+    #expect(new["labels"] == ["blue", "red"])
+    #expect(new["training_texts"]?["count"]?.int == (old["training_texts"]?["count"]?.int).map { $0 + 8 })
+  }
+
+  @Test func aStoppedRunGoesOnFromTheSameAdapterOnly() throws {
+    let work = try Workplace(adapter: true)
+    try #require(try train(work, "other", ["--epochs", "1", "--rank", "4", "--seed", "7"]).status == 0)
+    let arguments = ["train", work.model, "--data", work.data, "-o", work.scratch("next"), "--epochs", "60", "--checkpoint-every", "2"]
+    let running = try DibitProcess(arguments + ["--from", work.adapter])
+    try running.wait { files(named: "step-", in: work.scratch("next.checkpoints")) }
+    running.interrupt()
+    try #require(try running.finish().status == 130)
+    let outcome = try dibit(arguments + ["--from", work.scratch("other"), "--resume"])
+    #expect(outcome.status == 65)
+    #expect(outcome.errorLines.count == 1 && outcome.errorLines[0].contains(" belongs to a run with from "), "\(outcome.errors)")
+  }
+
+  private func files(named prefix: String, in folder: String) -> Bool {
+    ((try? DibitTestSupport.files(below: folder)) ?? [:]).keys.contains { $0.hasPrefix(prefix) }
+  }
+
+  // MARK: Class weights
+
+  @Test func classWeights() throws {
+    let work = try Workplace(perLabel: 4)
+    for place in 4..<14 { try work.scratch.write("the soup needs salt and bread \(place)", to: "data/food/\(place).txt") }
+    let options = ["--epochs", "1", "--rank", "4"]
+    try #require(try train(work, "none", options).status == 0)
+    try #require(try train(work, "balanced", options + ["--class-weights", "balanced"]).status == 0)
+    try #require(try train(work, "one", options + ["--set", "class_weights={food: 1}"]).status == 0)
+    func weights(_ name: String) throws -> [UInt8] { try contents(work.scratch(name + "/adapter_model.safetensors")) }
+    #expect(try weights("none") != weights("balanced"))
+    #expect(try weights("none") == weights("one"), "weights that are all the same change nothing")
+    #expect(try manifest(work.scratch("balanced"))["recipe"]?["class_weights"] == "balanced")
+    #expect(try manifest(work.scratch("one"))["recipe"]?["class_weights"]?["food"] == 1)
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", work.scratch("no"), "--set", "class_weights={fod: 2}"], status: 65,
+      message: "--set: 'class_weights': expected labels of the data (food, money, space, sport), found 'fod'")
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", work.scratch("no"), "--set", "class_weights=heavy"], status: 65,
+      message: "--set: 'class_weights': expected balanced, none or names with numbers, found 'heavy'")
+  }
+}
