@@ -39,7 +39,7 @@ public struct Converter: Sendable {
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(source) }
     do throws(CheckpointError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()

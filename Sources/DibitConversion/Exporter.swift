@@ -69,7 +69,7 @@ public struct Exporter: Sendable {
       }
     } catch { throw .checkpoint(error) }
     guard isWhole else { throw .interrupted }
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model) }
     do throws(CheckpointError) {
       try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
@@ -89,7 +89,7 @@ public struct Exporter: Sendable {
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finishAll() }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model) }
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 

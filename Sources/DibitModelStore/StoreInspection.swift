@@ -124,9 +124,11 @@ public struct StoreInspection: Sendable {
 
   private mutating func lookAtAdapter(_ manifest: JSONValue?, _ isStopped: () -> Bool) {
     let path = path
+    let weights = (AdapterForm(path) ?? .peft).weights(of: path)
+    let name = fileName(of: weights) ?? weights
     if let expected = manifest?["digest"]?.string {
-      look(StoreFile.adapterWeights, "SHA-256") { () throws(ModelStoreError) in
-        try checkDigest(of: path + "/" + StoreFile.adapterWeights, expected)
+      look(name, "SHA-256") { () throws(ModelStoreError) in
+        try checkDigest(of: weights, expected)
         return expected
       }
     }
@@ -138,12 +140,12 @@ public struct StoreInspection: Sendable {
     }
     var source: AdapterSource?
     look(StoreFile.adapterConfiguration, "shapes of tensors") { () throws(ModelStoreError) in
-      let opened = try StoredAdapter.source(path)
+      let opened = try AdapterSource.open(path)
       source = opened
       let layers = try opened.checkPairs()
       return "\(layers) adapted layers, rank \(opened.configuration.rank)"
     }
-    if let source { lookAtNumbers(source.checkpoint, StoreFile.adapterWeights, isStopped) }
+    if let source { lookAtNumbers(source.checkpoint, name, isStopped) }
   }
 
   // MARK: Parts

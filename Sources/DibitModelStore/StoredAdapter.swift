@@ -20,7 +20,7 @@ public enum StoredAdapter {
     guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
     let adapter = try AdapterSource.open(path).adapter(for: model.weights)
     // Small beside the model: checked at once, behind what says more of a fault than that there is one.
-    if let digest = manifest["digest"]?.string { try checkDigest(of: path + "/" + StoreFile.adapterWeights, digest) }
+    if let digest = manifest["digest"]?.string { try checkDigest(of: (AdapterForm(path) ?? .peft).weights(of: path), digest) }
     return adapter
   }
 

@@ -7,9 +7,9 @@ internal import Synchronization
 ///
 /// Opening a model reads nothing of its weights but what is used. Their digest takes about as long as reading them from memory, so it is
 /// computed on a thread of its own, while the first pass runs over the same bytes. ``StoredModel/open(_:checksWeights:)`` begins it; whoever
-/// gives results away calls ``finishAll()`` before.
+/// gives results away calls ``finish(_:)`` or ``finishAll()`` before.
 public final class WeightsCheck: Sendable {
-  private let path: String
+  private let directory: String
   private let expected: String
   private let outcome = Mutex<Outcome?>(nil)
 
@@ -21,8 +21,8 @@ public final class WeightsCheck: Sendable {
   /// Those that nobody has waited for.
   private static let pending = Mutex<[WeightsCheck]>([])
 
-  private init(path: String, expected: String) {
-    self.path = path
+  private init(_ directory: String, expected: String) {
+    self.directory = directory
     self.expected = expected
   }
 
@@ -31,19 +31,27 @@ public final class WeightsCheck: Sendable {
     guard isDirectory(directory), isRegularFile(directory + "/" + StoreFile.manifest),
       let digest = (try? readJSON(StoreFile.manifest, in: directory))?["weights_sha256"]?.string
     else { return }
-    let check = WeightsCheck(path: directory + "/" + StoreFile.weights, expected: digest)
+    let check = WeightsCheck(directory, expected: digest)
     pending.withLock { $0.append(check) }
     // Without a thread, whoever waits for the outcome computes it.
     _ = startThread { _ = check.compare() }
   }
 
-  /// Waits for all checks that were begun.
+  /// Waits for all checks that were begun: for a process that is one job.
   ///
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` for the first file that is not what it was.
-  public static func finishAll() throws(ModelStoreError) {
+  public static func finishAll() throws(ModelStoreError) { try finish { _ in true } }
+
+  /// Waits for the checks of one directory: for a job among others.
+  ///
+  /// - Throws: ``ModelStoreError/damaged(path:expected:found:)``.
+  public static func finish(_ directory: String) throws(ModelStoreError) { try finish { $0.directory == directory } }
+
+  private static func finish(where isMeant: (WeightsCheck) -> Bool) throws(ModelStoreError) {
     let checks = pending.withLock { checks in
-      defer { checks = [] }
-      return checks
+      let meant = checks.filter(isMeant)
+      checks.removeAll(where: isMeant)
+      return meant
     }
     for check in checks {
       if case .fault(let error) = check.compare() { throw error }
@@ -56,7 +64,7 @@ public final class WeightsCheck: Sendable {
       if let outcome { return outcome }
       let result: Outcome
       do throws(ModelStoreError) {
-        try checkDigest(of: path, expected)
+        try checkDigest(of: directory + "/" + StoreFile.weights, expected)
         result = .same
       } catch { result = .fault(error) }
       outcome = result
