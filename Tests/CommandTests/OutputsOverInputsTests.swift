@@ -38,21 +38,21 @@ import Testing
     let bench = ["bench", model, "--runs", "1", "--overwrite", "--profile"]
     let predict = ["predict", model, "--adapter", adapter, "--overwrite", "-o"]
     let refused: [([String], String)] = [
-      (["convert", source, "-o", source, "--overwrite"], "converting '\(source)': " + same(source, source)),
-      (["convert", source, "-o", work.scratch("link"), "--overwrite"], "converting '\(source)': " + same(work.scratch("link"), source)),
+      (["convert", source, "-o", source, "--overwrite"], same(source, source)),
+      (["convert", source, "-o", work.scratch("link"), "--overwrite"], same(work.scratch("link"), source)),
       (
         ["convert", source, "-o", work.scratch("model/../source/"), "--overwrite"],
-        "converting '\(source)': " + same(work.scratch("model/../source/"), source)
+        same(work.scratch("model/../source/"), source)
       ),
-      (["convert", source, "-o", source + "/packed"], "converting '\(source)': " + inside(source + "/packed", source)),
-      (["convert", source, "-o", work.scratch.path, "--overwrite"], "converting '\(source)': " + around(work.scratch.path, source)),
+      (["convert", source, "-o", source + "/packed"], inside(source + "/packed", source)),
+      (["convert", source, "-o", work.scratch.path, "--overwrite"], around(work.scratch.path, source)),
       (
         ["convert", adapter, "--base", model, "-o", model, "--overwrite"], "converting '\(adapter)': " + same(model, model)
       ),
-      (["export", model, "--format", "safetensors", "-o", model, "--overwrite"], "exporting '\(model)': " + same(model, model)),
+      (["export", model, "--format", "safetensors", "-o", model, "--overwrite"], same(model, model)),
       (
         ["export", model, "--adapter", adapter, "--format", "peft", "-o", adapter, "--overwrite"],
-        "exporting '\(adapter)': " + same(adapter, adapter)
+        same(adapter, adapter)
       ),
       (
         ["export", model, "--adapter", adapter, "--format", "peft", "-o", model + "/a"],
