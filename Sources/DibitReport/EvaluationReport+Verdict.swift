@@ -36,10 +36,12 @@ extension EvaluationReport {
   }
 
   /// How many texts are likely (0.8) to show a run better than the strongest unbeaten rival that has all of them right; nil where that was
-  /// not tested, or where the rival is always right itself.
+  /// not tested. A rival that has all of a few right is not known to be always right: its share is then the middle of Wilson's interval.
   private var textsForPerfection: Int? {
     guard let subject, let rival = unbeaten, let found = comparison(subject.name, rival.name) else { return nil }
-    return PairedOutcomes.examplesNeeded(difference: 1 - rival.metrics.accuracy, alpha: 0.05 / found.correction)
+    let hits = ConfidenceInterval.wilson(successes: examples, of: examples)
+    let share = rival.metrics.accuracy < 1 ? rival.metrics.accuracy : (hits.low + hits.high) / 2
+    return PairedOutcomes.examplesNeeded(difference: 1 - share, alpha: 0.05 / found.correction)
   }
 
   /// What the subject must beat: the base model, unless it is the subject, and every baseline.
