@@ -81,13 +81,13 @@ struct EmbedCommand: ParsableCommand {
       MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), tokenizer: model.tokenizer, pooling: pooling,
       maximumTokens: maxTokens, on: compute)
     for finding in inputs.report.summary { Terminal.write("note: \(finding)\n") }
-    var job = EmbeddingJob(normalizes: normalize, line: ProgressLine("embedding"))
+    var job = EmbeddingJob(normalizes: normalize, line: ProgressLine("embedding"), isOnly: inputs.count == 1 && !inputs.hasRows)
     guard try job.run(inputs, batch: Self.batch, &features, into: &sink) else { return }
     if Interrupt.isRequested { throw Failure(.interrupted, "interrupted after \(counted(job.done))") }
     if job.done > 0 {
       try sink.finish()
       if job.truncated > 0 { Terminal.write("note: \(counted(job.truncated)) cut to fit \(grouped(features.context)) tokens\n") }
-      if let output { Terminal.write("wrote \(output)\n") }
+      if let output { Terminal.wrote(output) }
     }
     try job.tellFailures()
   }
@@ -104,7 +104,12 @@ private struct EmbeddingJob {
   /// Standard output that is a terminal, and few texts, need no bar.
   private static let few = 64
 
-  init(normalizes: Bool, line: ProgressLine) { (self.normalizes, self.line) = (normalizes, line) }
+  /// Whether there is one input alone, whose fault is told in the end.
+  private let isOnly: Bool
+
+  init(normalizes: Bool, line: ProgressLine, isOnly: Bool) {
+    (self.normalizes, self.line, self.isOnly) = (normalizes, line, isOnly)
+  }
 
   /// Embeds all inputs; false when nobody reads the results any more.
   mutating func run(_ inputs: TextInputs, batch: Int, _ features: inout TextFeatures, into sink: inout EmbeddingSink) throws -> Bool {
@@ -142,7 +147,7 @@ private struct EmbeddingJob {
   private mutating func tell(_ failure: Failure) {
     failed += 1
     firstFailure = firstFailure ?? failure
-    if failed <= 10 { line.note("not embedded: \(failure.message)") }
+    if !isOnly, failed <= 10 { line.note("not embedded: \(failure.message)") }
   }
 
   /// Fails if anything has no vector.

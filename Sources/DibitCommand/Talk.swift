@@ -168,7 +168,7 @@ struct Talk: ~Copyable {
       }
       do {
         try keep(in: argument)
-        Terminal.write("wrote \(argument)\n")
+        Terminal.wrote(argument)
       } catch CheckpointError.outputExists(let path) {
         Terminal.write("error: /save: '\(path)' exists already; choose another name\n")
       } catch {
