@@ -17,6 +17,13 @@ public enum StandardOutput {
       // SAFETY: the pointer is used within the closure only.
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN {
+        // A stream that does not wait, and a reader that is slow.
+        var request = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        // SAFETY: the structure is ours, and the call keeps no reference to it.
+        _ = unsafe poll(&request, 1, -1)
+        continue
+      }
       if count < 0, errno == EPIPE { return false }
       guard count > 0 else { throw .system(operation: "write", path: "standard output", code: count == 0 ? EIO : errno) }
       rest = rest.dropFirst(count)

@@ -32,8 +32,8 @@ struct AdapterCard {
 
     # An adapter of \(baseName)
 
-    Low-rank matrices for a \(base.configuration.family.rawValue) language model of \(base.weights.elementCount) parameters, with the digest
-    `\(base.digest ?? "")`. They belong to that model's weights as they are, rounded or not.
+    Low-rank matrices for a language model (\(base.configuration.family.rawValue)) of \(grouped(base.weights.elementCount)) parameters, with the
+    digest `\(base.digest ?? "")`. They belong to that model's weights as they are, rounded or not.
 
     \(task)\(training)\(use)
     """
@@ -91,7 +91,14 @@ struct AdapterCard {
     ## Use
 
     In Dibit: `dibit predict \(baseName) --adapter DIRECTORY note.txt`. Of the form for mlx-lm or llama.cpp `dibit convert DIRECTORY --base
-    \(baseName) --output ADAPTER` makes that one again. In PEFT, on the model's own floats:
+    \(baseName) --output ADAPTER` makes that one again.
+    \(base.configuration.family == .afm7 ? "Neither transformers nor PEFT has the architecture afm7; mlx-lm has.\n" : peft)
+    """
+  }
+
+  private var peft: String {
+    """
+    In PEFT, on the model's own floats:
 
     ```python
     # dibit export \(baseName) --format safetensors --output \(baseName)-float

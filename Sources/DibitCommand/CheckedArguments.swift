@@ -27,10 +27,14 @@ enum CheckedArguments {
   /// The arguments, with negative numbers behind an option made its value: "--temperature -1" as "--temperature=-1". The argument parser takes
   /// what begins with a dash for an option of its own, and says that the value is missing.
   static func joiningNegativeNumbers(_ arguments: [String]) -> [String] {
+    // Described only where there is such a number: that takes time.
+    lazy var command = CommandDescription.tool()?.subcommands.first { $0.name == arguments.first }
     var joined: [String] = []
     for (place, argument) in arguments.enumerated() {
       if let last = joined.last, last == "--" { return joined + arguments[place...] }
-      if let last = joined.last, last.hasPrefix("--"), !last.contains("="), argument.hasPrefix("-"), Double(argument) != nil {
+      if let last = joined.last, last.hasPrefix("--"), !last.contains("="), argument.hasPrefix("-"), Double(argument) != nil,
+        command?.argument(last)?.value != nil
+      {
         joined[joined.count - 1] = last + "=" + argument
       } else {
         joined.append(argument)

@@ -140,7 +140,9 @@ struct ConvertCommand: ParsableCommand {
     let (layers, facts) = try Failure.context("converting '\(checkpoint)'") {
       let model = try StoredModel.openConverted(base)
       var facts = try AdapterFacts.read(checkpoint)
-      for (key, value) in try task.members(for: model).members { facts.manifest[key] = value }
+      // What an adapter of ours says of its data is not replaced by nothing.
+      for (key, value) in try task.members(for: model).members
+      where facts.manifest[key] == nil || !["seed", "data_sha256"].contains(key) { facts.manifest[key] = value }
       facts.card = try AdapterCard(base: model, facts: facts).text
       let layers = try AdapterConverter.importAdapter(checkpoint, base: model, facts: facts, output: output, overwrite: overwrite)
       return (layers, facts)

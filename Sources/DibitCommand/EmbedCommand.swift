@@ -136,7 +136,8 @@ private struct EmbeddingJob {
       }
       (places, texts) = ([], [])
       if let bytes = inputs.bytes, done > Self.few, !StandardOutput.isTerminal || sink.isFile {
-        line.update(iterator.bytesRead, of: bytes, "\(counted(done))")
+        // The reader is ahead of the vectors: the end is when the last of them is there.
+        line.update(input == nil ? bytes : min(iterator.bytesRead, bytes - 1), of: bytes, counted(done))
       }
       if input == nil { break }
     }

@@ -2,6 +2,7 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitJSON
+internal import DibitModelStore
 internal import DibitReport
 internal import DibitTensor
 
@@ -19,9 +20,10 @@ struct EmbeddingSink: ~Copyable {
 
   /// What each form has near its start.
   private static let mark = OutputMark("a file of embeddings") { start in
+    // Behind the length of the header.
+    if start.dropFirst(8).starts(with: "{\"__metadata__\":{\"paths\":\"[".utf8) { return true }
     let text = String(decoding: start, as: UTF8.self)
     return text.hasPrefix("path,e0") || text.hasPrefix("{\"file\":") && text.contains("\"embedding\":[")
-      || text.contains("\"embeddings\":{\"dtype\":")
   }
 
   private let format: Format
@@ -45,6 +47,8 @@ struct EmbeddingSink: ~Copyable {
 
   /// Writes the vector of a text; false when nobody reads it any more.
   mutating func write(_ embedding: TextEmbedding, of place: TextPlace) throws -> Bool {
+    // No vector of damaged weights is given away.
+    try WeightsCheck.finishAll()
     switch format {
     case .jsonl:
       var object = JSONObject()

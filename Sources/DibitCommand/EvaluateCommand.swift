@@ -51,6 +51,9 @@ struct EvaluateCommand: ParsableCommand {
     if scoring.promptForm != nil, !adapters.isEmpty {
       throw ValidationError("--prompt-form: an adapter is asked as it was trained; expected no --adapter beside it")
     }
+    if let runs = results.runs, runs == keep.output {
+      throw ValidationError("--runs: expected another folder than that of --output, found '\(runs)' for both")
+    }
   }
 
   func run() throws {
@@ -146,6 +149,7 @@ struct EvaluateCommand: ParsableCommand {
       ("baselines", .array(statistics.baselines.map { .string($0.rawValue) })), ("alone", .integer(statistics.alone)),
       ("seed", .string(String(statistics.seed))), ("activations", .string(compute.activations.rawValue)),
       ("cache", .string(compute.cache.rawValue)),
+      ("chat_templates", line.templates),
     ])
     return RunIdentity(model: line.digests(data: "").model ?? "", data: texts, options: options)
   }

@@ -101,6 +101,9 @@ struct EvaluationLine {
     return description
   }
 
+  /// The digests of the models' chat templates, on which answers depend as they do on weights; null where there is none.
+  var templates: JSONValue { .array(prompts.map { $0.digest.map { .string($0) } ?? .null }) }
+
   /// Base first, its adapters, then the other models, each with its adapters. An adapter is asked as it was trained.
   func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []

@@ -7,8 +7,8 @@ enum Interrupt {
   private static let count = Atomic<Int>(0)
   private static let terminations = Atomic<Int>(0)
   private static let watch: Void = watchSignals([SIGINT, SIGTERM]) { signal in
-    if signal == SIGTERM { terminations.add(1, ordering: .relaxed) }
-    guard count.add(1, ordering: .relaxed).oldValue > 0 else { return }
+    if signal == SIGTERM { terminations.add(1, ordering: .sequentiallyConsistent) }
+    guard count.add(1, ordering: .sequentiallyConsistent).oldValue > 0 else { return }
     cleanUpPartialDirectories()
     _exit(Failure.Code.interrupted.rawValue)
   }
@@ -17,11 +17,15 @@ enum Interrupt {
   static func listen() { _ = watch }
 
   /// Whether the user asked to stop.
-  static var isRequested: Bool { count.load(ordering: .relaxed) > 0 }
+  static var isRequested: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Whether it was not Ctrl-C that asked, but whoever ends processes.
-  static var isTermination: Bool { terminations.load(ordering: .relaxed) > 0 }
+  static var isTermination: Bool { terminations.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Begins anew: the job that was to stop has stopped, and another may begin.
-  static func clear() { count.store(0, ordering: .relaxed) }
+  static func clear() {
+    count.store(0, ordering: .sequentiallyConsistent)
+    // Whoever ends processes does not ask twice.
+    if isTermination { count.add(1, ordering: .sequentiallyConsistent) }
+  }
 }

@@ -1,4 +1,5 @@
 internal import DibitDataset
+internal import DibitJSON
 internal import DibitModelStore
 internal import DibitTokenizer
 internal import DibitTraining
@@ -55,8 +56,16 @@ struct ModelPrompts {
     }
   }
 
+  /// The digest of the model's chat template; nil where it has none.
+  var digest: String? { chat?.digest }
+
   /// The digest of the chat template, for tasks that are put into it.
   func templateDigest(for task: TaggingTask) -> String? { task.form == .chat ? chat?.digest : nil }
+
+  /// What the identity of a run says of the template that its prompts are put into.
+  func identity(of task: TaggingTask) -> [(key: String, value: JSONValue)] {
+    templateDigest(for: task).map { [("chat_template_sha256", .string($0))] } ?? []
+  }
 
   /// A task of any form; fails for a chat where this model has no template for one.
   func tokenized(_ task: TaggingTask) throws -> TokenizedTask {

@@ -43,7 +43,8 @@ struct PromptArguments: ParsableArguments {
       guard read.last?.role == .user else {
         throw Failure(
           .badData,
-          "'\(messages)': a last message of the user expected, which is answered; found \(read.isEmpty ? "none" : "one of the assistant")")
+          "'\(messages)': a last message of the user expected, which is answered; found \(read.last.map { "one of the \($0.role.rawValue)" } ?? "none")"
+        )
       }
       if system != nil, read.first?.role == .system {
         throw Failure(.usage, "--system: '\(messages)' has a system message of its own; leave out one of them")

@@ -21,17 +21,17 @@ struct ResultArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Write every answer of every run and baseline as CSV.", valueName: "file.csv"))
   var predictionsCsv: String?
 
-  func validate() throws {
-    if let confusionCsv, confusionCsv == predictionsCsv {
-      throw ValidationError("--predictions-csv: expected another file than that of --confusion-csv, found '\(confusionCsv)' for both")
-    }
-  }
-
   /// Whether the report needs texts.
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
   /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.
   func check(overwrite: Bool, _ inputs: JobInputs) throws {
+    let files = [report, confusionCsv, predictionsCsv].compactMap(\.self)
+    for place in files.indices {
+      do throws(CheckpointError) { try JobInputs(Array(files[..<place])).check(output: files[place]) } catch {
+        throw Failure(.usage, "'\(files[place])' is given for two outputs; give each a file of its own")
+      }
+    }
     if let report { try Self.checkWritable(report, replacing: .report, inputs) }
     if let confusionCsv { try Self.checkWritable(confusionCsv, replacing: overwrite ? .confusion : nil, inputs) }
     if let predictionsCsv { try Self.checkWritable(predictionsCsv, replacing: overwrite ? .answers : nil, inputs) }

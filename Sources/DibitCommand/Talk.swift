@@ -99,7 +99,13 @@ struct Talk: ~Copyable {
       Terminal.write("error: \(message)\n")
       return
     }
-    if let save { try keep(in: save) }
+    if let save {
+      do { try keep(in: save) } catch {
+        // The chat is nowhere but here: what goes wrong with a file must not end it.
+        guard isInteractive, let failure = Failure(error) else { throw error }
+        Terminal.write("error: --save: \(failure.message); /save FILE keeps the chat elsewhere\n")
+      }
+    }
     guard Interrupt.isRequested else { return }
     guard isInteractive, !Interrupt.isTermination else { throw interruption }
     Interrupt.clear()

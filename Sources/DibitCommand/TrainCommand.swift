@@ -63,7 +63,7 @@ struct TrainCommand: ParsableCommand {
     let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
     let identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(AdapterRecipeArguments.members(options, compute, task) + begins),
+      options: JSONObject(AdapterRecipeArguments.members(options, compute, task) + prompts.identity(of: task) + begins),
       lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
     // Without an output there is only a plan: see validate().
     let output = output ?? ""

@@ -47,7 +47,8 @@ struct TrialArguments: ParsableArguments {
       [("job", .string(job))] + own + [("activations", .string(compute.activations.rawValue)), ("cache", .string(compute.cache.rawValue))]
     return RunIdentity(
       model: inputs.model.digest ?? "", data: texts,
-      options: JSONObject(members + AdapterRecipeArguments.members(inputs.options, inputs.training, task)))
+      options: JSONObject(
+        members + AdapterRecipeArguments.members(inputs.options, inputs.training, task) + inputs.prompts.identity(of: task)))
   }
 }
 

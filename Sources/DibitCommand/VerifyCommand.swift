@@ -11,7 +11,7 @@ struct VerifyCommand: ParsableCommand {
       Example: dibit verify ./checkpoint --reference reference.safetensors --gradients
 
       Alone, it reads every byte: the SHA-256 of each file that manifest.json names, the shapes of all tensors, whether all numbers are \
-      finite, the tokenizer, the chat template. What is wrong is told, and the exit status is 65.
+      finite, the tokenizer, the chat template. What is wrong is told, and the exit status is 65, or 66 where a file is missing.
 
       The reference is a safetensors file that another implementation wrote: input_ids and logits, and where they are to be compared
       labels, loss, grad.<parameter>, lora.<module>.A, lora.<module>.B, lora_logits, lora_loss and lora_grad.<module>.A and .B.

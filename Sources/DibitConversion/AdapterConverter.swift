@@ -30,6 +30,7 @@ public enum AdapterConverter {
     }
     var facts = facts
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model.path, path]))
       try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
@@ -53,6 +54,7 @@ public enum AdapterConverter {
     }
     let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
+      try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
       let file: StagedFile
       do throws(CheckpointError) {
         file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs)
@@ -65,6 +67,7 @@ public enum AdapterConverter {
     if format == .mlx, adapter.modules.contains(where: { !$0.hasPrefix("model.layers.") && !$0.hasPrefix("model.kv_reuse_layers.") }) {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
+    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
       if format == .mlx {

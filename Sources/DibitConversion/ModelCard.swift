@@ -13,19 +13,21 @@ enum ModelCard {
     let name = fileName(of: report.source) ?? report.source
     let group = scheme.group.map { "groups of \($0) weights share a scale" } ?? "each row has one scale"
     let form = scheme.isQuantized ? "\(scheme.bits)-bit weights, \(group)" : "\(scheme.bits)-bit floats"
+    // transformers does not know afm7.
+    let tools = report.architecture == ModelFamily.afm7.rawValue ? "mlx-lm" : "transformers, mlx-lm"
+    let gguf = "\n| llama.cpp | `dibit export MODEL --format gguf --output FILE` |"
     return """
       # \(name), converted by Dibit
 
-      A \(report.architecture) language model of \(report.elements) parameters: \(form), embedding and output head of \(scheme.embeddingBits) \
-      bits.
+      A language model (\(report.architecture)) of \(grouped(report.elements)) parameters: \(form), embedding and output head of \
+      \(scheme.embeddingBits) bits.
       Made from `\(name)`. `manifest.json` has the digests.
 
       | for | command |
       |---|---|
       | text | `dibit generate MODEL --prompt TEXT` |
       | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
-      | transformers, mlx-lm | `dibit export MODEL --format safetensors --output DIRECTORY` |
-      | llama.cpp | `dibit export MODEL --format gguf --output FILE` |
+      | \(tools) | `dibit export MODEL --format safetensors --output DIRECTORY` |\(GGUFModel.knows(report.architecture) ? gguf : "")
 
       Only Dibit reads the packed weights.
 
@@ -37,7 +39,7 @@ enum ModelCard {
     var text = """
       # \(source.name), exported by Dibit
 
-      A \(source.configuration.family.rawValue) language model of \(source.weights.elementCount) parameters in \(dtype.rawValue).
+      A language model (\(source.configuration.family.rawValue)) of \(grouped(source.weights.elementCount)) parameters in \(dtype.rawValue).
 
       """
     if let scheme = source.scheme, scheme.isQuantized {

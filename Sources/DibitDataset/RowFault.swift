@@ -65,7 +65,8 @@ extension RowFault: CustomStringConvertible {
       "a closing quote expected for the field that begins here, the end of the file found"
         + (lines > 0 ? "; it takes in \(counted(lines, "line")) below" : "")
     case .tooLong(let limit): "a row of at most \(limit) bytes expected, more found; is a quote not closed?"
-    case .missingColumn(let expected, let found) where found.isEmpty: "\(expected) expected in the first line, nothing found: the file is empty"
+    case .missingColumn(let expected, let found) where found.isEmpty:
+      "\(expected) expected in the first line, nothing found: the file is empty"
     case .missingColumn(let expected, let found):
       "\(expected) expected in the first line, the columns \(listed(found)) found; name yours with --text-column and --label-column"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"

@@ -13,10 +13,13 @@ extension PredictionFormat {
     start.firstIndex(of: lineEnd).map { start[..<$0] }
   }
 
-  /// Place, tags and a probability.
+  /// Place, tags and a probability as ``record(_:isFirst:)`` writes it, with three decimals: labelled sets have a number there too.
   private static func isLine(_ start: [UInt8]) -> Bool {
     guard let fields = firstLine(start)?.split(separator: 0x09, omittingEmptySubsequences: false), fields.count == 3 else { return false }
-    return Double(String(decoding: fields[2], as: UTF8.self)).map { (0...1).contains($0) } ?? false
+    let number = Array(fields[2])
+    guard number.count == 5, number[1] == UInt8(ascii: ".") else { return false }
+    return (UInt8(ascii: "0")...UInt8(ascii: "1")).contains(number[0])
+      && number[2...].allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   /// The columns that every table of predictions begins with.
@@ -30,7 +33,10 @@ extension PredictionFormat {
   private static func isObject(_ start: [UInt8]) -> Bool {
     guard start.starts(with: "{\"file\":".utf8) else { return false }
     // A line that was torn, or is longer than what is looked at.
-    guard let line = firstLine(start) else { return true }
+    guard let line = firstLine(start) else {
+      let text = String(decoding: start, as: UTF8.self)
+      return text.contains("\"probability\":") || text.contains("\"error\":")
+    }
     guard let object = try? JSONValue(parsing: Array(line)) else { return false }
     return object["probability"]?.double != nil && object["truncated_tokens"]?.int != nil || object["error"]?.string != nil
   }

@@ -54,7 +54,8 @@ public struct StoreInspection: Sendable {
   /// - Throws: ``ModelStoreError`` when there is nothing that could be looked at.
   public init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
     self.path = path
-    let isAdapter = isRegularFile(path + "/" + StoreFile.adapterConfiguration)
+    let isGGUF = GGUFAdapter.recognises(path)
+    let isAdapter = isGGUF || isRegularFile(path + "/" + StoreFile.adapterConfiguration)
     var manifest: JSONValue?
     if isRegularFile(path + "/" + StoreFile.manifest) {
       look(StoreFile.manifest, "format") { () throws(ModelStoreError) in
@@ -65,7 +66,7 @@ public struct StoreInspection: Sendable {
     }
     if isAdapter {
       kind = .adapter
-      lookAtAdapter(manifest, isStopped)
+      if isGGUF { lookAtGGUFAdapter(isStopped) } else { lookAtAdapter(manifest, isStopped) }
     } else {
       try lookAtModel(manifest, isStopped)
     }
@@ -148,6 +149,21 @@ public struct StoreInspection: Sendable {
     if let source { lookAtNumbers(source.checkpoint, name, isStopped) }
   }
 
+  /// A file for llama.cpp, which names no digest.
+  private mutating func lookAtGGUFAdapter(_ isStopped: () -> Bool) {
+    let path = path
+    let name = fileName(of: path) ?? path
+    var source: Checkpoint?
+    look(name, "shapes of tensors") { () throws(ModelStoreError) in
+      let rank = try GGUFAdapter.configuration(path)["r"]?.int ?? 0
+      let opened: Checkpoint
+      do throws(CheckpointError) { opened = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+      source = opened
+      return "\(try AdapterPairs(opened, path: path, rank: rank, ends: (".lora_a", ".lora_b")).check()) adapted layers, rank \(rank)"
+    }
+    if let source { lookAtNumbers(source, name, isStopped) }
+  }
+
   // MARK: Parts
 
   /// Elements that are looked at in one piece.
@@ -185,24 +201,41 @@ public struct StoreInspection: Sendable {
 extension AdapterSource {
   /// Checks that every A has its B and both have the rank; returns the number of pairs.
   func checkPairs() throws(ModelStoreError) -> Int {
-    let (endA, endB) = (".lora_A.weight", ".lora_B.weight")
-    func check(_ name: String, _ dimension: Int) throws(ModelStoreError) {
-      let info: TensorInfo
-      do throws(CheckpointError) { info = try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
-      guard info.shape.count == 2, info.shape[dimension] == configuration.rank else {
-        throw .tensor(name, path: path, expected: "a matrix of rank \(configuration.rank)", found: "\(info.shape)")
-      }
-    }
+    try AdapterPairs(checkpoint, path: path, rank: configuration.rank, ends: (".lora_A.weight", ".lora_B.weight")).check()
+  }
+}
+
+/// The matrices A `[R, in]` and B `[out, R]` of an adapter's layers, under names that differ in their ends.
+private struct AdapterPairs {
+  private let checkpoint: Checkpoint
+  private let path: String
+  private let rank: Int
+  private let ends: (a: String, b: String)
+
+  init(_ checkpoint: Checkpoint, path: String, rank: Int, ends: (a: String, b: String)) {
+    (self.checkpoint, self.path, self.rank, self.ends) = (checkpoint, path, rank, ends)
+  }
+
+  /// Checks that every A has its B and both have the rank; returns the number of pairs.
+  func check() throws(ModelStoreError) -> Int {
     var pairs = 0
     for name in checkpoint.tensorNames {
-      if name.hasSuffix(endA) {
+      if name.hasSuffix(ends.a) {
         try check(name, 0)
-        try check(String(name.dropLast(endA.count)) + endB, 1)
+        try check(String(name.dropLast(ends.a.count)) + ends.b, 1)
         pairs += 1
-      } else if name.hasSuffix(endB) {
-        try check(String(name.dropLast(endB.count)) + endA, 0)
+      } else if name.hasSuffix(ends.b) {
+        try check(String(name.dropLast(ends.b.count)) + ends.a, 0)
       }
     }
     return pairs
+  }
+
+  private func check(_ name: String, _ dimension: Int) throws(ModelStoreError) {
+    let info: TensorInfo
+    do throws(CheckpointError) { info = try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
+    guard info.shape.count == 2, info.shape[dimension] == rank else {
+      throw .tensor(name, path: path, expected: "a matrix of rank \(rank)", found: "\(info.shape)")
+    }
   }
 }

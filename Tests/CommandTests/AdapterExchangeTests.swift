@@ -54,10 +54,8 @@ import Testing
     #expect(try contents(back + "/adapter_model.safetensors") == contents(place.adapter + "/adapter_model.safetensors"))
     let expected = try place.prediction(place.adapter)
     #expect(try place.prediction(back) == expected)
-    if format != "gguf" {
-      #expect(try place.prediction(there) == expected)
-      #expect(try dibit("verify", there).output.hasSuffix("\nthe adapter is whole\n"))
-    }
+    if format != "gguf" { #expect(try place.prediction(there) == expected) }
+    #expect(try dibit("verify", there).output.hasSuffix("\nthe adapter is whole\n"))
   }
 
   @Test func anAdapterOfAnotherToolIsGivenItsLabels() throws {

@@ -119,6 +119,40 @@ import Testing
     #expect(outcome.errorLines == ["error: interrupted in evaluating base: 0 of 1 runs are done\(rest)"])
   }
 
+  @Test("one file for two outputs is found before the work, under any spelling")
+  func oneFileForTwo() throws {
+    let workplace = try Workplace()
+    let (file, again) = (workplace.scratch("one.csv"), workplace.scratch("./one.csv"))
+    for first in ["--report", "--confusion-csv"] {
+      try expectFailure(
+        ["evaluate", workplace.model, "--data", workplace.data, first, file, "--predictions-csv", again], status: 64,
+        message: "'\(again)' is given for two outputs; give each a file of its own")
+    }
+  }
+
+  @Test("what was answered in another chat template is not taken for this one's")
+  func changedTemplate() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    try writeTopics(to: scratch, perLabel: 4)
+    func template(_ words: String) throws {
+      let text =
+        "{% for m in messages %}<\(words) {{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<answer>{% endif %}"
+      let settings: JSONValue = ["chat_template": .string(text), "eos_token": "</s>"]
+      try scratch.write(settings.serialized(), to: "model/tokenizer_config.json")
+    }
+    try #require(try dibit("convert", source, "--bits", "4", "--no-check", "-o", scratch("model")).status == 0)
+    try template("a")
+    let call =
+      ["evaluate", scratch("model"), "--data", scratch("data"), "--split", "train", "--baselines", "none", "--output", scratch("kept")]
+      + quick
+    let first = try dibit(call)
+    try #require(first.status == 0, "\(first.errors)")
+    #expect(try dibit(call + ["--resume"]).errors.contains("note: 1 of 1 runs of this job are in "))
+    try template("b")
+    #expect(try dibit(call + ["--resume"]).errors.contains("note: 0 of 1 runs of this job are in "))
+  }
+
   @Test("confusion and predictions as CSV")
   func tables() throws {
     let workplace = try Workplace()

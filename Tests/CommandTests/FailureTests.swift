@@ -73,7 +73,9 @@ import Testing
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", scratch("a"), "--recipe", recipe], status: 65,
       message: "\(recipe):2: unknown key 'lerning_rate'; did you mean 'learning_rate'?")
-    try expectFailure(["pretrain", recipe, "-o", scratch("p")], status: 65, message: "\(recipe):1: unknown key 'epochs'; allowed keys are \(Self.pretrainingKeys)")
+    try expectFailure(
+      ["pretrain", recipe, "-o", scratch("p")], status: 65,
+      message: "\(recipe):1: unknown key 'epochs'; allowed keys are \(Self.pretrainingKeys)")
     let short = try scratch.write("", to: "short.txt")
     try expectFailure(
       ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")

@@ -129,6 +129,15 @@ import Testing
     try refused(predict + [mine] + texts, "a file of predictions")
     try refused(export.dropLast() + [mine], "a GGUF file", "exporting '\(work.scratch("llama"))': ")
     try refused(bench.dropLast() + [mine], "a trace")
+    // Labelled texts look a little like predictions.
+    for (name, labelled) in [("set.tsv", "id1\tmy notes\t1\nid2\tmore\t0\n"), ("set.jsonl", "{\"file\":\"a\",\"text\":\"mine\"}\n")] {
+      let set = try work.scratch.write(labelled, to: name)
+      try expectFailure(
+        predict + [set] + texts, status: 73,
+        message: "'\(set)': will not be overwritten, because it is not a file of predictions that dibit wrote; "
+          + "remove it by hand or choose another name")
+      #expect(try text(set) == labelled)
+    }
     // A folder that is read may hold the output, and an input there is no output of an earlier job.
     let note = work.data + "/food/0.txt"
     let before = try text(note)

@@ -54,6 +54,9 @@ import Testing
         ["predict", model, "--adapter", work.adapter, note], ["predict", model, "--adapter", work.adapter, note, "-o", out],
         ["evaluate", model, "--data", work.data, "--baselines", "none", "--split", "train", "--report", out],
         ["train", model, "--data", work.data, "--epochs", "1", "-o", out],
+        ["embed", model, note], ["embed", model, note, "-o", out],
+        ["export", model, "--adapter", work.adapter, "--format", "peft", "-o", out],
+        ["convert", work.adapter, "--base", model, "-o", out],
         ["export", model, "--format", "safetensors", "-o", out], ["verify", model],
       ] {
         let outcome = try dibit(arguments)

@@ -30,6 +30,9 @@ public struct GGUFExport: Equatable, Sendable {
 }
 
 extension GGUFModel {
+  /// Whether llama.cpp has an architecture for models of this `model_type`.
+  public static func knows(_ family: String) -> Bool { GGUFArchitecture.all.contains { $0.family == family } }
+
   /// What to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
   ///
   /// With `inRows`, the tensors have a row for each output and fused heads lie apart, as ``ModelSource`` gives them.
