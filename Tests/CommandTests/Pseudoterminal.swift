@@ -37,15 +37,17 @@ final class TerminalProcess {
     return String(decoding: screen, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
-  /// Waits until the screen ends with `text`, and returns what came since the last time; fails the test after ten seconds.
+  /// Waits until the screen ends with `text`, with `part` somewhere before, and returns what came since the last time; fails the test after
+  /// ten seconds.
   @discardableResult
-  func wait(for text: String) throws -> String {
+  func wait(for text: String, behind part: String = "") throws -> String {
     var now = seen
-    for _ in 0..<2000 where !now.hasSuffix(text) && process.isRunning {
+    func isThere() -> Bool { now.hasSuffix(text) && (part.isEmpty || now.contains(part)) }
+    for _ in 0..<2000 where !isThere() && process.isRunning {
       usleep(5000)
       now = seen
     }
-    try #require(now.hasSuffix(text), "never came so far; it wrote: \(now)")
+    try #require(isThere(), "never came so far; it wrote: \(now)")
     screen = []
     return now
   }
