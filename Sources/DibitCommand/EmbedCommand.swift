@@ -23,7 +23,7 @@ struct EmbedCommand: ParsableCommand {
       """)
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
-  @Argument(help: ArgumentHelp("Files, folders, or - for standard input.", valueName: "path")) var paths: [String]
+  @OptionGroup var input: TextInputArguments
   @Option(help: "An adapter of this model.") var adapter: String?
   @Option(
     help: ArgumentHelp("What of the tokens' hidden states stands for the text: mean or last.", valueName: "which"),
@@ -33,13 +33,6 @@ struct EmbedCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("The most tokens of a text; longer ones lose their end. By default the model's context.", valueName: "n"))
   var maxTokens: Int?
-  @Option(
-    help: ArgumentHelp("What the inputs are: auto, text, lines, csv, tsv or jsonl; auto goes by the ending of a file.", valueName: "form"),
-    transform: { try choice($0, "--input-format") })
-  var inputFormat = TextInputFormat.auto
-  @Flag(help: "Every line is a text: as --input-format lines.") var lines = false
-  @Option(help: ArgumentHelp("The column or key of the text in rows; by default text or a name like it.", valueName: "name"))
-  var textColumn: String?
   @Option(
     help: ArgumentHelp("What is written: jsonl (an object on each line), csv or safetensors.", valueName: "form"),
     transform: { try choice($0, "--format") })
@@ -52,12 +45,7 @@ struct EmbedCommand: ParsableCommand {
   private static let batch = 64
 
   func validate() throws {
-    if textColumn?.isEmpty == true { throw ValidationError("--text-column: expected some text, found none") }
     try checkRange("max-tokens", maxTokens, 1...1_048_576)
-    if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
-    if lines, inputFormat != .auto, inputFormat != .lines {
-      throw ValidationError("--lines: expected either it or --input-format, found both")
-    }
     if format == .safetensors, output == nil { throw ValidationError("--format safetensors: expected --output beside it") }
     if overwrite, output == nil { throw ValidationError("--overwrite: expected --output beside it") }
   }
@@ -69,14 +57,10 @@ struct EmbedCommand: ParsableCommand {
     let compute = try compute.makeCompute(usesBLAS: false)
     let model = try StoredModel.open(model)
     let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }
-    var options = TextInputOptions()
-    options.format = lines ? .lines : inputFormat
-    (options.textColumn, options.excluded) = (textColumn, output)
-    options.isStopped = { Interrupt.isRequested }
-    let inputs = TextInputs(paths, options: options)
+    let inputs = input.texts(excluding: output)
     var sink = try EmbeddingSink(
       format, size: model.configuration.hiddenSize, output: output, overwrite: overwrite,
-      inputs: JobInputs([self.model, self.adapter] + paths.filter { !isDirectory($0) }, searched: paths.filter(isDirectory)))
+      inputs: input.jobInputs(beside: [self.model, self.adapter]))
     var features = TextFeatures(
       MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), tokenizer: model.tokenizer, pooling: pooling,
       maximumTokens: maxTokens, on: compute)

@@ -25,15 +25,7 @@ struct PredictCommand: ParsableCommand {
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: "The adapter, which knows the labels.") var adapter: String
-  @Argument(help: ArgumentHelp("Files, folders, or - for standard input.", valueName: "path")) var paths: [String]
-
-  @Option(
-    help: ArgumentHelp("What the inputs are: auto, text, lines, csv, tsv or jsonl; auto goes by the ending of a file.", valueName: "form"),
-    transform: { try choice($0, "--input-format") })
-  var inputFormat = TextInputFormat.auto
-  @Flag(help: "Every line is a text: as --input-format lines.") var lines = false
-  @Option(help: ArgumentHelp("The column or key of the text in rows; by default text or a name like it.", valueName: "name"))
-  var textColumn: String?
+  @OptionGroup var input: TextInputArguments
 
   @Option(
     help: ArgumentHelp("Every label with at least this probability, of 0 to 1, is a tag; there may be none.", valueName: "p"))
@@ -59,15 +51,10 @@ struct PredictCommand: ParsableCommand {
   private var kind: PredictionFormat.Kind { json ? .json : format ?? .text }
 
   func validate() throws {
-    if textColumn?.isEmpty == true { throw ValidationError("--text-column: expected some text, found none") }
     if let threshold, !(0...1).contains(threshold) {
       throw ValidationError("--threshold: expected a number from 0 to 1, found \(threshold)")
     }
     if let tags, tags < 1 { throw ValidationError("--tags: expected at least 1, found \(tags)") }
-    if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
-    if lines, inputFormat != .auto, inputFormat != .lines {
-      throw ValidationError("--lines: expected either it or --input-format, found both")
-    }
     if json, let format, format != .json { throw ValidationError("--json: expected either it or --format, found both") }
     if scores, kind == .text { throw ValidationError("--scores: goes with --format csv, jsonl or json") }
     if resume || overwrite, output == nil { throw ValidationError("--\(resume ? "resume" : "overwrite"): expected --output beside it") }
@@ -84,7 +71,8 @@ struct PredictCommand: ParsableCommand {
     let description = try AdapterDescription(adapter: adapter)
     let form = PredictionFormat(
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
-    var sink = try PredictionSink(form, output: output, resume: resume, overwrite: overwrite, inputs: inputs)
+    var sink = try PredictionSink(
+      form, output: output, resume: resume, overwrite: overwrite, inputs: input.jobInputs(beside: [self.model, adapter]))
     let subject = EvaluationSubject(
       name: adapter,
       model: MeasuredModel(
@@ -95,20 +83,7 @@ struct PredictCommand: ParsableCommand {
     if let tags, tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
     var job = try PredictionJob(
       labels: description.labels, subject: subject, options: options, threshold: threshold, most: tags, on: compute)
-    try tag(TextInputs(paths, options: inputOptions), with: &job, to: &sink)
-  }
-
-  /// Folders leave the output out, so one may lie there.
-  private var inputs: JobInputs {
-    JobInputs([model, adapter] + paths.filter { $0 != TextPlace.standardInput && !isDirectory($0) }, searched: paths.filter(isDirectory))
-  }
-
-  private var inputOptions: TextInputOptions {
-    var options = TextInputOptions()
-    options.format = lines ? .lines : inputFormat
-    (options.textColumn, options.excluded) = (textColumn, output)
-    options.isStopped = { Interrupt.isRequested }
-    return options
+    try tag(input.texts(excluding: output), with: &job, to: &sink)
   }
 
   private func tag(_ inputs: TextInputs, with job: inout PredictionJob, to sink: inout PredictionSink) throws {
