@@ -66,6 +66,7 @@ let package = Package(
     .target(name: "CDibitThreads", cSettings: kernelFlags),
     .target(name: "CDibitBuild", cSettings: build),
     .target(name: "CDibitMemory", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+    .target(name: "CDibitOutputs", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
@@ -75,7 +76,10 @@ let package = Package(
     layer("DibitQuantization", ["DibitTensor", "DibitKernels", "DibitJSON"]),
     layer(
       "DibitCheckpoint",
-      ["DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", .target(name: "CHDF5", condition: .when(traits: ["HDF5"]))]),
+      [
+        "DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", "CDibitOutputs",
+        .target(name: "CHDF5", condition: .when(traits: ["HDF5"])),
+      ]),
     layer("DibitJinja", ["DibitJSON"]),
     layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),

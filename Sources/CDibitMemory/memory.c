@@ -2,15 +2,15 @@
 // It forwards, and looks at the result: the heap stays glibc's, so what it gives, any free takes.
 #include "cdibitmemory.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { reserve_bytes = 1 << 20, stack_bytes = 1 << 20, patience_seconds = 5 };
+enum { reserve_bytes = 1 << 20, stack_bytes = 1 << 20 };
 
 static atomic_int watcher;  // the process that watches; 0 for none
 static atomic_int ending;
@@ -25,16 +25,15 @@ __attribute__((noinline)) static void grow_stack(void) {
 }
 
 void dibit_memory_watch(int code, void (*clean)(void)) {
-  grow_stack();
   exit_code = code;
   clean_up = clean;
   reserve = malloc(reserve_bytes);
+  // Asked for first: a stack that cannot grow ends the process without a word.
+  void *stack = mmap(0, stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!reserve || stack == MAP_FAILED) dibit_memory_refused(reserve ? stack_bytes : reserve_bytes);
+  munmap(stack, stack_bytes);
+  grow_stack();
   atomic_store(&watcher, (int)getpid());
-}
-
-static void give_up(int number) {
-  (void)number;
-  _exit(exit_code);
 }
 
 static void say(intptr_t bytes) {
@@ -59,9 +58,6 @@ void dibit_memory_refused(intptr_t bytes) {
   if (atomic_exchange(&ending, 1))
     for (;;) pause();
   say(bytes);
-  // The thread may hold a lock that cleaning up waits for.
-  signal(SIGALRM, give_up);
-  alarm(patience_seconds);
   free(reserve);
   if (clean_up) clean_up();
   _exit(exit_code);

@@ -1,21 +1,13 @@
-internal import Synchronization
+internal import CDibitOutputs
+internal import DibitTensor
 
 /// The outputs of this process that are not whole yet.
 enum PartialOutputs {
-  private static let paths = Mutex<Set<[UInt8]>>([])
+  static func add(_ path: String) { require(unsafe dibit_outputs_add(path), "PartialOutputs: no memory") }
 
-  static func add(_ path: String) { paths.withLock { _ = $0.insert(Array(path.utf8)) } }
+  static func remove(_ path: String) { unsafe dibit_outputs_remove(path) }
 
-  static func remove(_ path: String) { paths.withLock { _ = $0.remove(Array(path.utf8)) } }
-
-  static func contains(_ path: String) -> Bool { paths.withLock { $0.contains(Array(path.utf8)) } }
-
-  static func takeAll() -> [String] {
-    paths.withLock { paths in
-      defer { paths = [] }
-      return paths.map { String(decoding: $0, as: UTF8.self) }
-    }
-  }
+  static func contains(_ path: String) -> Bool { unsafe dibit_outputs_contains(path) }
 }
 
 /// The path with the name that an output will have in place of the hidden one that it is written under: for messages.
@@ -31,8 +23,6 @@ func finalPath(_ path: String) -> String {
 
 /// Removes what this process has written so far for outputs that are not committed. Jobs that go on writing fail.
 ///
-/// Call it before exiting on Ctrl-C, from a thread that waits for the signal or a dispatch source: it takes a lock and allocates,
-/// which a handler that interrupts other code must not.
-public func cleanUpPartialDirectories() {
-  for path in PartialOutputs.takeAll() { removeTree(path) }
-}
+/// It waits for no lock that other code holds, so it ends wherever the process stands; only a handler of a signal, which may interrupt
+/// this very code, must not call it.
+public func cleanUpPartialDirectories() { dibit_outputs_clean_up() }

@@ -46,6 +46,19 @@ import Testing
     }
   }
 
+  @Test("memory that ends inside the Swift runtime, which holds its locks then, ends the command as well")
+  func insideTheRuntime() throws {
+    let work = try Workplace(adapter: true)
+    let note = try work.scratch.write("a text", to: "note.txt")
+    let least = try least(work)
+    for kilobytes in stride(from: least, to: least + 2000, by: 40) {
+      let (status, errors) = try #require(
+        try limited("-v \(kilobytes)", ["predict", work.model, "--adapter", work.adapter, note], work.scratch), "\(kilobytes) kB: no end")
+      #expect(status == 74, "\(kilobytes) kB: \(status) \(errors)")
+      #expect(errors.hasPrefix("error: ") && errors.split(separator: "\n").count == 1, "\(kilobytes) kB: \(errors)")
+    }
+  }
+
   /// The fewest kilobytes of address space, to 1 %, under which the program starts at all.
   private func least(_ work: Workplace) throws -> Int {
     var (low, high) = (10_000, 500_000)

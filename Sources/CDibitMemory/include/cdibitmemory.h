@@ -7,7 +7,8 @@
 #pragma clang assume_nonnull begin
 
 /// From now on memory that is refused to this process ends it: malloc and its relatives never return null, in no library. `clean` is called
-/// once, behind the line, and may allocate a little; the exit code is `code`. Processes that are forked later are left alone.
+/// once, behind the line: it may allocate a little, and must wait for no lock, for the thread may be anywhere, in the Swift runtime too. The
+/// exit code is `code`. Processes that are forked later are left alone.
 void dibit_memory_watch(int code, void (*clean)(void));
 
 /// Ends the process as above, because `bytes` bytes were refused.
