@@ -12,7 +12,7 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo test bench build install format lint fuzz interop dependencies
+.PHONY: demo test digests bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -23,6 +23,10 @@ test: dependencies
 	swift build --build-tests $(CHECKED)
 	swift test --skip-build
 	swift test -c release --scratch-path .build-test --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
+
+## digests: fixed inputs give the bytes that .ci/digests.scalar expects
+digests: build
+	@.ci/digests $(DIBIT) .ci/digests.scalar
 
 ## bench: rates of this machine, beside llama.cpp with LLAMA_BENCH= and GGUF_1B= (SHAPES=, ROUNDS=, THREADS=)
 bench: build
