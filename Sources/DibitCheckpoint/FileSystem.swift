@@ -68,7 +68,7 @@ func join(_ directory: String, _ name: String) -> String {
 }
 
 /// Splits an output path into its directory and its name; nil when there is no name.
-func splitOutput(_ path: String) -> (parent: String, name: String)? {
+package func splitOutput(_ path: String) -> (parent: String, name: String)? {
   let slash = UInt8(ascii: "/")
   var bytes = Array(path.utf8)
   while bytes.count > 1, bytes.last == slash { bytes.removeLast() }

@@ -58,6 +58,8 @@ struct GGUFExporter {
         }
       }
       for table in export.tables { try writer.append(floats: table.values.span) }
+      // Header, vectors and tables were written too.
+      guard progress(ExportProgress(bytes: total, totalBytes: total)) else { return false }
       _ = try writer.finish()
       return true
     } catch { throw .checkpoint(error) }

@@ -109,7 +109,9 @@ public struct AdapterSource: Sendable {
 extension AdapterSource {
   /// Opens an adapter of `model` that another tool made: a directory of PEFT's or mlx-lm's, or a GGUF file.
   public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
-    GGUFAdapter.recognises(path) ? try GGUFAdapter.open(path, for: model) : try open(path)
+    if GGUFAdapter.recognises(path) { return try GGUFAdapter.open(path, for: model) }
+    try StoreKind.checkImport(path)
+    return try open(path)
   }
 
   /// Opens a directory of PEFT's or mlx-lm's.

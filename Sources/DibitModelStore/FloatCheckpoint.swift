@@ -7,7 +7,7 @@ public import DibitTokenizer
 
 /// Writes a model with float weights as a checkpoint directory that `dibit convert` and other tools read.
 public struct FloatCheckpoint: Sendable {
-  private static let format = "dibit-checkpoint"
+  static let format = "dibit-checkpoint"
   /// Floats that are expanded and written in one piece.
   private static let pieceElements = 4 << 20
 
@@ -86,6 +86,8 @@ public struct FloatCheckpoint: Sendable {
         guard progress(written, writer.byteCount) else { return false }
       }
     }
+    // The header was written too.
+    guard progress(writer.byteCount, writer.byteCount) else { return false }
     let digest = try writer.finish()
     var manifest = JSONObject([
       (key: "format", value: .string(Self.format)), (key: "version", value: 1), (key: "weights_sha256", value: .string(digest)),

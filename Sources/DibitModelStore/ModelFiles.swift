@@ -5,7 +5,7 @@ public import DibitQuantization
 
 /// The small files of a model directory, written beside its weights.
 public struct ModelFiles: Sendable {
-  private static let format = "dibit-model"
+  static let format = "dibit-model"
   private static let version = 1
 
   /// The source's config.json.

@@ -53,6 +53,7 @@ public struct StoreInspection: Sendable {
   ///
   /// - Throws: ``ModelStoreError`` when there is nothing that could be looked at.
   public init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
+    let path = Self.whole(path)
     self.path = path
     let isGGUF = GGUFAdapter.recognises(path)
     let isAdapter = isGGUF || isRegularFile(path + "/" + StoreFile.adapterConfiguration)
@@ -72,10 +73,21 @@ public struct StoreInspection: Sendable {
     }
   }
 
+  /// The model or adapter that a manifest beside `path` says is a part of; else `path` itself.
+  private static func whole(_ path: String) -> String {
+    guard isRegularFile(path), let (parent, name) = splitOutput(path), isRegularFile(parent + "/" + StoreFile.manifest),
+      let format = (try? readJSON(StoreFile.manifest, in: parent))?["format"]?.string
+    else { return path }
+    let weights = [
+      ModelFiles.format: StoreFile.weights, FloatCheckpoint.format: StoreFile.weights, StoredAdapter.format: StoreFile.adapterWeights,
+    ]
+    return weights[format] == name ? parent : path
+  }
+
   // MARK: Models
 
   private mutating func lookAtModel(_ manifest: JSONValue?, _ isStopped: () -> Bool) throws(ModelStoreError) {
-    let isConverted = manifest?["format"]?.string == "dibit-model"
+    let isConverted = manifest?["format"]?.string == ModelFiles.format
     if isConverted { kind = .model }
     let path = path
     var weights: String?

@@ -62,6 +62,16 @@ enum StoreKind: Equatable {
     isRegularFile(path + "/" + StoreFile.configuration)
   }
 
+  /// Throws where a model, or what a training goes on with, is given as an adapter of any tool. What lacks a file of an adapter is told by
+  /// whoever reads that.
+  static func checkImport(_ path: String) throws(ModelStoreError) {
+    switch StoreKind(path) {
+    case .model: throw .isNoAdapter(path: path, found: "a model")
+    case .checkpoints: throw .isNoAdapter(path: path, found: "the checkpoints of a training that was stopped")
+    default: return
+    }
+  }
+
   /// Throws where there is no adapter of Dibit.
   static func checkAdapter(_ path: String) throws(ModelStoreError) {
     guard isDirectory(path) || isRegularFile(path) else { throw .checkpoint(.notFound(path: path)) }

@@ -17,6 +17,7 @@ import Testing
     let exported = try dibit("export", scratch("first"), "--format", "gguf", "--output", scratch("m.gguf"))
     #expect(
       exported.status == 0 && exported.output == "" && exported.errors.hasSuffix("wrote \(scratch("m.gguf"))\n"), "\(exported.errors)")
+    #expect(exported.errors.contains("exporting: 100 %"), "\(exported.errors)")
     try #require(try dibit("convert", scratch("m.gguf"), "--bits", "16", "--output", scratch("model")).status == 0)
   }
 

@@ -152,6 +152,9 @@ import Testing
       try expectFailure(
         command + ["--adapter", work.data], status: 65, message: message(work.data, "a folder with 'food', 'money', 'space' and more"))
     }
+    // An adapter of another tool is not expected here either.
+    try expectFailure(
+      ["convert", work.model, "--base", work.model, "-o", work.scratch("o")], status: 65, message: message(work.model, "a model"))
   }
 
   @Test("an adapter is no model, in every command that takes one")

@@ -82,6 +82,13 @@ import Testing
       json["checks"]?.array?.compactMap { $0["check"]?.string } == [
         "format", "SHA-256", "SHA-256 of all that changes the output", "shapes of tensors", "finite numbers", "tokenizer", "chat template",
       ])
+    // A file that the manifest names is looked at as the model that it belongs to.
+    let weights = work.model + "/model.safetensors"
+    #expect(try dibit("verify", weights).output == whole.output)
+    try damaging(weights) {
+      let outcome = try dibit("verify", weights)
+      #expect(outcome.status == 65)
+    }
     for file in ["tokenizer.json", "config.json"] {
       // The line end, so that the file is JSON still.
       try damaging(work.model + "/" + file, fromEnd: 1) {
