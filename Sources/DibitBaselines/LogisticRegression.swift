@@ -4,26 +4,26 @@ internal import RealModule
 /// Multinomial logistic regression on dense features: the usual probe of what a model's frozen embeddings already tell.
 ///
 /// Minimises `Σ -log p(label | row) + ½ penalty ‖W‖²` by L-BFGS; intercepts are not penalised. Same data, same weights: no random start.
-public struct LogisticRegression: FeatureBaseline, Equatable {
+package struct LogisticRegression: FeatureBaseline, Equatable {
   /// How a fit is done.
-  public struct Options: Equatable, Sendable {
+  package struct Options: Equatable, Sendable {
     /// The weight of `½ ‖W‖²` beside the summed loss; scikit-learn's `1 / C`. Positive.
-    public var penalty = 1.0
+    package var penalty = 1.0
     /// Whether each column is shifted to mean 0 and scaled to variance 1 first, so that the penalty treats all alike.
-    public var standardizes = true
+    package var standardizes = true
     /// The most steps.
-    public var steps = 500
+    package var steps = 500
     /// The fit ends when no component of the mean gradient is larger.
-    public var tolerance = 1e-6
+    package var tolerance = 1e-6
 
     /// The usual settings.
-    public init() {}
+    package init() {}
   }
 
   /// How many steps were taken.
-  public let steps: Int
+  package let steps: Int
   /// Whether the gradient fell below the tolerance.
-  public let converged: Bool
+  package let converged: Bool
   /// `weights[column * labels + label]`; the row behind the last column holds the intercepts.
   private let weights: [Double]
   private let labels: Int
@@ -33,7 +33,7 @@ public struct LogisticRegression: FeatureBaseline, Equatable {
   /// Learns from `features`, rows of one length, and their `labels`, indices below `count`.
   ///
   /// - Complexity: O(steps · rows · columns · labels) time.
-  public init(features: [[Float]], labels: [Int], count: Int, options: Options = Options()) {
+  package init(features: [[Float]], labels: [Int], count: Int, options: Options = Options()) {
     let columns = features.first?.count ?? 0
     require(
       features.count == labels.count && features.allSatisfy { $0.count == columns }
@@ -60,7 +60,7 @@ public struct LogisticRegression: FeatureBaseline, Equatable {
   }
 
   /// The logarithm of each label's probability.
-  public func logProbabilities(_ features: [Float]) -> [Double] {
+  package func logProbabilities(_ features: [Float]) -> [Double] {
     require(
       features.count == shift.count,
       "LogisticRegression: \(features.count) features, \(shift.count) known")

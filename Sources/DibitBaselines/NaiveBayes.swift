@@ -4,9 +4,9 @@ internal import RealModule
 /// Naive Bayes on words: each word of a text votes for the labels whose training texts have it often, or whose other texts have it seldom.
 ///
 /// Words that no training text has do not count, and results are normalised.
-public struct NaiveBayes: TextBaseline {
+package struct NaiveBayes: TextBaseline {
   /// Where a word's vote comes from.
-  public enum Model: CaseIterable, Sendable {
+  package enum Model: CaseIterable, Sendable {
     /// `log p(l | text) = log p(l) + Σ log((count(w, l) + α) / (words(l) + α V))`. Source: McCallum and Nigam, "A comparison of event models
     /// for naive Bayes text classification" (1998).
     case multinomial
@@ -25,7 +25,7 @@ public struct NaiveBayes: TextBaseline {
   ///
   /// A label without texts keeps the probability zero.
   /// - Complexity: O(words + vocabulary · labels).
-  public init(texts: [String], labels: [Int], count: Int, model: Model = .multinomial, smoothing: Double = 1) {
+  package init(texts: [String], labels: [Int], count: Int, model: Model = .multinomial, smoothing: Double = 1) {
     self.init(WordCounts(texts.map(Words.split), labels: labels, count: count), model: model, smoothing: smoothing)
   }
 
@@ -60,7 +60,7 @@ public struct NaiveBayes: TextBaseline {
   /// Learns with the model and the α that make the fewest mistakes in five-fold cross-validation, every fifth text making a fold; the first
   /// of equals, multinomial and the largest α. A text that stands there several times, with a label each, is one text. A baseline that nobody
   /// tuned is no baseline.
-  public static func tuned(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
+  package static func tuned(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
     var places: [String: Int] = [:]
     let folds = texts.map { text in
       let place = places[text] ?? places.count
@@ -87,10 +87,10 @@ public struct NaiveBayes: TextBaseline {
   }
 
   /// How many different words the training texts have.
-  public var vocabularyCount: Int { vocabulary.count }
+  package var vocabularyCount: Int { vocabulary.count }
 
   /// The logarithm of each label's probability.
-  public func logProbabilities(_ text: String) -> [Double] { logProbabilities(Words.split(text)) }
+  package func logProbabilities(_ text: String) -> [Double] { logProbabilities(Words.split(text)) }
 
   private func logProbabilities(_ words: [String]) -> [Double] {
     var scores = priors

@@ -6,16 +6,16 @@ internal import RealModule
 /// Rows are scaled to length 1, a label's centroid is the mean of its rows scaled to length 1 again, and the score is the cosine. Cosines
 /// become probabilities through `softmax(sharpness · cosine)`; the sharpness is the one under which the training rows are most likely, each
 /// measured against a centroid that was made without it.
-public struct NearestCentroid: FeatureBaseline, Equatable {
+package struct NearestCentroid: FeatureBaseline, Equatable {
   /// By what cosines are multiplied before the softmax.
-  public let sharpness: Double
+  package let sharpness: Double
   /// `labels` rows of length 1, or of zeros for a label without examples.
   private let centroids: [[Double]]
 
   /// Learns from `features`, rows of one length, and their `labels`, indices below `count`.
   ///
   /// - Complexity: O(rows · labels · columns).
-  public init(features: [[Float]], labels: [Int], count: Int) {
+  package init(features: [[Float]], labels: [Int], count: Int) {
     let columns = features.first?.count ?? 0
     require(
       features.count == labels.count && features.allSatisfy { $0.count == columns },
@@ -40,7 +40,7 @@ public struct NearestCentroid: FeatureBaseline, Equatable {
   }
 
   /// The cosine of `features` with each label's centroid.
-  public func cosines(_ features: [Float]) -> [Double] {
+  package func cosines(_ features: [Float]) -> [Double] {
     require(
       features.count == centroids.first?.count ?? 0,
       "NearestCentroid: \(features.count) features, \(centroids.first?.count ?? 0) known")
@@ -49,7 +49,7 @@ public struct NearestCentroid: FeatureBaseline, Equatable {
   }
 
   /// The logarithm of each label's probability.
-  public func logProbabilities(_ features: [Float]) -> [Double] {
+  package func logProbabilities(_ features: [Float]) -> [Double] {
     normalized(cosines(features).map { $0 * sharpness })
   }
 

@@ -2,29 +2,29 @@ internal import DibitTensor
 internal import RealModule
 
 /// A classifier of texts that is cheap to make: what a language model must beat to be worth its cost.
-public protocol TextBaseline: Sendable {
+package protocol TextBaseline: Sendable {
   /// The natural logarithm of each label's probability, by the label's index; their exponentials sum to 1.
   func logProbabilities(_ text: String) -> [Double]
 }
 
 /// A classifier of feature vectors, for instance of texts' embeddings.
-public protocol FeatureBaseline: Sendable {
+package protocol FeatureBaseline: Sendable {
   /// The natural logarithm of each label's probability, by the label's index; their exponentials sum to 1.
   func logProbabilities(_ features: [Float]) -> [Double]
 }
 
 /// Answers with the labels' frequencies in training, whatever the text: the most frequent label always wins.
-public struct MajorityClass: TextBaseline, Equatable {
+package struct MajorityClass: TextBaseline, Equatable {
   private let values: [Double]
 
   /// Counts `labels`, indices below `count`; one is added to each label's count, so that none is impossible.
-  public init(labels: [Int], count: Int) {
+  package init(labels: [Int], count: Int) {
     let support = Self.support(labels, count)
     values = support.map { .log(Double($0 + 1) / Double(labels.count + count)) }
   }
 
   /// The logarithm of each label's probability.
-  public func logProbabilities(_ text: String) -> [Double] { values }
+  package func logProbabilities(_ text: String) -> [Double] { values }
 
   /// How many examples each label has.
   static func support(_ labels: [Int], _ count: Int) -> [Int] {

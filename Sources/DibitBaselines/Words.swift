@@ -1,9 +1,9 @@
 /// Cuts texts into words for baselines that know nothing but words.
-public enum Words {
+package enum Words {
   /// The lower-cased runs of letters, marks, digits and low lines in `text`, in order, without further analysis of any language.
   ///
   /// Where a script puts no space between words (Chinese, Japanese, Thai), such a run may be a whole clause.
-  public static func split(_ text: String) -> [String] {
+  package static func split(_ text: String) -> [String] {
     var words: [String] = []
     var word = ""
     for scalar in text.unicodeScalars {

@@ -1,24 +1,24 @@
 internal import DibitCheckpoint
 internal import DibitInference
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTensor
 
 /// Measures how fast a model directory opens, reads prompts and decodes.
-public struct Benchmark: Sendable {
+package struct Benchmark: Sendable {
   private let path: String
   private let name: String
   private let options: BenchmarkOptions
   private let compute: Compute
 
   /// A benchmark of the model at `path`; `name` is what the report calls it.
-  public init(model path: String, name: String? = nil, options: BenchmarkOptions, on compute: Compute) {
+  package init(model path: String, name: String? = nil, options: BenchmarkOptions, on compute: Compute) {
     (self.path, self.name, self.options, self.compute) = (path, name ?? path, options, compute)
   }
 
   /// Runs it; `progress` is told what is being done, and ends it by returning false.
-  public func run(progress: (_ step: BenchmarkStep, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError)
+  package func run(progress: (_ step: BenchmarkStep, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError)
     -> BenchmarkReport
   {
     let opened = try open(compute)
@@ -36,7 +36,7 @@ public struct Benchmark: Sendable {
   }
 
   /// Times of ops while one prompt is read and a few tokens are decoded, on a ``Compute`` of its own like this benchmark's.
-  public func profile(progress: (_ step: BenchmarkStep, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError)
+  package func profile(progress: (_ step: BenchmarkStep, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError)
     -> Profile
   {
     let profiler = Profiler()

@@ -1,10 +1,10 @@
-public import DibitCheckpoint
-public import DibitInference
-public import DibitModelStore
-public import DibitTraining
+package import DibitCheckpoint
+package import DibitInference
+package import DibitModelStore
+package import DibitTraining
 
 /// Why nothing was measured.
-public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
   case store(ModelStoreError)
   case checkpoint(CheckpointError)
   case inference(InferenceError)
@@ -14,7 +14,7 @@ public enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible 
   case interrupted
 
   /// One sentence: what was expected and found, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .store(let error): "\(error)"
     case .checkpoint(let error): "\(error)"

@@ -1,36 +1,36 @@
-public import DibitJSON
+package import DibitJSON
 
 /// What a benchmark found; rates and times are medians over the runs.
-public struct BenchmarkReport: Equatable, Sendable {
+package struct BenchmarkReport: Equatable, Sendable {
   /// The shape, or the path of the model.
-  public var shape: String
+  package var shape: String
   /// The tier of the kernels.
-  public var isa: String
+  package var isa: String
   /// Threads that share an op.
-  public var threads: Int
+  package var threads: Int
   /// What runs matrix products.
-  public var productLibrary: String
+  package var productLibrary: String
   /// What was measured.
-  public var options: BenchmarkOptions
+  package var options: BenchmarkOptions
   /// Decoded tokens per second, one sequence.
-  public var decode: Measurement
+  package var decode: Measurement
   /// Tokens of the prompt per second.
-  public var prefill: Measurement
+  package var prefill: Measurement
   /// From opening the files, which the system has in memory, to the token behind a prompt of 16.
-  public var firstToken: Measurement
+  package var firstToken: Measurement
   /// From opening the files to a session that can take tokens.
-  public var load: Measurement
+  package var load: Measurement
   /// Bytes of weights that a decoded token reads.
-  public var weightBytesPerToken: Int
+  package var weightBytesPerToken: Int
   /// Bytes per second that this machine reads from memory with as many threads, before and after each run of decoding.
-  public var readBandwidth: Measurement
+  package var readBandwidth: Measurement
   /// The share of the machine's bandwidth that decoding uses for weights: each run against the moments before and after it.
-  public var bandwidthFraction: Measurement
+  package var bandwidthFraction: Measurement
   /// The most memory held at once while the model was measured, mapped weights included; nil where the system does not say.
-  public var peakMemory: Int?
+  package var peakMemory: Int?
 
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     func spread(_ measurement: Measurement) -> JSONValue {
       [.number(measurement.spread.lowerBound), .number(measurement.spread.upperBound)]
     }

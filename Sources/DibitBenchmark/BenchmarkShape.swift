@@ -1,7 +1,7 @@
-public import DibitJSON
+package import DibitJSON
 
 /// Models whose speed is known for their size, without anybody's weights.
-public enum BenchmarkShape: String, CaseIterable, Sendable {
+package enum BenchmarkShape: String, CaseIterable, Sendable {
   /// 12 layers of 768 channels: the size of the largest llama2.c model.
   case m110 = "110m"
   /// 16 layers of 2,048 channels: the size of Llama 3.2 1B.
@@ -10,7 +10,7 @@ public enum BenchmarkShape: String, CaseIterable, Sendable {
   case b3 = "3b"
 
   /// The config.json of such a model.
-  public var configuration: JSONObject {
+  package var configuration: JSONObject {
     switch self {
     case .m110: Self.llama(vocabulary: 32_000, hidden: 768, wide: 2048, layers: 12, heads: 12, keyValueHeads: 12)
     case .b1: Self.llama(vocabulary: 128_256, hidden: 2048, wide: 8192, layers: 16, heads: 32, keyValueHeads: 8)

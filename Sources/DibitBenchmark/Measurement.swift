@@ -1,19 +1,19 @@
 /// What several runs measured.
-public struct Measurement: Equatable, Sendable {
+package struct Measurement: Equatable, Sendable {
   /// One value for each run, sorted.
-  public let values: [Double]
+  package let values: [Double]
 
   /// These values, one at least.
-  public init(_ values: [Double]) { self.values = values.sorted() }
+  package init(_ values: [Double]) { self.values = values.sorted() }
 
   /// The middle one, or the mean of the two in the middle.
-  public var median: Double {
+  package var median: Double {
     guard !values.isEmpty else { return .nan }
     return (values[(values.count - 1) / 2] + values[values.count / 2]) / 2
   }
 
   /// The least and the most.
-  public var spread: ClosedRange<Double> { (values.first ?? 0)...(values.last ?? 0) }
+  package var spread: ClosedRange<Double> { (values.first ?? 0)...(values.last ?? 0) }
 }
 
 /// Seconds since `start`.

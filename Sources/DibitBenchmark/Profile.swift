@@ -1,22 +1,22 @@
-public import DibitJSON
-public import DibitKernels
+package import DibitJSON
+package import DibitKernels
 
 /// Where the time of a prompt and of decoded tokens goes, op by op.
-public struct Profile: Equatable, Sendable {
+package struct Profile: Equatable, Sendable {
   /// A prompt, or some decoded tokens.
-  public struct Phase: Equatable, Sendable {
+  package struct Phase: Equatable, Sendable {
     /// What was done.
-    public let name: String
+    package let name: String
     /// Each pass through the model.
-    public let passes: [Profiler.Event]
+    package let passes: [Profiler.Event]
     /// The ops of all passes.
-    public let ops: [Profiler.Event]
+    package let ops: [Profiler.Event]
 
     /// Nanoseconds of all passes.
-    public var duration: Int { passes.reduce(0) { $0 + $1.duration } }
+    package var duration: Int { passes.reduce(0) { $0 + $1.duration } }
 
     /// Calls of the same op on the same shape put together, the longest first; "between ops" is what no op accounts for.
-    public var summary: [OpSummary] {
+    package var summary: [OpSummary] {
       var found: [String: OpSummary] = [:]
       for event in ops {
         let key = "\(event.name) [\(event.rows), \(event.columns)]"
@@ -30,18 +30,18 @@ public struct Profile: Equatable, Sendable {
   }
 
   /// What an op took altogether.
-  public struct OpSummary: Equatable, Sendable {
+  package struct OpSummary: Equatable, Sendable {
     /// The op and its shape.
-    public let name: String
+    package let name: String
     /// How often it ran.
-    public var calls = 0
+    package var calls = 0
     /// Nanoseconds of all calls.
-    public var duration = 0
+    package var duration = 0
     /// Bytes of weights that it read.
-    public var bytes = 0
+    package var bytes = 0
 
     /// Bytes per second; nil for an op without weights.
-    public var bytesPerSecond: Double? { bytes > 0 && duration > 0 ? Double(bytes) / Double(duration) * 1e9 : nil }
+    package var bytesPerSecond: Double? { bytes > 0 && duration > 0 ? Double(bytes) / Double(duration) * 1e9 : nil }
 
     mutating func add(_ event: Profiler.Event) {
       calls += 1
@@ -53,13 +53,13 @@ public struct Profile: Equatable, Sendable {
   }
 
   /// In the order in which they ran.
-  public let phases: [Phase]
+  package let phases: [Phase]
 
   /// What a trace says of its origin, near its start.
-  public static let generator = "dibit bench"
+  package static let generator = "dibit bench"
 
   /// A trace for Perfetto or chrome://tracing: the passes on one track, the ops on another.
-  public var trace: JSONValue {
+  package var trace: JSONValue {
     func event(_ event: Profiler.Event, name: String, track: Int) -> JSONValue {
       [
         "name": .string(name), "ph": "X", "pid": 1, "tid": .integer(track), "ts": .number(Double(event.start) / 1000),

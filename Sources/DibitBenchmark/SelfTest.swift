@@ -1,39 +1,39 @@
-public import DibitJSON
-public import DibitKernels
+package import DibitJSON
+package import DibitKernels
 
 /// Runs every kernel on every tier of this CPU and compares it with the scalar tier on one thread.
-public struct SelfTest: Sendable {
+package struct SelfTest: Sendable {
   /// What a kernel did on a tier.
-  public struct Outcome: Equatable, Sendable {
+  package struct Outcome: Equatable, Sendable {
     /// The check's name.
-    public let kernel: String
+    package let kernel: String
     /// The tier.
-    public let isa: ISA
+    package let isa: ISA
     /// Where the first result lies that is not as promised; nil when all are.
-    public let mismatch: Int?
+    package let mismatch: Int?
     /// What it does in a second; nil when it was not timed.
-    public let rate: KernelRate?
+    package let rate: KernelRate?
     /// The rate as a share of what the machine can do at most with the tier: of its bandwidth or of its float operations.
-    public let share: Double?
+    package let share: Double?
   }
 
   /// What the machine can do with a tier.
-  public struct Tier: Equatable, Sendable {
+  package struct Tier: Equatable, Sendable {
     /// The tier.
-    public let isa: ISA
+    package let isa: ISA
     /// Its limits.
-    public let limits: MachineLimits
+    package let limits: MachineLimits
   }
 
   /// What was found.
-  public struct Report: Equatable, Sendable {
+  package struct Report: Equatable, Sendable {
     /// One for each kernel and tier, tier by tier.
-    public let outcomes: [Outcome]
+    package let outcomes: [Outcome]
     /// What the machine can do with each tier.
-    public let tiers: [Tier]
+    package let tiers: [Tier]
 
     /// The kernels that are wrong.
-    public var failures: [Outcome] { outcomes.filter { $0.mismatch != nil } }
+    package var failures: [Outcome] { outcomes.filter { $0.mismatch != nil } }
   }
 
   private let checks: [KernelCheck]
@@ -42,12 +42,12 @@ public struct SelfTest: Sendable {
   private let seconds: Double
 
   /// A test of `checks` on `tiers`; each kernel is timed for `seconds`, or with zero not at all.
-  public init(checks: [KernelCheck] = KernelCheck.all, tiers: [ISA] = ISA.available, threads: Int? = nil, seconds: Double = 0.02) {
+  package init(checks: [KernelCheck] = KernelCheck.all, tiers: [ISA] = ISA.available, threads: Int? = nil, seconds: Double = 0.02) {
     (self.checks, self.tiers, self.threads, self.seconds) = (checks, tiers, threads, seconds)
   }
 
   /// Runs it; `progress` is told each kernel, and ends it by returning false.
-  public func run(progress: (_ kernel: String, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError) -> Report {
+  package func run(progress: (_ kernel: String, _ done: Int, _ of: Int) -> Bool = { _, _, _ in true }) throws(BenchmarkError) -> Report {
     let reference = Compute(isa: .scalar, threads: 1, usesBLAS: false)
     let expected = checks.map { $0.results(on: reference, asReference: true) }
     var outcomes: [Outcome] = []
@@ -70,7 +70,7 @@ public struct SelfTest: Sendable {
 
 extension SelfTest.Report {
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     let machine = tiers.map { tier -> JSONValue in
       [
         "isa": .string("\(tier.isa)"), "read_bandwidth_bytes_per_second": .number(tier.limits.readBandwidth),

@@ -1,27 +1,27 @@
-public import DibitCheckpoint
-public import DibitJSON
+package import DibitCheckpoint
+package import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
-public import DibitQuantization
+package import DibitQuantization
 internal import DibitTensor
 
 /// A model directory of any shape with random weights, written without ever holding them: codes are random bits, and scales are such
 /// that activations stay of the order of one.
-public struct SyntheticModel: Sendable {
+package struct SyntheticModel: Sendable {
   /// What config.json will say, apart from how the tensors are stored.
-  public let configuration: JSONObject
+  package let configuration: JSONObject
   /// How the tensors are stored.
-  public let scheme: QuantizationScheme
+  package let scheme: QuantizationScheme
   /// The same seed gives the same files.
-  public let seed: UInt64
+  package let seed: UInt64
 
   /// A model of this shape; the vocabulary must have 256 entries at least, one for each byte.
-  public init(_ configuration: JSONObject, scheme: QuantizationScheme, seed: UInt64 = 0) {
+  package init(_ configuration: JSONObject, scheme: QuantizationScheme, seed: UInt64 = 0) {
     (self.configuration, self.scheme, self.seed) = (configuration, scheme, seed)
   }
 
   /// Writes the directory; `progress` is told how many of all bytes are written, and stops it by returning false.
-  public func write(
+  package func write(
     into directory: borrowing StagedDirectory, progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(BenchmarkError) {
     let shape: ModelConfiguration

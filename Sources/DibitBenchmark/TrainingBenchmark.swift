@@ -1,5 +1,5 @@
-public import DibitJSON
-public import DibitKernels
+package import DibitJSON
+package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTensor
@@ -7,57 +7,57 @@ internal import DibitCheckpoint
 internal import DibitTraining
 
 /// What a training benchmark does.
-public struct TrainingBenchmarkOptions: Equatable, Sendable {
+package struct TrainingBenchmarkOptions: Equatable, Sendable {
   /// Sequences of a step.
-  public var batch = 8
+  package var batch = 8
   /// Tokens of a sequence; the loss is taken on all of them.
-  public var tokens = 256
+  package var tokens = 256
   /// The adapter's rank; every linear layer has one.
-  public var rank = 32
+  package var rank = 32
   /// Steps that are measured, after one that is not.
-  public var steps = 3
+  package var steps = 3
   /// The most bytes to hold; nil for no limit.
-  public var memoryLimit: Int?
+  package var memoryLimit: Int?
   /// The seed of the tokens and the adapter.
-  public var seed: UInt64 = 0
+  package var seed: UInt64 = 0
 
   /// Eight sequences of 256 tokens, rank 32, three steps.
-  public init() {}
+  package init() {}
 }
 
 /// What a training benchmark found: medians over the steps.
-public struct TrainingBenchmarkReport: Equatable, Sendable {
+package struct TrainingBenchmarkReport: Equatable, Sendable {
   /// The shape, or the path of the model.
-  public var shape: String
+  package var shape: String
   /// The tier of the kernels.
-  public var isa: String
+  package var isa: String
   /// Threads that share an op.
-  public var threads: Int
+  package var threads: Int
   /// What runs matrix products.
-  public var productLibrary: String
+  package var productLibrary: String
   /// What was measured.
-  public var options: TrainingBenchmarkOptions
+  package var options: TrainingBenchmarkOptions
   /// The number of trained parameters.
-  public var parameters: Int
+  package var parameters: Int
   /// Layers whose activations were kept; the others were computed again.
-  public var keptLayers: Int
+  package var keptLayers: Int
   /// Bytes that the plan allows for.
-  public var plannedMemory: Int
+  package var plannedMemory: Int
   /// Tokens per second, of whole steps.
-  public var rate: Measurement
+  package var rate: Measurement
   /// Seconds of a step's pass through the layers.
-  public var forward: Measurement
+  package var forward: Measurement
   /// Seconds of logits, cross-entropy and their way back.
-  public var loss: Measurement
+  package var loss: Measurement
   /// Seconds of the pass back through the layers.
-  public var backward: Measurement
+  package var backward: Measurement
   /// Seconds of gradient norm and optimiser, and whatever else a step does.
-  public var optimizer: Measurement
+  package var optimizer: Measurement
   /// The most memory held at once, mapped weights included; nil where the system does not say.
-  public var peakMemory: Int?
+  package var peakMemory: Int?
 
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     func spread(_ measurement: Measurement) -> JSONValue {
       [.number(measurement.spread.lowerBound), .number(measurement.spread.upperBound)]
     }
@@ -73,19 +73,19 @@ public struct TrainingBenchmarkReport: Equatable, Sendable {
 }
 
 /// Measures how fast adapters of a model are trained, on random tokens.
-public struct TrainingBenchmark: Sendable {
+package struct TrainingBenchmark: Sendable {
   private let path: String
   private let name: String
   private let options: TrainingBenchmarkOptions
   private let compute: Compute
 
   /// A benchmark of the model at `path`; `name` is what the report calls it.
-  public init(model path: String, name: String? = nil, options: TrainingBenchmarkOptions, on compute: Compute) {
+  package init(model path: String, name: String? = nil, options: TrainingBenchmarkOptions, on compute: Compute) {
     (self.path, self.name, self.options, self.compute) = (path, name ?? path, options, compute)
   }
 
   /// Runs it; `progress` is told how many steps are done, and ends it by returning false. The profile shows the last step, op by op.
-  public func run(progress: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }) throws(BenchmarkError) -> (
+  package func run(progress: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }) throws(BenchmarkError) -> (
     TrainingBenchmarkReport, Profile
   ) {
     let profiler = Profiler()

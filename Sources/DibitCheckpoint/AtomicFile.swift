@@ -8,11 +8,11 @@ private let fileCount = Atomic<Int>(0)
 ///
 /// Write the file at ``path``, which does not exist yet, then ``commit()``. One that is dropped earlier is removed. Where an earlier output
 /// is replaced, other processes see the old contents or the new ones. A link, a device or a file of someone else is not replaced.
-public struct StagedFile: ~Copyable {
+package struct StagedFile: ~Copyable {
   /// The final path.
-  public let destination: String
+  package let destination: String
   /// Where to write until ``commit()``.
-  public let path: String
+  package let path: String
   private let parent: String
   private let replaces: Bool
 
@@ -23,7 +23,7 @@ public struct StagedFile: ~Copyable {
   ///   - mark: What an existing file must bear to be replaced; nil where none may be.
   ///   - inputs: What the job reads.
   /// - Throws: ``CheckpointError`` when `destination` exists and may not be replaced, or would destroy an input.
-  public init(destination: String, replacing mark: OutputMark?, inputs: JobInputs) throws(CheckpointError) {
+  package init(destination: String, replacing mark: OutputMark?, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
     try inputs.check(output: destination)
     if let status = FileStatus(path: destination, followingLinks: false) {
@@ -47,7 +47,7 @@ public struct StagedFile: ~Copyable {
   }
 
   /// Waits until the file is on the disk and gives it its final name. When this throws, the destination is as it was.
-  public consuming func commit() throws(CheckpointError) {
+  package consuming func commit() throws(CheckpointError) {
     try FileDescriptor.open(reading: path).sync()
     // link() fails when the name is taken meanwhile; rename() replaces in one step.
     let code = replaces ? SystemCall.rename(path, destination) : SystemCall.link(path, destination)
@@ -62,7 +62,7 @@ public struct StagedFile: ~Copyable {
 ///
 /// - Throws: ``CheckpointError`` when `path` exists and may not be replaced, cannot be created, or the disk is full; the
 ///   destination is then as it was.
-public func writeFileAtomically(path: String, bytes: [UInt8], replacing mark: OutputMark? = nil, inputs: JobInputs)
+package func writeFileAtomically(path: String, bytes: [UInt8], replacing mark: OutputMark? = nil, inputs: JobInputs)
   throws(CheckpointError)
 {
   let staged = try StagedFile(destination: path, replacing: mark, inputs: inputs)

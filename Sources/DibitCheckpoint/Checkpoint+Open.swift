@@ -1,8 +1,8 @@
-public import DibitTensor
+package import DibitTensor
 
 extension Checkpoint {
   /// The name of the file of an unsharded checkpoint.
-  public static let fileName = "model.safetensors"
+  package static let fileName = "model.safetensors"
 
   /// Files that hold a whole checkpoint, the one to prefer first.
   private static let wholeNames = [fileName, "pytorch_model.bin", KerasIndex.fileName]
@@ -21,7 +21,7 @@ extension Checkpoint {
   ///
   /// - Throws: ``CheckpointError`` for anything missing, unreadable or inconsistent.
   /// - Complexity: O(bytes of the headers); tensors are not read.
-  public static func open(_ path: String) throws(CheckpointError) -> Checkpoint {
+  package static func open(_ path: String) throws(CheckpointError) -> Checkpoint {
     guard FileStatus(path: path, followingLinks: true)?.type == .directory else { return try single(path, file: path) }
     let names = try directoryNames(path)
     for index in ShardIndex.names where names.contains(index) {
@@ -53,7 +53,7 @@ extension Checkpoint {
   }
 
   /// Opens bytes in memory as if they were a file called `name`.
-  public static func open(bytes: Bytes, named name: String) throws(CheckpointError) -> Checkpoint {
+  package static func open(bytes: Bytes, named name: String) throws(CheckpointError) -> Checkpoint {
     let (format, container) = try open(MappedFile(memory: bytes, named: name))
     return try Checkpoint(path: name, format: format, containers: [container])
   }

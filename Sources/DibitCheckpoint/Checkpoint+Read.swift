@@ -1,10 +1,10 @@
-public import DibitTensor
+package import DibitTensor
 
 extension Checkpoint {
   /// What is known about a tensor.
   ///
   /// - Throws: ``CheckpointError/unknownTensor(_:path:)``; with `shape`, ``CheckpointError/shapeMismatch(tensor:file:expected:found:)``.
-  public func tensor(_ name: String, shape: [Int]? = nil) throws(CheckpointError) -> TensorInfo {
+  package func tensor(_ name: String, shape: [Int]? = nil) throws(CheckpointError) -> TensorInfo {
     guard let info = info(name) else { throw .unknownTensor(name, path: path) }
     if let shape, shape != info.shape { throw .shapeMismatch(tensor: name, file: info.file, expected: shape, found: info.shape) }
     return info
@@ -17,7 +17,7 @@ extension Checkpoint {
   /// `matrix` needs the columns of the tensor and capacity for the rows.
   ///
   /// - Throws: ``CheckpointError`` when there is no such tensor, its columns are not those of `matrix`, or it has no such rows.
-  public func readRows(_ name: String, rows: Range<Int>, into matrix: inout Matrix) throws(CheckpointError) {
+  package func readRows(_ name: String, rows: Range<Int>, into matrix: inout Matrix) throws(CheckpointError) {
     let info = try tensor(name)
     guard info.columns == matrix.columns else {
       throw .shapeMismatch(tensor: name, file: info.file, expected: [info.rows, matrix.columns], found: info.shape)
@@ -35,7 +35,7 @@ extension Checkpoint {
   /// Shapes and rounding as in the reading of a matrix.
   ///
   /// - Throws: ``CheckpointError`` when there is no such tensor or it has no such rows.
-  public func readRows(_ name: String, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
+  package func readRows(_ name: String, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
     let info = try tensor(name)
     guard rows.lowerBound >= 0, rows.upperBound <= info.rows else {
       throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
@@ -45,7 +45,7 @@ extension Checkpoint {
   }
 
   /// Reads a whole tensor as floats; shapes and rounding as in ``readRows(_:rows:into:)``.
-  public func readMatrix(_ name: String) throws(CheckpointError) -> Matrix {
+  package func readMatrix(_ name: String) throws(CheckpointError) -> Matrix {
     let info = try tensor(name)
     var matrix = Matrix(rows: info.rows, columns: info.columns)
     try readRows(name, rows: 0..<info.rows, into: &matrix)
@@ -53,7 +53,7 @@ extension Checkpoint {
   }
 
   /// Reads a whole tensor as a list of floats, row by row; rounding as in ``readRows(_:rows:into:)``.
-  public func readVector(_ name: String) throws(CheckpointError) -> [Float] {
+  package func readVector(_ name: String) throws(CheckpointError) -> [Float] {
     let info = try tensor(name)
     var values = [Float](repeating: 0, count: info.count)
     var target = values.mutableSpan
@@ -63,7 +63,7 @@ extension Checkpoint {
 }
 
 /// The index of the first NaN or infinity, or nil when all values are finite.
-public func firstNonFinite(_ values: Span<Float>) -> Int? {
+package func firstNonFinite(_ values: Span<Float>) -> Int? {
   for index in values.indices where !values[index].isFinite { return index }
   return nil
 }

@@ -4,7 +4,7 @@ extension Checkpoint {
   /// The tensors under the names and in the orders that `views` give; those that no view names are left out.
   ///
   /// - Throws: ``CheckpointError`` when a source is missing, a name is given twice, or a view does not fit its tensor.
-  public func viewed(_ views: [TensorView]) throws(CheckpointError) -> Checkpoint {
+  package func viewed(_ views: [TensorView]) throws(CheckpointError) -> Checkpoint {
     var places: [(name: String, place: Place)] = []
     for view in views {
       let place = try place(of: view.source)

@@ -1,40 +1,40 @@
-public import DibitTensor
+package import DibitTensor
 
 /// What a checkpoint says about one tensor.
-public struct TensorInfo: Equatable, Sendable {
+package struct TensorInfo: Equatable, Sendable {
   /// The type of its elements as they are read; F32 for tensors that are stored in quantised blocks.
-  public let dtype: DType
+  package let dtype: DType
   /// The dimensions, row-major; empty for a scalar.
-  public let shape: [Int]
+  package let shape: [Int]
   /// How the file stores the elements, in the format's own words: `F16`, `Q4_K`.
-  public let storage: String
+  package let storage: String
   /// The bytes that the elements take in the file.
-  public let byteCount: Int
+  package let byteCount: Int
   /// The path of the file that holds it.
-  public let file: String
+  package let file: String
 
   /// The number of elements.
-  public var count: Int { rows * columns }
+  package var count: Int { rows * columns }
 
   /// The first dimension of a tensor with two or more; otherwise 1.
-  public var rows: Int { shape.count >= 2 ? shape[0] : 1 }
+  package var rows: Int { shape.count >= 2 ? shape[0] : 1 }
 
   /// The product of the other dimensions: the length of one row.
-  public var columns: Int { (shape.count >= 2 ? shape.dropFirst() : shape[...]).reduce(1, *) }
+  package var columns: Int { (shape.count >= 2 ? shape.dropFirst() : shape[...]).reduce(1, *) }
 }
 
 /// Named tensors from one or more files of any known format. Opening reads headers only; tensors are read where they are used.
 ///
 /// Names are compared by their UTF-8 bytes. Nothing is known here about what the tensors mean.
-public struct Checkpoint: Sendable {
+package struct Checkpoint: Sendable {
   /// The path it was opened with.
-  public let path: String
+  package let path: String
   /// The format of its files: "safetensors", "GGUF", …
-  public let format: CheckpointFormat
+  package let format: CheckpointFormat
   /// The strings stored beside the tensors of the first file.
-  public let metadata: [(key: String, value: String)]
+  package let metadata: [(key: String, value: String)]
   /// The names of all tensors: file by file, each in the order of its data.
-  public let tensorNames: [String]
+  package let tensorNames: [String]
   let containers: [any TensorContainer]
   private let places: [[UInt8]: Place]
   /// What views that need whole tensors share.
@@ -80,30 +80,30 @@ public struct Checkpoint: Sendable {
   }
 
   /// What the files say of their tensors, in the order of ``tensorNames`` of a checkpoint that was just opened.
-  public var tensors: [StoredTensor] { containers.flatMap(\.tensors) }
+  package var tensors: [StoredTensor] { containers.flatMap(\.tensors) }
 
   /// The paths of its files.
-  public var filePaths: [String] { containers.map(\.path) }
+  package var filePaths: [String] { containers.map(\.path) }
 
   /// What is known about a tensor, or nil when there is none of this name.
-  public func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
+  package func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
 
   /// The stored bytes of a tensor whose elements lie in the file as they are: row-major, little-endian; nil for all others.
   ///
   /// - Throws: ``CheckpointError/unknownTensor(_:path:)``.
-  public func bytes(_ name: String) throws(CheckpointError) -> Bytes? {
+  package func bytes(_ name: String) throws(CheckpointError) -> Bytes? {
     let place = try place(of: name)
     return place.order == nil ? containers[place.container].plainBytes(place.index) : nil
   }
 
   /// Lets the system forget the pages of a tensor that was processed; it can still be read again.
-  public func release(_ name: String) {
+  package func release(_ name: String) {
     guard let info = info(name) else { return }
     release(name, rows: 0..<info.rows)
   }
 
   /// Lets the system forget the pages of some rows of a tensor; see ``release(_:)``.
-  public func release(_ name: String, rows: Range<Int>) {
+  package func release(_ name: String, rows: Range<Int>) {
     guard let place = places[Array(name.utf8)] else { return }
     let rows = rows.clamped(to: 0..<place.info.rows)
     // A row of another order lies all over the stored tensor: it goes when the last one was read.

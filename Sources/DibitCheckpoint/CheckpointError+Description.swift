@@ -1,6 +1,6 @@
 extension CheckpointError: CustomStringConvertible {
   /// One sentence: what, where, expected, found, and what to do where that is known.
-  public var description: String {
+  package var description: String {
     switch self {
     case .notFound(let path): "\(quoted(path)): no such file or directory"
     case .notAFile(let path, let found): "\(quoted(path)): a regular file expected, \(found) found"

@@ -1,5 +1,5 @@
 /// Why a checkpoint could not be read or written. Paths are as the caller gave them; offsets are bytes from the start of the file.
-public enum CheckpointError: Error, Equatable, Sendable {
+package enum CheckpointError: Error, Equatable, Sendable {
   // The input is not there.
   case notFound(path: String)
   case notAFile(path: String, found: String)
@@ -47,7 +47,7 @@ public enum CheckpointError: Error, Equatable, Sendable {
 
 extension CheckpointError {
   /// What kind of failure this is; the command line turns it into an exit code.
-  public enum Class: Equatable, Sendable {
+  package enum Class: Equatable, Sendable {
     /// Exit code 66.
     case missingInput
     /// Exit code 65.
@@ -59,7 +59,7 @@ extension CheckpointError {
   }
 
   /// The kind of this failure.
-  public var errorClass: Class {
+  package var errorClass: Class {
     switch self {
     case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
     case .emptyFile, .tooLarge, .malformed, .gguf, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard,

@@ -1,5 +1,5 @@
 /// The file formats that tensors are read from.
-public enum CheckpointFormat: String, CaseIterable, Sendable {
+package enum CheckpointFormat: String, CaseIterable, Sendable {
   case safetensors
   case gguf = "GGUF"
   case hdf5 = "HDF5"

@@ -1,13 +1,13 @@
 internal import Glibc
 
 /// Keeps other processes out of a directory that several jobs may use one after the other, as long as it lives.
-public final class DirectoryLock {
+package final class DirectoryLock {
   private let directory: FileDescriptor
 
   /// Locks the directory at `path`.
   ///
   /// - Throws: ``CheckpointError/outputInUse(path:partial:)`` when another process has it.
-  public init(_ path: String) throws(CheckpointError) {
+  package init(_ path: String) throws(CheckpointError) {
     guard let directory = FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY) else {
       throw .notReadable(path: path, code: errno)
     }

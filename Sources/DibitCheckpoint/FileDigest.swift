@@ -4,7 +4,7 @@ internal import DibitTensor
 /// The SHA-256 of a file of any size, in hexadecimal; it is read from one end to the other and not held.
 ///
 /// - Throws: ``CheckpointError`` when it is missing, no regular file or cannot be read.
-public func fileDigest(_ path: String) throws(CheckpointError) -> String {
+package func fileDigest(_ path: String) throws(CheckpointError) -> String {
   var file = try SequentialFile(path)
   var hash = SHA256()
   while true {

@@ -1,7 +1,7 @@
-public import DibitTensor
+package import DibitTensor
 
 /// What a file is, told from its bytes; suffixes are never trusted.
-public enum FileKind: String, CaseIterable, Sendable {
+package enum FileKind: String, CaseIterable, Sendable {
   case safetensors = "a safetensors file"
   case gguf = "a GGUF file"
   case hdf5 = "an HDF5 file"
@@ -31,12 +31,12 @@ public enum FileKind: String, CaseIterable, Sendable {
 
 extension FileKind: CustomStringConvertible {
   /// The kind with its article, and what to do where a tensor file was expected.
-  public var description: String { rawValue }
+  package var description: String { rawValue }
 
   /// The kind of a file with these bytes, or nil when they look like none of them.
   ///
   /// - Complexity: constant, except for ZIP archives, whose entries are looked at.
-  public static func recognise(_ bytes: Bytes) -> FileKind? {
+  package static func recognise(_ bytes: Bytes) -> FileKind? {
     let start = bytes.slice(0..<min(bytes.count, 4096)).array
     for (signature, kind) in signatures where start.starts(with: signature) { return kind }
     if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) { return archive(bytes) }

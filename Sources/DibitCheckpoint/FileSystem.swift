@@ -79,7 +79,7 @@ package func splitOutput(_ path: String) -> (parent: String, name: String)? {
 }
 
 /// The last name of a path; nil where it ends in none, as `..` does.
-public func fileName(of path: String) -> String? { splitOutput(path)?.name }
+package func fileName(of path: String) -> String? { splitOutput(path)?.name }
 
 /// The path without links, `.` and `..`; nil for what cannot be reached.
 package func realPath(_ path: String) -> String? {
@@ -91,7 +91,7 @@ package func realPath(_ path: String) -> String? {
 }
 
 /// The names in a directory, sorted by their bytes, without `.` and `..`.
-public func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
+package func directoryNames(_ path: String) throws(CheckpointError) -> [String] {
   // SAFETY: the stream is closed once, below, and used by this function alone.
   guard let stream = unsafe opendir(path) else {
     switch errno {
@@ -125,14 +125,14 @@ func removeTree(_ path: String) {
 /// Creates a directory unless it is there, into which files are to be put beside those that are.
 ///
 /// - Throws: ``CheckpointError`` when it lies in one of the job's inputs, or cannot be created.
-public func makeDirectory(_ path: String, inputs: JobInputs) throws(CheckpointError) {
+package func makeDirectory(_ path: String, inputs: JobInputs) throws(CheckpointError) {
   try inputs.check(folder: path)
   let code = SystemCall.makeDirectory(path)
   guard code == 0 || (code == EEXIST && isDirectory(path)) else { throw creationError(path, code) }
 }
 
 /// Whether `path` names a directory, or a link to one.
-public func isDirectory(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .directory }
+package func isDirectory(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .directory }
 
 /// Whether `path` names a regular file, or a link to one.
-public func isRegularFile(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .regular }
+package func isRegularFile(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .regular }

@@ -3,12 +3,12 @@ internal import Glibc
 /// What the system would still take: looked at before long work, so that a full disk is found at its beginning.
 ///
 /// It reserves nothing. Others may fill the disk meanwhile; then writing fails as always, and the output is as it was before.
-public struct FreeSpace: Sendable {
+package struct FreeSpace: Sendable {
   private let ofFileSystem: @Sendable (String) -> Int?
   private let ofFile: Int
 
   /// That of the file systems, and the limit on the size of a file that the process has (`ulimit -f`).
-  public init() {
+  package init() {
     var limit = rlimit()
     // SAFETY: the structure is ours.
     let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
@@ -24,7 +24,7 @@ public struct FreeSpace: Sendable {
   /// Checks that `bytes` bytes, of which `largest` belong to one file, fit beside what is at `path`, which need not exist yet.
   ///
   /// - Throws: ``CheckpointError/noSpace(directory:needed:free:)`` or ``CheckpointError/fileTooLarge(directory:needed:limit:)``.
-  public func check(_ bytes: Int, largest: Int? = nil, at path: String) throws(CheckpointError) {
+  package func check(_ bytes: Int, largest: Int? = nil, at path: String) throws(CheckpointError) {
     // Hidden directories are names that nobody chose.
     var directory = splitOutput(path)?.parent ?? "."
     while let (parent, name) = splitOutput(directory), name.hasPrefix("."), name.contains(".partial-") { directory = parent }

@@ -4,16 +4,16 @@ internal import Glibc
 ///
 /// One process at a time may hold it: a lock tells the work of a live job from what a killed one left behind. What the killed one was
 /// writing is removed. A directory that was made here and holds nothing that ``keep()`` was called for is removed with its owner.
-public struct JobDirectory: ~Copyable {
+package struct JobDirectory: ~Copyable {
   /// Its path: that of the output with `.checkpoints` behind it.
-  public let path: String
+  package let path: String
   private let lock: FileDescriptor
   private var isKept: Bool
 
   /// The path of the directory that belongs to `output`.
   ///
   /// - Throws: ``CheckpointError/badOutputName(path:)``.
-  public static func path(of output: String) throws(CheckpointError) -> String {
+  package static func path(of output: String) throws(CheckpointError) -> String {
     guard let (parent, name) = splitOutput(output) else { throw .badOutputName(path: output) }
     return join(parent, name + ".checkpoints")
   }
@@ -22,7 +22,7 @@ public struct JobDirectory: ~Copyable {
   ///
   /// - Throws: ``CheckpointError`` when it would destroy one of `inputs`, cannot be created, is no directory, cannot be written, or another
   ///   process holds it.
-  public init(of output: String, inputs: JobInputs) throws(CheckpointError) {
+  package init(of output: String, inputs: JobInputs) throws(CheckpointError) {
     let path = try Self.path(of: output)
     try inputs.check(output: path)
     let code = SystemCall.makeDirectory(path)
@@ -48,19 +48,19 @@ public struct JobDirectory: ~Copyable {
   deinit { if !isKept { removeTree(path) } }
 
   /// The path of a file in it; `name` is a plain name.
-  public func path(of name: String) -> String { join(path, name) }
+  package func path(of name: String) -> String { join(path, name) }
 
   /// The names in it, sorted by their bytes.
-  public func names() throws(CheckpointError) -> [String] { try directoryNames(path) }
+  package func names() throws(CheckpointError) -> [String] { try directoryNames(path) }
 
   /// Removes a file in it, if it is there.
-  public func remove(_ name: String) { SystemCall.unlink(join(path, name)) }
+  package func remove(_ name: String) { SystemCall.unlink(join(path, name)) }
 
   /// From now on the directory stays until ``removeAll()``.
-  public mutating func keep() { isKept = true }
+  package mutating func keep() { isKept = true }
 
   /// Removes the directory with everything in it: the job is done.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     removeTree(path)
     isKept = true
   }

@@ -5,30 +5,30 @@ internal import Glibc
 /// Whatever creates an output in this module asks for these, so that no command can forget them: an output that is an input, lies in one
 /// or holds one is refused before anything is opened for writing or removed. Files and directories are told apart by device and inode,
 /// so links, `..` and other spellings hide nothing.
-public struct JobInputs: Equatable, Sendable {
+package struct JobInputs: Equatable, Sendable {
   /// Files, and directories in which nothing may appear.
   private let sealed: [String]
   /// Directories that are looked through for files of their own kind.
   private let searched: [String]
 
   /// For a job that reads nothing that an output could destroy, or whose outputs were checked where the job began.
-  public static let none = JobInputs([])
+  package static let none = JobInputs([])
 
   /// The inputs of a job; those that are nil are none.
   ///
   /// - Parameter searched: directories in which the job looks for files and leaves out its own output: one may lie there.
-  public init(_ paths: [String?], searched: [String] = []) {
+  package init(_ paths: [String?], searched: [String] = []) {
     sealed = paths.compactMap(\.self)
     self.searched = searched
   }
 
   /// The same inputs and more.
-  public func adding(_ paths: [String?]) -> JobInputs { JobInputs(sealed + paths.compactMap(\.self), searched: searched) }
+  package func adding(_ paths: [String?]) -> JobInputs { JobInputs(sealed + paths.compactMap(\.self), searched: searched) }
 
   /// Checks a file or directory that appears, or is replaced, as a whole.
   ///
   /// - Throws: ``CheckpointError/outputOverInput(path:input:relation:)``.
-  public func check(output path: String) throws(CheckpointError) {
+  package func check(output path: String) throws(CheckpointError) {
     let output = Place(path)
     try check(path, output, holdsAll: true)
     // What a shell put in front of the job with `<`.
@@ -40,7 +40,7 @@ public struct JobInputs: Equatable, Sendable {
   /// Checks a directory into which new files are put beside those that are there.
   ///
   /// - Throws: ``CheckpointError/outputOverInput(path:input:relation:)``.
-  public func check(folder path: String) throws(CheckpointError) { try check(path, Place(path), holdsAll: false) }
+  package func check(folder path: String) throws(CheckpointError) { try check(path, Place(path), holdsAll: false) }
 
   private func check(_ path: String, _ output: Place, holdsAll: Bool) throws(CheckpointError) {
     for (input, isSealed) in sealed.map({ ($0, true) }) + searched.map({ ($0, false) }) {
@@ -62,7 +62,7 @@ public struct JobInputs: Equatable, Sendable {
 }
 
 /// How an output that must not be written lies to an input.
-public enum OutputRelation: Equatable, Sendable {
+package enum OutputRelation: Equatable, Sendable {
   /// It is the input.
   case same
   /// It lies in the input.

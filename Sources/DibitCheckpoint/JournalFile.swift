@@ -3,17 +3,17 @@ internal import Glibc
 /// A file that grows at its end while a job runs, such as a log of events. One process at a time writes it: it is locked.
 ///
 /// Use it for what is read while it is written. Outputs that must appear whole are written through ``StagedFile``.
-public struct JournalFile: ~Copyable {
+package struct JournalFile: ~Copyable {
   /// The path of the file.
-  public let path: String
+  package let path: String
   /// The size of the file in bytes.
-  public private(set) var byteCount: Int
+  package private(set) var byteCount: Int
   private let file: FileDescriptor
 
   /// Opens or creates the file, which nobody else may be writing, and leaves its bytes alone.
   ///
   /// - Throws: ``CheckpointError`` when it would destroy one of `inputs`, cannot be created, is no regular file, or another process has it.
-  public init(path: String, inputs: JobInputs) throws(CheckpointError) {
+  package init(path: String, inputs: JobInputs) throws(CheckpointError) {
     try inputs.check(output: path)
     guard let file = FileDescriptor.open(path, flags: O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK) else {
       throw creationError(path, errno)
@@ -31,7 +31,7 @@ public struct JournalFile: ~Copyable {
   /// Cuts the file after `byteCount` bytes, or leaves it where it is shorter.
   ///
   /// - Throws: ``CheckpointError/system(operation:path:code:)``.
-  public mutating func cut(after byteCount: Int) throws(CheckpointError) {
+  package mutating func cut(after byteCount: Int) throws(CheckpointError) {
     guard self.byteCount > byteCount else { return }
     guard ftruncate(file.number, byteCount) == 0 else { throw .system(operation: "cut", path: path, code: errno) }
     self.byteCount = byteCount
@@ -40,16 +40,16 @@ public struct JournalFile: ~Copyable {
   /// Checks that what the file holds may be replaced.
   ///
   /// - Throws: ``CheckpointError/notOurs(path:expected:)``.
-  public func check(_ mark: OutputMark) throws(CheckpointError) { try mark.check(path) }
+  package func check(_ mark: OutputMark) throws(CheckpointError) { try mark.check(path) }
 
   /// Adds bytes at the end.
   ///
   /// - Throws: ``CheckpointError/system(operation:path:code:)`` for a full disk; a part of the bytes may then be there.
-  public mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
+  package mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
     try file.write(bytes)
     byteCount += bytes.count
   }
 
   /// Waits until everything is on the disk.
-  public func sync() throws(CheckpointError) { try file.sync() }
+  package func sync() throws(CheckpointError) { try file.sync() }
 }

@@ -1,22 +1,22 @@
 internal import Glibc
 
 /// A date and a time of day in the system's time zone.
-public struct LocalTime: Equatable, Sendable {
+package struct LocalTime: Equatable, Sendable {
   /// The year, from 1.
-  public let year: Int
+  package let year: Int
   /// The month, from 1.
-  public let month: Int
+  package let month: Int
   /// The day of the month, from 1.
-  public let day: Int
+  package let day: Int
   /// Hours since midnight.
-  public let hour: Int
+  package let hour: Int
   /// Minutes of the hour.
-  public let minute: Int
+  package let minute: Int
   /// Seconds of the minute.
-  public let second: Int
+  package let second: Int
 
   /// This moment; nil where the system cannot tell it.
-  public static var now: LocalTime? {
+  package static var now: LocalTime? {
     var moment = time(nil)
     var parts = unsafe tm()
     // SAFETY: both structures are ours, and the call keeps no reference to them.

@@ -1,15 +1,15 @@
-public import DibitTensor
+package import DibitTensor
 internal import Glibc
 
 /// A regular file mapped read-only: its bytes are read from the disk when they are first used.
 ///
 /// Use it for files of any size. Do not use it for files that another process may shorten meanwhile: the system then stops
 /// this process at the first missing byte. Outputs of this module are replaced by renaming, which leaves mappings intact.
-public struct MappedFile: Sendable {
+package struct MappedFile: Sendable {
   /// The path it was opened with.
-  public let path: String
+  package let path: String
   /// The whole file; slices keep the mapping alive.
-  public let bytes: Bytes
+  package let bytes: Bytes
   private let isMapped: Bool
 
   /// Bytes in memory that stand for a file called `name`.
@@ -22,7 +22,7 @@ public struct MappedFile: Sendable {
   /// Maps the file at `path`.
   ///
   /// - Throws: ``CheckpointError`` when it is missing, no regular file, unreadable or empty.
-  public init(path: String) throws(CheckpointError) {
+  package init(path: String) throws(CheckpointError) {
     let file = try FileDescriptor.open(reading: path)
     let size = try file.status().size
     guard size > 0 else { throw .emptyFile(path: path) }
@@ -39,7 +39,7 @@ public struct MappedFile: Sendable {
   /// Lets the system forget the pages of `range`, so that streaming through a large file keeps resident memory small.
   ///
   /// The bytes stay readable: a page that is used again is read again.
-  public func discard(_ range: Range<Int>) {
+  package func discard(_ range: Range<Int>) {
     let range = range.clamped(to: 0..<bytes.count)
     guard isMapped, !range.isEmpty else { return }
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -52,7 +52,7 @@ public struct MappedFile: Sendable {
 /// Reads a small file whole.
 ///
 /// - Throws: ``CheckpointError`` when it is missing, no regular file, unreadable, or longer than `limit` bytes.
-public func readFile(_ path: String, limit: Int) throws(CheckpointError) -> [UInt8] {
+package func readFile(_ path: String, limit: Int) throws(CheckpointError) -> [UInt8] {
   let file = try FileDescriptor.open(reading: path)
   let size = try file.status().size
   guard size <= limit else { throw .tooLarge(path: path, limit: limit, found: size) }

@@ -1,5 +1,5 @@
 /// How a file that Dibit wrote is told from any other: only one that bears the mark is replaced.
-public struct OutputMark: Sendable {
+package struct OutputMark: Sendable {
   /// What such a file is, for messages: "a GGUF file".
   let name: String
   private let isBorne: @Sendable ([UInt8]) -> Bool
@@ -8,19 +8,19 @@ public struct OutputMark: Sendable {
   private static let startBytes = 1 << 16
 
   /// The mark of files called `name`; `isBorne` is given up to 64 KiB of a file's start.
-  public init(_ name: String, isBorne: @escaping @Sendable (_ start: [UInt8]) -> Bool) {
+  package init(_ name: String, isBorne: @escaping @Sendable (_ start: [UInt8]) -> Bool) {
     self.name = name
     self.isBorne = isBorne
   }
 
   /// A mark that is a text near the start of a file.
-  public init(_ name: String, text: String) {
+  package init(_ name: String, text: String) {
     let text = Array(text.utf8)
     self.init(name) { $0.holds(text) }
   }
 
   /// Of files whose directory and name are a job's own.
-  public static let ownName = OutputMark("a file") { _ in true }
+  package static let ownName = OutputMark("a file") { _ in true }
 
   /// Checks that the regular file at `path` may be replaced. An empty one may: nothing is lost with it.
   ///

@@ -25,4 +25,4 @@ func finalPath(_ path: String) -> String {
 ///
 /// It waits for no lock that other code holds, so it ends wherever the process stands; only a handler of a signal, which may interrupt
 /// this very code, must not call it.
-public func cleanUpPartialDirectories() { dibit_outputs_clean_up() }
+package func cleanUpPartialDirectories() { dibit_outputs_clean_up() }

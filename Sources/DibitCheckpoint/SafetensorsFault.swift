@@ -1,7 +1,7 @@
-public import DibitTensor
+package import DibitTensor
 
 /// What is wrong inside a safetensors file. Offsets of data are relative to the data section, as in the header.
-public enum SafetensorsFault: Error, Equatable, Sendable {
+package enum SafetensorsFault: Error, Equatable, Sendable {
   case otherFormat(FileKind)
   case tooShort(foundBytes: Int)
   case headerLength(found: UInt64, limit: Int)
@@ -24,7 +24,7 @@ public enum SafetensorsFault: Error, Equatable, Sendable {
 
 extension SafetensorsFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .otherFormat(let kind): "a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(kind) found"
     case .tooShort(let found): "the 8-byte header length expected, a file of \(found) bytes found; download it again"

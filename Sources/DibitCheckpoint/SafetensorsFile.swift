@@ -1,18 +1,18 @@
-public import DibitTensor
+package import DibitTensor
 
 /// One tensor as a file stores it.
-public struct TensorEntry: Equatable, Sendable {
+package struct TensorEntry: Equatable, Sendable {
   /// The name, compared by its UTF-8 bytes.
-  public let name: String
+  package let name: String
   /// The type of its elements.
-  public let dtype: DType
+  package let dtype: DType
   /// The dimensions, row-major; empty for a scalar. The product of those that are not zero fits 64 bits.
-  public let shape: [Int]
+  package let shape: [Int]
   /// Where the bytes lie, from the start of the file.
-  public let range: Range<Int>
+  package let range: Range<Int>
 
   /// Describes a tensor.
-  public init(name: String, dtype: DType, shape: [Int], range: Range<Int>) {
+  package init(name: String, dtype: DType, shape: [Int], range: Range<Int>) {
     self.name = name
     self.dtype = dtype
     self.shape = shape
@@ -20,7 +20,7 @@ public struct TensorEntry: Equatable, Sendable {
   }
 
   /// Names, like all fields, are equal when their bytes are.
-  public static func == (left: TensorEntry, right: TensorEntry) -> Bool {
+  package static func == (left: TensorEntry, right: TensorEntry) -> Bool {
     left.name.utf8.elementsEqual(right.name.utf8) && left.dtype == right.dtype && left.shape == right.shape && left.range == right.range
   }
 }
@@ -30,23 +30,23 @@ public struct TensorEntry: Equatable, Sendable {
 /// Layout: 8 bytes header length, little-endian; the header, JSON; the data. Accepted are only files in which every byte has one
 /// meaning: sizes equal dtype times shape, tensors touch without holes or overlaps, and the data ends with the file. See
 /// `docs/formats/staging.md` for how such files are written.
-public struct SafetensorsFile: Sendable {
+package struct SafetensorsFile: Sendable {
   /// The largest header that is read, in bytes.
-  public static let headerLimit = 100_000_000
+  package static let headerLimit = 100_000_000
 
   /// The whole file.
-  public let bytes: Bytes
+  package let bytes: Bytes
   /// The strings under `__metadata__`, in the order of the file.
-  public let metadata: [(key: String, value: String)]
+  package let metadata: [(key: String, value: String)]
   /// The tensors in the order of their data.
-  public let tensors: [TensorEntry]
+  package let tensors: [TensorEntry]
   private let indices: [[UInt8]: Int]
 
   /// Checks the header of `bytes`; `file` is its name in messages.
   ///
   /// - Throws: ``CheckpointError/malformed(file:_:)`` with the first fault.
   /// - Complexity: O(header bytes); the data is not read.
-  public init(_ bytes: Bytes, file: String) throws(CheckpointError) {
+  package init(_ bytes: Bytes, file: String) throws(CheckpointError) {
     do throws(SafetensorsFault) {
       let header = try SafetensorsHeader(parsing: bytes)
       self.bytes = bytes
@@ -61,8 +61,8 @@ public struct SafetensorsFile: Sendable {
   }
 
   /// The tensor with exactly these UTF-8 bytes as its name, or nil.
-  public func entry(_ name: String) -> TensorEntry? { indices[Array(name.utf8)].map { tensors[$0] } }
+  package func entry(_ name: String) -> TensorEntry? { indices[Array(name.utf8)].map { tensors[$0] } }
 
   /// The bytes of a tensor of this file.
-  public func bytes(of tensor: TensorEntry) -> Bytes { bytes.slice(tensor.range) }
+  package func bytes(of tensor: TensorEntry) -> Bytes { bytes.slice(tensor.range) }
 }

@@ -1,4 +1,4 @@
-public import DibitTensor
+package import DibitTensor
 internal import Glibc
 
 /// Writes a safetensors file from one end to the other; equal input gives equal bytes.
@@ -8,11 +8,11 @@ internal import Glibc
 /// ``StagedDirectory``, which gives files their final names when all are whole.
 ///
 /// Tensors follow each other without padding. Declare wide dtypes first where other readers need aligned elements.
-public struct SafetensorsWriter: ~Copyable {
+package struct SafetensorsWriter: ~Copyable {
   /// The path of the file.
-  public let path: String
+  package let path: String
   /// The size of the whole file in bytes.
-  public let byteCount: Int
+  package let byteCount: Int
   private let tensors: [(name: String, dtype: DType, shape: [Int])]
   private let sizes: [Int]
   /// The tensor that the next byte belongs to, and how many bytes of it were given.
@@ -23,7 +23,7 @@ public struct SafetensorsWriter: ~Copyable {
   /// Creates the file and writes its header.
   ///
   /// - Throws: ``CheckpointError`` when the file exists or cannot be created, there is no room for all of it, or a declaration is no tensor of a safetensors file.
-  public init(path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)] = [])
+  package init(path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)] = [])
     throws(CheckpointError)
   {
     let layout = try SafetensorsLayout(tensors, metadata: metadata, file: path)
@@ -41,7 +41,7 @@ public struct SafetensorsWriter: ~Copyable {
   ///
   /// - Throws: ``CheckpointError/wrongByteCount(file:tensor:declared:given:)`` when the piece is longer than what the tensor still
   ///   lacks, so that a wrong shape is found where it happens; ``CheckpointError/system(operation:path:code:)`` for a full disk.
-  public mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
+  package mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
     try take(bytes.count)
     try output.append(bytes)
     skipWhole()
@@ -50,7 +50,7 @@ public struct SafetensorsWriter: ~Copyable {
   /// Adds floats to the current tensor, rounded to nearest, ties to even.
   ///
   /// A float too large for F16 becomes infinity; NaN stays NaN. `dtype` must be F64, F32, F16 or BF16, and that of the tensor.
-  public mutating func append(floats: Span<Float>, as dtype: DType) throws(CheckpointError) {
+  package mutating func append(floats: Span<Float>, as dtype: DType) throws(CheckpointError) {
     let declared = current < tensors.count ? tensors[current].dtype : dtype
     require(dtype == declared, "SafetensorsWriter: \(dtype.rawValue) elements for a tensor of \(declared.rawValue)")
     try take(floats.count * dtype.byteCount)
@@ -64,12 +64,12 @@ public struct SafetensorsWriter: ~Copyable {
   }
 
   /// The SHA-256 of all bytes so far, header included, in hexadecimal: a last tensor can hold the checksum of everything before it.
-  public mutating func digest() throws(CheckpointError) -> String { try output.digest() }
+  package mutating func digest() throws(CheckpointError) -> String { try output.digest() }
 
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
   /// - Returns: the SHA-256 of the whole file in hexadecimal.
-  public consuming func finish() throws(CheckpointError) -> String {
+  package consuming func finish() throws(CheckpointError) -> String {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given)
     }

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// Call it before other threads are started: they must not take the signals. Where the system refuses the thread, signals do what they do
 /// by default.
-public func watchSignals(_ signals: [Int32], handler: @escaping @Sendable (_ signal: Int32) -> Void) {
+package func watchSignals(_ signals: [Int32], handler: @escaping @Sendable (_ signal: Int32) -> Void) {
   var set = sigset_t()
   // SAFETY: the set is ours, and the calls fill and read it only.
   unsafe sigemptyset(&set)

@@ -7,15 +7,15 @@ internal import Glibc
 /// Files are written into a hidden directory beside the destination; ``commit()`` flushes them and renames that directory. One
 /// that is dropped earlier is removed with its files. What a killed process left behind is removed by the next job with the same
 /// destination; a lock on the directory tells it from the work of a live one.
-public struct StagedDirectory: ~Copyable {
+package struct StagedDirectory: ~Copyable {
   /// The file that every directory of ours holds, with a `format` that begins with "dibit-"; only such directories are replaced.
-  public static let manifestName = "manifest.json"
+  package static let manifestName = "manifest.json"
   private static let largestManifest = 64 << 20
 
   /// The final path.
-  public let destination: String
+  package let destination: String
   /// The directory to write into until ``commit()``.
-  public let partialPath: String
+  package let partialPath: String
   private let overwrite: Bool
   private let lock: FileDescriptor
   private var isCommitted = false
@@ -24,7 +24,7 @@ public struct StagedDirectory: ~Copyable {
   ///
   /// - Throws: ``CheckpointError`` when `destination` exists and may not or should not be replaced, when it would destroy one of `inputs`,
   ///   when the directory around it does not exist or cannot be written, and when this process is writing the same output already.
-  public init(destination: String, overwrite: Bool = false, inputs: JobInputs) throws(CheckpointError) {
+  package init(destination: String, overwrite: Bool = false, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
     try inputs.check(output: destination)
     let path = join(parent, name)
@@ -47,24 +47,24 @@ public struct StagedDirectory: ~Copyable {
   }
 
   /// Where to write a file of this output; `file` is a plain name.
-  public func path(of file: String) -> String {
+  package func path(of file: String) -> String {
     require(isPlainFileName(file), "StagedDirectory: \(quoted(file)) is not a plain file name")
     return join(partialPath, file)
   }
 
   /// Writes a file of this output; one that exists there already is an error.
-  public func write(_ bytes: [UInt8], to file: String) throws(CheckpointError) {
+  package func write(_ bytes: [UInt8], to file: String) throws(CheckpointError) {
     try createFile(path(of: file)).write(bytes.span)
   }
 
   /// Writes a text file of this output as UTF-8.
-  public func write(_ text: String, to file: String) throws(CheckpointError) { try write(Array(text.utf8), to: file) }
+  package func write(_ text: String, to file: String) throws(CheckpointError) { try write(Array(text.utf8), to: file) }
 
   /// Waits until everything is on the disk and gives the directory its final name.
   ///
   /// Other processes see the old directory or the new one, never a mixture. When this throws, the destination is as it was and the
   /// hidden directory is removed; only when the last step fails, flushing the directory around both, is the new one in place.
-  public consuming func commit() throws(CheckpointError) {
+  package consuming func commit() throws(CheckpointError) {
     try Replacement.syncTree(partialPath)
     try Self.check(destination, overwrite: overwrite)
     if FileStatus(path: destination, followingLinks: false) == nil {

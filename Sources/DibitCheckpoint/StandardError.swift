@@ -1,19 +1,19 @@
 internal import Glibc
 
 /// The error stream, unbuffered.
-public enum StandardError {
+package enum StandardError {
   /// Whether it is a terminal.
-  public static let isTerminal = isatty(STDERR_FILENO) == 1
+  package static let isTerminal = isatty(STDERR_FILENO) == 1
 
   /// Columns of the terminal that it is, which may change at any time; what COLUMNS says where that does not; nil where neither does.
-  public static var columns: Int? {
+  package static var columns: Int? {
     if let columns = terminalSize(STDERR_FILENO)?.columns { return columns }
     // SAFETY: the string is copied before anything can change the environment.
     return unsafe getenv("COLUMNS").flatMap { unsafe String(validatingCString: $0) }.flatMap { Int($0) }
   }
 
   /// Writes `text`; what cannot be written is dropped, for there is nobody left to tell.
-  public static func write(_ text: String) {
+  package static func write(_ text: String) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       // SAFETY: the pointer is used within the closure only.

@@ -1,17 +1,17 @@
 internal import Glibc
 
 /// The output stream, unbuffered: for results that come one by one, where a reader that has gone away ends the work.
-public enum StandardOutput {
+package enum StandardOutput {
   /// Whether it is a terminal.
-  public static let isTerminal = isatty(STDOUT_FILENO) == 1
+  package static let isTerminal = isatty(STDOUT_FILENO) == 1
 
   /// Columns and rows of the terminal that it is; nil where it is none, or does not say how wide it is. Some know their width alone.
-  public static var size: (columns: Int, rows: Int?)? { terminalSize(STDOUT_FILENO) }
+  package static var size: (columns: Int, rows: Int?)? { terminalSize(STDOUT_FILENO) }
 
   /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored.
   ///
   /// - Throws: ``CheckpointError/system(operation:path:code:)`` for a full disk and the like.
-  public static func write(_ bytes: [UInt8]) throws(CheckpointError) -> Bool {
+  package static func write(_ bytes: [UInt8]) throws(CheckpointError) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       // SAFETY: the pointer is used within the closure only.

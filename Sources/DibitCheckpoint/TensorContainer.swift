@@ -1,20 +1,20 @@
-public import DibitTensor
+package import DibitTensor
 
 /// One tensor of an opened file, whatever the file's format.
-public struct StoredTensor: Equatable, Sendable {
+package struct StoredTensor: Equatable, Sendable {
   /// The name, compared by its UTF-8 bytes.
-  public let name: String
+  package let name: String
   /// The type of the elements as they are read; F32 for tensors that are stored in quantised blocks.
-  public let dtype: DType
+  package let dtype: DType
   /// The dimensions, row-major; empty for a scalar. Their product, and its size in bytes, fit 63 bits.
-  public let shape: [Int]
+  package let shape: [Int]
   /// How the file stores the elements, in the format's own words: `F16`, `Q4_K`, `F32, gzip`.
-  public let storage: String
+  package let storage: String
   /// The bytes that the elements take in the file.
-  public let byteCount: Int
+  package let byteCount: Int
 
   /// Describes a tensor.
-  public init(name: String, dtype: DType, shape: [Int], storage: String, byteCount: Int) {
+  package init(name: String, dtype: DType, shape: [Int], storage: String, byteCount: Int) {
     self.name = name
     self.dtype = dtype
     self.shape = shape

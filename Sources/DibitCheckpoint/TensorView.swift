@@ -6,20 +6,20 @@
 ///     transposition of [n, m]                 split [n, m]          order [1, 0]        shape [m, n]
 ///     halves of a head from interleaved pairs split [H, D/2, 2, C]  order [0, 2, 1, 3]  shape [H D, C]
 ///     q, k, v of each head in turn            split [H, 3, D, C]    order [1, 0, 2, 3]  shape [3 H D, C]
-public struct TensorView: Equatable, Sendable {
+package struct TensorView: Equatable, Sendable {
   /// The name that the rest of the program uses.
-  public let name: String
+  package let name: String
   /// The name in the file.
-  public let source: String
+  package let source: String
   /// The shape that the rest of the program sees; nil leaves the stored shape, and the order, as they are.
-  public let shape: [Int]?
+  package let shape: [Int]?
   /// The shape in which the stored elements are seen before their axes are put into `order`.
-  public let split: [Int]
+  package let split: [Int]
   /// The axes of `split`, in the order of the result.
-  public let order: [Int]
+  package let order: [Int]
 
   /// The tensor `source`, as it is, called `name`.
-  public init(_ name: String, from source: String) {
+  package init(_ name: String, from source: String) {
     self.name = name
     self.source = source
     shape = nil
@@ -28,7 +28,7 @@ public struct TensorView: Equatable, Sendable {
   }
 
   /// The tensor `source` in another order, called `name`.
-  public init(_ name: String, from source: String, split: [Int], order: [Int], shape: [Int]) {
+  package init(_ name: String, from source: String, split: [Int], order: [Int], shape: [Int]) {
     self.name = name
     self.source = source
     self.split = split
@@ -39,7 +39,7 @@ public struct TensorView: Equatable, Sendable {
 
 extension TensorView {
   /// For each row of the view the stored row that it is; nil where none moves. The last axis of a matrix, its columns, must stay the last.
-  public func rowOrder(isVector: Bool = false) -> [Int]? {
+  package func rowOrder(isVector: Bool = false) -> [Int]? {
     guard shape != nil else { return nil }
     let axes = isVector ? split.count : split.count - 1
     var steps = [Int](repeating: 1, count: axes)

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// The time of day, for logs; durations are measured with `ContinuousClock`.
-public enum WallClock {
+package enum WallClock {
   /// Seconds since 1970-01-01 00:00 UTC.
-  public static var now: Double {
+  package static var now: Double {
     var moment = timespec()
     // SAFETY: the structure is ours, and the call keeps no reference to it.
     guard unsafe clock_gettime(CLOCK_REALTIME, &moment) == 0 else { return 0 }

@@ -1,12 +1,12 @@
-public import ArgumentParser
+package import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitModelStore
 internal import Glibc
 
 /// The `dibit` command.
-public struct Dibit: ParsableCommand {
+package struct Dibit: ParsableCommand {
   /// Name, help and subcommands.
-  public static let configuration = CommandConfiguration(
+  package static let configuration = CommandConfiguration(
     commandName: "dibit",
     abstract: "2-bit language models and their adapters, on the CPU and offline.",
     discussion: """
@@ -37,13 +37,13 @@ public struct Dibit: ParsableCommand {
   @Flag(name: .customShort("V"), help: .hidden) var showsVersion = false
 
   /// A command without arguments, as the argument parser asks for it.
-  public init() {}
+  package init() {}
 
   /// Answers `-V`, as many tools do.
-  public func validate() throws { if showsVersion { throw CleanExit.message(Version.text) } }
+  package func validate() throws { if showsVersion { throw CleanExit.message(Version.text) } }
 
   /// Parses the arguments, runs the command and exits with its code.
-  public static func runAndExit() -> Never {
+  package static func runAndExit() -> Never {
     OutOfMemory.listen()
     // A file that may not grow (ulimit -f) is told as a full disk is.
     signal(SIGXFSZ, SIG_IGN)

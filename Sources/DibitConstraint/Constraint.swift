@@ -1,19 +1,19 @@
-public import DibitJSON
+package import DibitJSON
 
 /// What generated text must be: one of some strings, or JSON for a schema.
 ///
 /// Made once and shared: nothing in it changes. Bind it to a vocabulary with ``TokenConstraint``.
-public struct Constraint: Sendable {
+package struct Constraint: Sendable {
   let grammar: Grammar
 
   /// How many objects and arrays may be open at a time.
-  public static let depths = 1...64
+  package static let depths = 1...64
 
   /// The text is exactly one of these strings. Where one begins with another, the text may end or go on.
   ///
   /// - Throws: ``ConstraintError/noChoices``, ``ConstraintError/duplicateChoice(_:)``, ``ConstraintError/tooLarge(what:limit:pointer:)``
   /// - Complexity: O(bytes)
-  public init(choices: [String]) throws(ConstraintError) {
+  package init(choices: [String]) throws(ConstraintError) {
     guard !choices.isEmpty else { throw .noChoices }
     var seen = Set<[UInt8]>()
     var size = 0
@@ -35,7 +35,7 @@ public struct Constraint: Sendable {
   ///   - schema: A JSON Schema; see `docs/constraints.md` for its keywords. No keyword is ignored.
   ///   - maximumDepth: The most objects and arrays that are open at a time, from 1 to 64: the bound of recursive schemas.
   /// - Throws: ``ConstraintError``, with the place in the schema.
-  public init(schema: JSONValue, maximumDepth: Int = 16) throws(ConstraintError) {
+  package init(schema: JSONValue, maximumDepth: Int = 16) throws(ConstraintError) {
     guard Self.depths.contains(maximumDepth) else { throw .badDepth(maximumDepth, allowed: Self.depths) }
     grammar = try SchemaCompiler.compile(schema, maximumDepth: maximumDepth)
   }
@@ -43,7 +43,7 @@ public struct Constraint: Sendable {
   /// The text is one JSON value that satisfies the schema in this text.
   ///
   /// - Throws: ``ConstraintError``
-  public init(schema text: String, maximumDepth: Int = 16) throws(ConstraintError) {
+  package init(schema text: String, maximumDepth: Int = 16) throws(ConstraintError) {
     let schema: JSONValue
     do throws(JSONError) {
       schema = try JSONValue(parsing: text)

@@ -1,8 +1,8 @@
-public import DibitJSON
+package import DibitJSON
 
 /// Why choices or a schema cannot be made into a ``Constraint``, or why a vocabulary cannot spell its output. Pointers name the place
 /// in the schema: `#/properties/topics`.
-public enum ConstraintError: Error, Equatable, Sendable {
+package enum ConstraintError: Error, Equatable, Sendable {
   case json(JSONError)
   case noChoices
   case duplicateChoice(String)
@@ -27,7 +27,7 @@ public enum ConstraintError: Error, Equatable, Sendable {
 
 extension ConstraintError: CustomStringConvertible {
   /// One sentence: what, where, expected, found, and what to do where that is known.
-  public var description: String {
+  package var description: String {
     switch self {
     case .json(let error): "the schema is not JSON: \(error)"
     case .noChoices: "at least one choice expected, none found"

@@ -5,7 +5,7 @@ extension ConstraintState {
   private static let forcedLimit = 4096
 
   /// The bytes that must come next whatever is chosen, up to the next choice; empty where there is one already.
-  public mutating func forcedBytes() -> [UInt8] { forcedPath().bytes }
+  package mutating func forcedBytes() -> [UInt8] { forcedPath().bytes }
 
   /// The tokens of what must come next, for the caller to append and ``advance(_:)`` over without asking the model; empty where there
   /// is a choice.
@@ -15,7 +15,7 @@ extension ConstraintState {
   ///
   /// - Parameter remaining: How many tokens may still come. Tokens behind which the text could not be brought to an end in time are
   ///   left out: the usual tokens of a text may be more than the fewest.
-  public mutating func forcedTokens(remaining: Int = .max) -> [Int32] {
+  package mutating func forcedTokens(remaining: Int = .max) -> [Int32] {
     if isFinished { return [] }
     var (bytes, end) = forcedPath()
     // A scalar that is certain only in part is left out.
@@ -80,7 +80,7 @@ extension ConstraintState {
   /// The tokens of a short way to an end, the end token not among them: at most ``tokensToEnd``.
   ///
   /// A caller that must stop appends them, and the text is whole.
-  public func shortestCompletion() -> [Int32] {
+  package func shortestCompletion() -> [Int32] {
     var (state, result): (ConstraintState, [Int32]) = (self, [])
     var mask = TokenMask(count: program.vocabulary.count)
     while !state.isFinished, !state.isComplete {

@@ -10,12 +10,12 @@
 ///     }
 ///
 /// A copy goes its own way.
-public struct ConstraintState: Sendable {
+package struct ConstraintState: Sendable {
   let program: TokenConstraint
   var walker: Walker
   var front = Front()
   /// Whether an end token was taken.
-  public private(set) var isFinished = false
+  package private(set) var isFinished = false
   private var masks: [MaskKey: KnownMask] = [:]
   var scratch: TokenMask
   /// Where ``advance(_:)`` writes what comes next; kept for its memory.
@@ -45,20 +45,20 @@ public struct ConstraintState: Sendable {
   }
 
   /// Whether the text may end here.
-  public var isComplete: Bool { !isFinished && front.isComplete }
+  package var isComplete: Bool { !isFinished && front.isComplete }
 
   /// Whether the text must end here: nothing can follow.
-  public var mustEnd: Bool { isFinished || front.ways.isEmpty }
+  package var mustEnd: Bool { isFinished || front.ways.isEmpty }
 
   /// The tokens that suffice to reach an end from here, the end token not counted: an upper bound of the shortest way, and 0 where
   /// the text may end.
-  public var tokensToEnd: Int { isFinished ? 0 : Int(walker.cost(front)) }
+  package var tokensToEnd: Int { isFinished ? 0 : Int(walker.cost(front)) }
 
   /// Takes a token.
   ///
   /// - Returns: Whether it was allowed; if not, the state stays as it is.
   /// - Complexity: O(bytes of the token)
-  @discardableResult public mutating func advance(_ token: Int32) -> Bool {
+  @discardableResult package mutating func advance(_ token: Int32) -> Bool {
     if isFinished { return false }
     if program.vocabulary.endTokens.contains(token) {
       guard front.isComplete else { return false }
@@ -84,7 +84,7 @@ public struct ConstraintState: Sendable {
   }
 
   /// Whether a token may come next.
-  public mutating func allows(_ token: Int32) -> Bool {
+  package mutating func allows(_ token: Int32) -> Bool {
     if isFinished { return false }
     if program.vocabulary.endTokens.contains(token) { return front.isComplete }
     let bytes = program.vocabulary.bytes(of: token)
@@ -110,7 +110,7 @@ public struct ConstraintState: Sendable {
   ///   - remaining: How many tokens may still come, this one included and an end token not. Tokens behind which the text could not be
   ///     brought to an end in time are left out, so that a text that is cut off there is whole: as long as there were
   ///     ``tokensToEnd`` tokens at the start, every text ends in time. With fewer the shortest way is taken.
-  public mutating func mask(into mask: inout TokenMask, remaining: Int = .max) {
+  package mutating func mask(into mask: inout TokenMask, remaining: Int = .max) {
     if mask.count != program.vocabulary.count { mask = TokenMask(count: program.vocabulary.count) }
     guard !isFinished else {
       mask.clear()

@@ -3,9 +3,9 @@ internal import Synchronization
 /// A constraint over the tokens of a vocabulary; made once for both, and shared by all texts that are generated under it.
 ///
 /// It keeps what tokens do in the states it has met: the first text of a kind is slower than those behind it.
-public final class TokenConstraint: Sendable {
+package final class TokenConstraint: Sendable {
   /// The tokens.
-  public let vocabulary: TokenVocabulary
+  package let vocabulary: TokenVocabulary
   let grammar: Grammar
   let costs: Costs
   private let leafTokens = Mutex(Known())
@@ -19,7 +19,7 @@ public final class TokenConstraint: Sendable {
   private static let sizeLimit = 4_000_000
 
   /// - Throws: ``ConstraintError/unspeakable`` when the vocabulary cannot spell any text that the constraint allows.
-  public init(_ constraint: Constraint, vocabulary: TokenVocabulary) throws(ConstraintError) {
+  package init(_ constraint: Constraint, vocabulary: TokenVocabulary) throws(ConstraintError) {
     self.vocabulary = vocabulary
     grammar = constraint.grammar
     costs = Costs(grammar, leaves: grammar.automaton.distances(using: vocabulary))
@@ -27,7 +27,7 @@ public final class TokenConstraint: Sendable {
   }
 
   /// The state before the first token.
-  public func start() -> ConstraintState { ConstraintState(self) }
+  package func start() -> ConstraintState { ConstraintState(self) }
 
   /// What the tokens do from a state of a leaf.
   func tokens(at state: Int32) -> LeafTokens {

@@ -1,30 +1,30 @@
 /// Which tokens of a vocabulary may come next: one bit for each id.
-public struct TokenMask: Equatable, Sendable {
+package struct TokenMask: Equatable, Sendable {
   /// 64 ids a word, the lowest id in the lowest bit.
-  public internal(set) var words: [UInt64]
+  package internal(set) var words: [UInt64]
   /// The number of ids.
-  public let count: Int
+  package let count: Int
 
   /// A mask for ids from 0 to `count - 1` that allows none.
-  public init(count: Int) {
+  package init(count: Int) {
     self.count = max(0, count)
     words = [UInt64](repeating: 0, count: (self.count + 63) / 64)
   }
 
   /// Whether the id may come next; ids outside the vocabulary may not.
-  public subscript(id: Int32) -> Bool {
+  package subscript(id: Int32) -> Bool {
     guard id >= 0, Int(id) < count else { return false }
     return words[Int(id) >> 6] >> UInt64(id & 63) & 1 == 1
   }
 
   /// The number of allowed ids.
-  public var allowedCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+  package var allowedCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
   /// Whether no id is allowed.
-  public var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+  package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
   /// Calls `body` with each allowed id, in ascending order.
-  public func forEachAllowed(_ body: (Int32) -> Void) {
+  package func forEachAllowed(_ body: (Int32) -> Void) {
     for index in words.indices {
       var word = words[index]
       while word != 0 {

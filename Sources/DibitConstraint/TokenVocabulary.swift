@@ -1,14 +1,14 @@
-public import DibitTokenizer
+package import DibitTokenizer
 internal import Synchronization
 
 /// The bytes of every token as a trie, built once for a tokenizer and shared by all constraints.
 ///
 /// Control tokens and the unknown token have no place in it: they are never allowed, except the end tokens where a text may end.
-public final class TokenVocabulary: Sendable {
+package final class TokenVocabulary: Sendable {
   /// The number of ids.
-  public let count: Int
+  package let count: Int
   /// The tokens that end a text.
-  public let endTokens: [Int32]
+  package let endTokens: [Int32]
   let trie: PreorderTrie
   private let arena: [UInt8]
   private let starts: [Int32]
@@ -22,7 +22,7 @@ public final class TokenVocabulary: Sendable {
   ///
   /// - Throws: ``ConstraintError/unknownEndToken(_:vocabulary:)``
   /// - Complexity: O(n log n) in the bytes of all tokens.
-  public convenience init(_ tokenizer: Tokenizer, endTokens: Set<Int32>) throws(ConstraintError) {
+  package convenience init(_ tokenizer: Tokenizer, endTokens: Set<Int32>) throws(ConstraintError) {
     let tokens = (0..<Int32(tokenizer.vocabularyCount)).map { id in
       tokenizer.isSpecial(id) || id == tokenizer.unknownToken ? [] : tokenizer.bytes(of: id)
     }
@@ -32,7 +32,7 @@ public final class TokenVocabulary: Sendable {
   /// A vocabulary of these bytes, one array for each id; an empty array is a token that is never allowed.
   ///
   /// - Throws: ``ConstraintError/unknownEndToken(_:vocabulary:)``
-  public convenience init(tokens: [[UInt8]], endTokens: Set<Int32>) throws(ConstraintError) {
+  package convenience init(tokens: [[UInt8]], endTokens: Set<Int32>) throws(ConstraintError) {
     try self.init(tokens: tokens, endTokens: endTokens, tokenizer: nil)
   }
 
@@ -57,7 +57,7 @@ public final class TokenVocabulary: Sendable {
   }
 
   /// The bytes of a token; none for control tokens and unknown ids.
-  public func bytes(of id: Int32) -> ArraySlice<UInt8> {
+  package func bytes(of id: Int32) -> ArraySlice<UInt8> {
     guard id >= 0, Int(id) < count else { return [] }
     return arena[Int(starts[Int(id)])..<Int(starts[Int(id) + 1])]
   }

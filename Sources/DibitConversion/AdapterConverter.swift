@@ -1,11 +1,11 @@
 internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitModel
-public import DibitModelStore
+package import DibitModelStore
 internal import DibitQuantization
 
 /// What an adapter is exported as.
-public enum AdapterFormat: String, CaseIterable, Sendable {
+package enum AdapterFormat: String, CaseIterable, Sendable {
   /// PEFT's two files, with a manifest: an adapter as ``StoredAdapter`` reads it too.
   case peft
   /// mlx-lm's two files.
@@ -15,13 +15,13 @@ public enum AdapterFormat: String, CaseIterable, Sendable {
 }
 
 /// Adapters between Dibit and other tools; the matrices pass unchanged, scales in each tool's convention.
-public enum AdapterConverter {
+package enum AdapterConverter {
   /// Makes an adapter of `model` from one that another tool made for the same architecture.
   ///
   /// - Parameter facts: What its manifest is to say; the source is added.
   /// - Returns: the number of adapted layers.
   @discardableResult
-  public static func importAdapter(
+  package static func importAdapter(
     _ path: String, base model: StoredModel, facts: AdapterFacts = AdapterFacts(), output: String, overwrite: Bool
   ) throws(ConversionError) -> Int {
     let adapter: Adapter
@@ -43,7 +43,7 @@ public enum AdapterConverter {
   ///
   /// - Returns: the number of adapted layers.
   @discardableResult
-  public static func exportAdapter(
+  package static func exportAdapter(
     _ parts: [AdapterPart], base model: StoredModel, format: AdapterFormat, facts: AdapterFacts = AdapterFacts(), output: String,
     overwrite: Bool
   ) throws(ConversionError) -> Int {

@@ -1,8 +1,8 @@
-public import DibitCheckpoint
-public import DibitModelStore
+package import DibitCheckpoint
+package import DibitModelStore
 
 /// Why a checkpoint could not be converted.
-public enum ConversionError: Error, Equatable, Sendable {
+package enum ConversionError: Error, Equatable, Sendable {
   case source(ModelStoreError)
   case checkpoint(CheckpointError)
   case alreadyConverted(path: String)
@@ -16,7 +16,7 @@ public enum ConversionError: Error, Equatable, Sendable {
 
 extension ConversionError: CustomStringConvertible {
   /// One sentence: what, where, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .source(let error): "\(error)"
     case .checkpoint(let error): "\(error)"
@@ -34,7 +34,7 @@ extension ConversionError: CustomStringConvertible {
   }
 
   /// What kind of failure this is; nil for an interruption.
-  public var errorClass: CheckpointError.Class? {
+  package var errorClass: CheckpointError.Class? {
     switch self {
     case .source(let error): error.errorClass
     case .checkpoint(let error): error.errorClass

@@ -1,24 +1,24 @@
-public import DibitQuantization
+package import DibitQuantization
 
 /// What a conversion should make.
-public struct ConversionOptions: Equatable, Sendable {
+package struct ConversionOptions: Equatable, Sendable {
   /// How the tensors are stored.
-  public var scheme = QuantizationScheme()
+  package var scheme = QuantizationScheme()
   /// A tokenizer file or directory to use instead of the one beside the checkpoint.
-  public var tokenizer: String?
+  package var tokenizer: String?
   /// Replaces an existing output.
-  public var overwrite = false
+  package var overwrite = false
 
   /// The defaults of `dibit convert`.
-  public init() {}
+  package init() {}
 }
 
 /// Progress of a conversion.
-public struct ConversionProgress: Equatable, Sendable {
+package struct ConversionProgress: Equatable, Sendable {
   /// The tensor at work.
-  public let tensor: String
+  package let tensor: String
   /// Source bytes read so far, and in all.
-  public let bytes: Int
+  package let bytes: Int
   /// Source bytes in all.
-  public let totalBytes: Int
+  package let totalBytes: Int
 }

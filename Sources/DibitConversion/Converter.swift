@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitJSON
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
@@ -8,7 +8,7 @@ internal import DibitTensor
 internal import Synchronization
 
 /// Turns a float checkpoint into a model directory, a piece of a tensor at a time: memory does not grow with the model.
-public struct Converter: Sendable {
+package struct Converter: Sendable {
   let source: String
   let output: String
   let options: ConversionOptions
@@ -18,7 +18,7 @@ public struct Converter: Sendable {
   private static let pieceElements = 4 << 20
 
   /// A conversion of the checkpoint directory `source` to the model directory `output`.
-  public init(source: String, output: String, options: ConversionOptions, on compute: Compute) {
+  package init(source: String, output: String, options: ConversionOptions, on compute: Compute) {
     self.source = source
     self.output = output
     self.options = options
@@ -26,7 +26,7 @@ public struct Converter: Sendable {
   }
 
   /// Converts; `progress` is called for each piece and stops the conversion, leaving nothing behind, by returning false.
-  public func run(progress: (ConversionProgress) -> Bool = { _ in true }) throws(ConversionError) -> ConversionReport {
+  package func run(progress: (ConversionProgress) -> Bool = { _ in true }) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)

@@ -1,13 +1,13 @@
 internal import DibitCheckpoint
 internal import DibitJSON
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
-public import DibitModelStore
+package import DibitModelStore
 internal import DibitQuantization
-public import DibitTensor
+package import DibitTensor
 
 /// What an export writes.
-public enum ExportFormat: String, CaseIterable, Sendable {
+package enum ExportFormat: String, CaseIterable, Sendable {
   /// A checkpoint directory with float weights that other tools load.
   case safetensors
   /// One file for llama.cpp, in which the grids keep every value.
@@ -15,22 +15,22 @@ public enum ExportFormat: String, CaseIterable, Sendable {
 }
 
 /// Progress of an export, in bytes of its output.
-public struct ExportProgress: Equatable, Sendable {
+package struct ExportProgress: Equatable, Sendable {
   /// Bytes written so far.
-  public let bytes: Int
+  package let bytes: Int
   /// Bytes in all.
-  public let totalBytes: Int
+  package let totalBytes: Int
 }
 
 /// Writes a model, converted or not, in a form that other tools read.
-public struct Exporter: Sendable {
+package struct Exporter: Sendable {
   private let model: String
   private let output: String
   private let overwrite: Bool
   private let compute: Compute
 
   /// An export of the model at `model` to `output`.
-  public init(model: String, output: String, overwrite: Bool, on compute: Compute) {
+  package init(model: String, output: String, overwrite: Bool, on compute: Compute) {
     self.model = model
     self.output = output
     self.overwrite = overwrite
@@ -44,7 +44,7 @@ public struct Exporter: Sendable {
   /// weights of adapted layers are those that the sum of these adapters makes of them.
   ///
   /// - Parameter note: What the README.md says behind its own words.
-  public func writeSafetensors(
+  package func writeSafetensors(
     _ dtype: DType, merging parts: [AdapterPart] = [], note: String? = nil, progress: (ExportProgress) -> Bool = { _ in true }
   ) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
@@ -80,7 +80,7 @@ public struct Exporter: Sendable {
 
   /// Writes one GGUF file with the tokenizer inside: 2-bit and 4-bit weights as Q2_K, Q4_K, Q4_0 or Q5_0, or as F32 where none of these can
   /// hold them, and all values exactly as they are.
-  public func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
+  package func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
     let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
     let file: StagedFile
     do throws(CheckpointError) {

@@ -1,15 +1,15 @@
 internal import DibitCheckpoint
-public import DibitJSON
-public import DibitTokenizer
+package import DibitJSON
+package import DibitTokenizer
 
 /// The messages of a chat in JSON: a list of `{"role": ..., "content": ...}`, one such object on each line, or an object with such a list
 /// under `messages`, as rows for training have it.
-public enum ChatTranscript {
+package enum ChatTranscript {
   /// Nested deeper, a value is no message.
   private static let depthLimit = 16
 
   /// The messages in order: one of the system may come first, then user and assistant take turns. Anybody may have the last word.
-  public static func messages(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [ChatMessage] {
+  package static func messages(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [ChatMessage] {
     var messages: [ChatMessage] = []
     for (index, value) in try values(in: bytes).enumerated() {
       do throws(RowFault) {
@@ -22,7 +22,7 @@ public enum ChatTranscript {
   }
 
   /// The messages as a list, one on each line.
-  public static func serialized(_ messages: [ChatMessage]) -> String {
+  package static func serialized(_ messages: [ChatMessage]) -> String {
     guard !messages.isEmpty else { return "[]\n" }
     let objects = messages.map { message -> JSONValue in
       ["role": .string(message.role.rawValue), "content": .string(message.content)]
@@ -53,14 +53,14 @@ public enum ChatTranscript {
 }
 
 /// Why bytes are no messages of a chat.
-public enum ChatTranscriptError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatTranscriptError: Error, Equatable, Sendable, CustomStringConvertible {
   /// No JSON; with the line where every line should be a message.
   case json(JSONError, line: Int?)
   /// A message that is none, or that is out of turn; counted from 1 where the fault does not say which it is.
   case fault(RowFault, message: Int?)
 
   /// One sentence: what is wrong, and where.
-  public var description: String {
+  package var description: String {
     switch self {
     case .json(let error, let line): (line.map { "line \($0): " } ?? "") + "\(error)"
     case .fault(.unsupportedKey(let key, let what), let message):

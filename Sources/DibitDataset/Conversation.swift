@@ -1,23 +1,23 @@
-public import DibitTokenizer
+package import DibitTokenizer
 
 /// Messages between a user and an assistant, of whom the answers are learnt.
 ///
 /// The rules are those of Apple's adapter toolkit: at most one system message, which comes first; then user and assistant take turns,
 /// and the assistant has the last word.
-public struct Conversation: Sendable, Equatable {
+package struct Conversation: Sendable, Equatable {
   /// The file that the conversation lies in, relative to the dataset's folder.
-  public let path: String
+  package let path: String
   /// The line on which its row begins, from 1.
-  public let line: Int
+  package let line: Int
   /// The messages in order.
-  public let messages: [ChatMessage]
+  package let messages: [ChatMessage]
   /// The indices of the assistant's messages that are learnt, in order; at least one.
-  public let answers: [Int]
+  package let answers: [Int]
   /// SHA-256 of roles, contents and what is learnt.
-  public let digest: TextDigest
+  package let digest: TextDigest
 
   /// A conversation that has been checked; nil when it breaks a rule.
-  public init?(path: String, line: Int, messages: [ChatMessage], answers: [Int]? = nil) {
+  package init?(path: String, line: Int, messages: [ChatMessage], answers: [Int]? = nil) {
     let answers = answers ?? messages.indices.filter { messages[$0].role == .assistant }
     guard Self.fault(in: messages) == nil, !answers.isEmpty, answers.allSatisfy(messages.indices.contains),
       answers.allSatisfy({ messages[$0].role == .assistant }), zip(answers, answers.dropFirst()).allSatisfy({ $0 < $1 })

@@ -1,22 +1,22 @@
-public import DibitJinja
-public import DibitTokenizer
+package import DibitJinja
+package import DibitTokenizer
 
 /// How a conversation becomes tokens: as `dibit generate` writes the prompt that the answer will follow.
 ///
 /// With turn tokens in the vocabulary the chat is written in turns; otherwise the model's own template is used, if it has one, and
 /// else the contents follow each other line by line.
-public struct ConversationFormat: Sendable {
+package struct ConversationFormat: Sendable {
   /// The most tokens of a conversation; of longer ones the last turns are left out, or the question loses its end.
-  public let maximumTokens: Int
+  package let maximumTokens: Int
   /// The tokenizer whose ids these are.
-  public let tokenizer: Tokenizer
+  package let tokenizer: Tokenizer
   private let chat: ChatTemplate
   private let jinja: JinjaChatTemplate?
 
   /// A format for a model.
   ///
   /// - Parameter jinja: the template that lies beside the model, if there is one.
-  public init(tokenizer: Tokenizer, jinja: JinjaChatTemplate?, maximumTokens: Int) {
+  package init(tokenizer: Tokenizer, jinja: JinjaChatTemplate?, maximumTokens: Int) {
     self.tokenizer = tokenizer
     self.maximumTokens = maximumTokens
     chat = ChatTemplate(tokenizer)
@@ -30,7 +30,7 @@ public struct ConversationFormat: Sendable {
   /// loses its end, and then the answer does.
   ///
   /// - Throws: ``ConversationError`` when nothing can be learnt within the limit or the template fails.
-  public func encode(_ conversation: Conversation) throws(ConversationError) -> TokenizedExample {
+  package func encode(_ conversation: Conversation) throws(ConversationError) -> TokenizedExample {
     var example = TokenizedExample(tokens: [], roles: [])
     for (turn, index) in conversation.answers.enumerated() {
       let prompt = try self.prompt(Array(conversation.messages[..<index]))
@@ -129,13 +129,13 @@ public struct ConversationFormat: Sendable {
 }
 
 /// Why a conversation cannot be learnt.
-public enum ConversationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ConversationError: Error, Equatable, Sendable, CustomStringConvertible {
   case template(JinjaError)
   case unfitTemplate
   case noRoom(place: String, limit: Int)
 
   /// One sentence: what is wrong, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .template(let error): "the model's chat template: \(error)"
     case .unfitTemplate: "the model's chat template does not write an answer behind the prompt for it, so that none can be learnt"

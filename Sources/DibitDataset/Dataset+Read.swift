@@ -9,7 +9,7 @@ extension Dataset {
   ///   examples.
   ///
   /// - Throws: ``DatasetError``; for the first row that is no example too, unless `rows.toleratesFaults`.
-  public static func read(_ path: String, options: ScanOptions = ScanOptions(), rows: RowOptions = RowOptions()) throws(DatasetError)
+  package static func read(_ path: String, options: ScanOptions = ScanOptions(), rows: RowOptions = RowOptions()) throws(DatasetError)
     -> Dataset
   {
     guard let isFolder = FileSystem.isFolder(path) else { throw .missing(path: path) }

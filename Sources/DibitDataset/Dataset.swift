@@ -4,22 +4,22 @@ internal import DibitDigest
 ///
 /// Use `read(_:options:rows:)` to read one from disk, then `splitAutomatically(seed:)` before training or `splitForEvaluation(seed:)`
 /// before evaluating.
-public struct Dataset: Sendable, Equatable {
+package struct Dataset: Sendable, Equatable {
   /// The examples to train on, in the order of the UTF-8 bytes of their paths, and of lines within a file.
-  public internal(set) var train: [DatasetExample]
+  package internal(set) var train: [DatasetExample]
   /// The examples that training watches, in the same order.
-  public internal(set) var validation: [DatasetExample]
+  package internal(set) var validation: [DatasetExample]
   /// The examples to evaluate on, in the same order.
-  public internal(set) var test: [DatasetExample]
+  package internal(set) var test: [DatasetExample]
   /// All labels of all splits in the order of their UTF-8 bytes; none for conversations.
-  public let labels: [String]
+  package let labels: [String]
   /// What reading noticed.
-  public let report: ScanReport
+  package let report: ScanReport
   /// Whether `validation` was drawn from the training examples by `splitAutomatically(seed:)`.
-  public internal(set) var hasAutomaticValidation = false
+  package internal(set) var hasAutomaticValidation = false
 
   /// A dataset of labelled texts in memory; sorts each split by path.
-  public init(train: [LabelledExample], validation: [LabelledExample] = [], test: [LabelledExample] = []) {
+  package init(train: [LabelledExample], validation: [LabelledExample] = [], test: [LabelledExample] = []) {
     self.init(
       train: train.map { .labelled($0) }, validation: validation.map { .labelled($0) }, test: test.map { .labelled($0) },
       report: ScanReport(limit: 0))
@@ -34,10 +34,10 @@ public struct Dataset: Sendable, Equatable {
   }
 
   /// What the dataset holds; labelled texts when there is nothing in it.
-  public var kind: DatasetExample.Kind { (train.first ?? validation.first ?? test.first)?.kind ?? .labelled }
+  package var kind: DatasetExample.Kind { (train.first ?? validation.first ?? test.first)?.kind ?? .labelled }
 
   /// The labelled texts of a split; none if it holds conversations.
-  public func labelled(_ split: SplitName) -> [LabelledExample] {
+  package func labelled(_ split: SplitName) -> [LabelledExample] {
     self[split].compactMap { if case .labelled(let example) = $0 { example } else { nil } }
   }
 
@@ -51,7 +51,7 @@ public struct Dataset: Sendable, Equatable {
   }
 
   /// The examples of a split.
-  public subscript(split: SplitName) -> [DatasetExample] {
+  package subscript(split: SplitName) -> [DatasetExample] {
     switch split {
     case .train: train
     case .validation: validation
@@ -62,7 +62,7 @@ public struct Dataset: Sendable, Equatable {
   /// The place of a label in `labels`, compared by UTF-8 bytes; nil if no example has it.
   ///
   /// `labels.firstIndex(of:)` would take an "é" of one scalar and one of two for the same label.
-  public func index(ofLabel label: String) -> Int? {
+  package func index(ofLabel label: String) -> Int? {
     var range = 0..<labels.count
     while !range.isEmpty {
       let middle = range.lowerBound + range.count / 2
@@ -81,10 +81,10 @@ public struct Dataset: Sendable, Equatable {
   ///
   /// It does not depend on how the examples are split, so that it is the same before and after `splitAutomatically(seed:)`. Each example
   /// adds its place, NUL, each label and NUL, the digest of its text and LF. A place is the path, or for a row the path, a colon and the line.
-  public var digest: String { Self.digest(of: (train + validation + test).sortedByPlace()) }
+  package var digest: String { Self.digest(of: (train + validation + test).sortedByPlace()) }
 
   /// SHA-256 of the examples of one split, in the same form as `digest`.
-  public func digest(of split: SplitName) -> String { Self.digest(of: self[split]) }
+  package func digest(of split: SplitName) -> String { Self.digest(of: self[split]) }
 
   private static func digest(of examples: [DatasetExample]) -> String {
     var hash = SHA256()

@@ -1,7 +1,7 @@
 internal import DibitCheckpoint
 
 /// What can be wrong with a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
-public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Nothing lies at the path.
   case missing(path: String)
   /// A file lies where a folder of labelled texts was expected.
@@ -45,7 +45,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case tooFewTexts(texts: Int, groups: Int, folds: Int)
 
   /// The kind of failure, from which a command chooses its exit code.
-  public enum ExitClass: Equatable, Sendable {
+  package enum ExitClass: Equatable, Sendable {
     /// The input does not exist (exit code 66).
     case missingInput
     /// The input exists and is wrong (exit code 65).
@@ -55,7 +55,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// The kind of failure, from which a command chooses its exit code.
-  public var exitClass: ExitClass {
+  package var exitClass: ExitClass {
     switch self {
     case .missing, .notAFolder: .missingInput
     case .unreadableFolder, .unreadableFile: .inputOutput
@@ -64,7 +64,7 @@ public enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// One sentence: what, where, what was expected and found, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .missing(let path):
       return "'\(path)' does not exist; check the path"

@@ -2,26 +2,26 @@ internal import DibitCheckpoint
 internal import DibitTokenizer
 
 /// What a dataset holds, wherever it was read from.
-public enum DatasetExample: Sendable, Equatable {
+package enum DatasetExample: Sendable, Equatable {
   /// A text whose labels are to be told.
   case labelled(LabelledExample)
   /// Messages whose answers are to be given.
   case conversation(Conversation)
 
   /// The two kinds; a dataset holds one of them.
-  public enum Kind: String, Sendable, Equatable {
+  package enum Kind: String, Sendable, Equatable {
     case labelled
     case conversation
 
     /// The kind in words, many of it.
-    public var plural: String { self == .labelled ? "labelled texts" : "conversations" }
+    package var plural: String { self == .labelled ? "labelled texts" : "conversations" }
 
     /// "1 labelled text", "4,000 conversations".
-    public func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, self == .labelled ? "labelled text" : "conversation") }
+    package func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, self == .labelled ? "labelled text" : "conversation") }
   }
 
   /// Which kind this is.
-  public var kind: Kind {
+  package var kind: Kind {
     switch self {
     case .labelled: .labelled
     case .conversation: .conversation
@@ -29,7 +29,7 @@ public enum DatasetExample: Sendable, Equatable {
   }
 
   /// The file, relative to the dataset's folder.
-  public var path: String {
+  package var path: String {
     switch self {
     case .labelled(let example): example.path
     case .conversation(let conversation): conversation.path
@@ -37,7 +37,7 @@ public enum DatasetExample: Sendable, Equatable {
   }
 
   /// The line on which the row begins, from 1; 0 when the example is a whole file.
-  public var line: Int {
+  package var line: Int {
     switch self {
     case .labelled(let example): example.line
     case .conversation(let conversation): conversation.line
@@ -45,10 +45,10 @@ public enum DatasetExample: Sendable, Equatable {
   }
 
   /// The path, and the line if there is one: "train.csv:12".
-  public var place: String { line == 0 ? path : "\(path):\(line)" }
+  package var place: String { line == 0 ? path : "\(path):\(line)" }
 
   /// The labels; none for a conversation.
-  public var labels: [String] {
+  package var labels: [String] {
     switch self {
     case .labelled(let example): example.labels
     case .conversation: []
@@ -56,7 +56,7 @@ public enum DatasetExample: Sendable, Equatable {
   }
 
   /// The text; of a conversation all contents, each from its own line on.
-  public var text: String {
+  package var text: String {
     switch self {
     case .labelled(let example): example.text
     case .conversation(let conversation): conversation.messages.map(\.content).joined(separator: "\n")
@@ -64,7 +64,7 @@ public enum DatasetExample: Sendable, Equatable {
   }
 
   /// SHA-256 of what is to be read and, in a conversation, said: equal digests are equal examples but for labels.
-  public var digest: TextDigest {
+  package var digest: TextDigest {
     switch self {
     case .labelled(let example): example.digest
     case .conversation(let conversation): conversation.digest

@@ -1,39 +1,39 @@
 /// What a look at all of a dataset finds, beyond what reading it noticed.
-public struct DatasetSurvey: Equatable, Sendable {
+package struct DatasetSurvey: Equatable, Sendable {
   /// How often a label occurs in each split.
-  public struct LabelCount: Equatable, Sendable {
+  package struct LabelCount: Equatable, Sendable {
     /// The label.
-    public let label: String
+    package let label: String
     /// Texts that carry it, in the order of `SplitName.allCases`.
-    public fileprivate(set) var counts: [Int]
+    package fileprivate(set) var counts: [Int]
 
     /// Texts that carry it in all splits.
-    public var total: Int { counts.reduce(0, +) }
+    package var total: Int { counts.reduce(0, +) }
   }
 
   /// Texts that say nearly the same.
-  public struct NearGroup: Equatable, Sendable {
+  package struct NearGroup: Equatable, Sendable {
     /// Where they lie.
-    public let places: [String]
+    package let places: [String]
     /// Whether they lie in more than one split.
-    public let crossesSplits: Bool
+    package let crossesSplits: Bool
     /// Whether they carry different labels.
-    public let hasDifferentLabels: Bool
+    package let hasDifferentLabels: Bool
   }
 
   /// The labels in the order of their bytes.
-  public let labels: [LabelCount]
+  package let labels: [LabelCount]
   /// Labels that differ in nothing but case, spaces, hyphens and underscores.
-  public let similarLabels: [[String]]
+  package let similarLabels: [[String]]
   /// Texts with more than one label.
-  public let multipleLabels: Int
+  package let multipleLabels: Int
   /// Lengths in Unicode scalars; nil for no texts.
-  public let characters: LengthSummary?
+  package let characters: LengthSummary?
   /// Groups of nearly equal texts, but for those that are equal.
-  public let nearDuplicates: [NearGroup]
+  package let nearDuplicates: [NearGroup]
 
   /// Looks at a dataset; `nearDuplicates` is the part that takes long.
-  public init(_ dataset: Dataset, findingNearDuplicates: Bool = true) {
+  package init(_ dataset: Dataset, findingNearDuplicates: Bool = true) {
     var (counts, places): ([LabelCount], [[UInt8]: Int]) = ([], [:])
     for (place, label) in dataset.labels.enumerated() {
       counts.append(LabelCount(label: label, counts: SplitName.allCases.map { _ in 0 }))

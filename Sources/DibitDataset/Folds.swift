@@ -6,18 +6,18 @@ internal import DibitTensor
 /// about texts that training has seen. Of texts that are all different, the folds' sizes, and their counts of each label, differ by one at
 /// most. The draw depends on the seed and on texts and labels alone, not on paths or the order of the examples.
 /// Source: Kohavi, "A study of cross-validation and bootstrap for accuracy estimation and model selection" (1995), for stratification.
-public struct Folds: Equatable, Sendable {
+package struct Folds: Equatable, Sendable {
   /// The number of folds.
-  public let count: Int
+  package let count: Int
   /// The fold of each example, from 0.
-  public let assignments: [Int]
+  package let assignments: [Int]
   /// Examples that stay together, as indices in ascending order; at least two in each group.
-  public let groups: [[Int]]
+  package let groups: [[Int]]
 
   /// Draws `count` folds, at least two, of `examples`.
   ///
   /// - Throws: ``DatasetError/tooFewTexts(texts:groups:folds:)`` where a fold would stay empty.
-  public init(_ examples: [LabelledExample], count: Int, seed: UInt64) throws(DatasetError) {
+  package init(_ examples: [LabelledExample], count: Int, seed: UInt64) throws(DatasetError) {
     require(count > 1, "Folds: \(count) folds")
     let units = Self.units(examples)
     guard units.count >= count else { throw .tooFewTexts(texts: examples.count, groups: units.count, folds: count) }
@@ -39,10 +39,10 @@ public struct Folds: Equatable, Sendable {
   }
 
   /// The examples of a fold, in ascending order.
-  public func indices(in fold: Int) -> [Int] { assignments.indices.filter { assignments[$0] == fold } }
+  package func indices(in fold: Int) -> [Int] { assignments.indices.filter { assignments[$0] == fold } }
 
   /// The examples of all other folds, in ascending order.
-  public func indices(outside fold: Int) -> [Int] { assignments.indices.filter { assignments[$0] != fold } }
+  package func indices(outside fold: Int) -> [Int] { assignments.indices.filter { assignments[$0] != fold } }
 
   /// What stays together, each unit in the order of texts.
   private static func units(_ examples: [LabelledExample]) -> [[Int]] {

@@ -4,7 +4,7 @@ extension [LabelledExample] {
   /// The indices of the examples in an order that follows from texts and labels alone, whatever the files are called.
   ///
   /// Only examples with the same text and the same labels are told apart by their paths.
-  public var orderOfTexts: [Int] {
+  package var orderOfTexts: [Int] {
     let digests = map(\.digest.hexadecimal)
     return indices.sorted { left, right in
       if digests[left] != digests[right] { return digests[left].lexicographicallyPrecedes(digests[right]) }
@@ -17,7 +17,7 @@ extension [LabelledExample] {
   }
 
   /// SHA-256 of texts and labels in the order of ``orderOfTexts``: the same whatever the files are called.
-  public var digestOfTexts: String {
+  package var digestOfTexts: String {
     var hash = SHA256()
     for index in orderOfTexts {
       var record = self[index].digest.hexadecimal
@@ -28,10 +28,10 @@ extension [LabelledExample] {
   }
 
   /// The labels of all examples, each once, in the order of their UTF-8 bytes.
-  public var distinctLabels: [String] { flatMap(\.labels).distinctByBytes() }
+  package var distinctLabels: [String] { flatMap(\.labels).distinctByBytes() }
 
   /// Parts to train on and to validate with, as ``Dataset/splitAutomatically(seed:)`` draws them; both keep the order of the examples.
-  public func splitForTraining(seed: UInt64) -> (training: [LabelledExample], validation: [LabelledExample]) {
+  package func splitForTraining(seed: UInt64) -> (training: [LabelledExample], validation: [LabelledExample]) {
     let size = Dataset.automaticValidationSize(trainingCount: count)
     guard size > 0 else { return (self, []) }
     let drawn = StratifiedDraw(seed: seed).indices(of: map { .labelled($0) }, size: size)

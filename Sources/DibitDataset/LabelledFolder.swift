@@ -8,7 +8,7 @@ extension Dataset {
   /// the order in which the file system lists names.
   ///
   /// - Throws: `DatasetError` if the folder as a whole cannot be used; what is wrong with single files is told by `report`.
-  public static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> Dataset {
+  package static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> Dataset {
     switch FileSystem.isFolder(folder) {
     case .some(true): break
     case .some(false): throw .notAFolder(path: folder)

@@ -1,24 +1,24 @@
 /// How long texts are.
-public struct LengthSummary: Equatable, Sendable {
+package struct LengthSummary: Equatable, Sendable {
   /// The number of texts.
-  public let count: Int
+  package let count: Int
   /// All lengths together.
-  public let total: Int
+  package let total: Int
   /// The shortest length.
-  public let minimum: Int
+  package let minimum: Int
   /// The length that half of the texts do not exceed.
-  public let median: Int
+  package let median: Int
   /// The length that nine in ten texts do not exceed.
-  public let ninetieth: Int
+  package let ninetieth: Int
   /// The length that 99 in 100 texts do not exceed.
-  public let ninetyNinth: Int
+  package let ninetyNinth: Int
   /// The greatest length.
-  public let maximum: Int
+  package let maximum: Int
   /// How many texts are as long as `bounds`, for each class that is not empty on both sides: 0...7, 8...15, 16...31, and so on.
-  public let classes: [(bounds: ClosedRange<Int>, count: Int)]
+  package let classes: [(bounds: ClosedRange<Int>, count: Int)]
 
   /// A summary of lengths; nil when there are none.
-  public init?(_ lengths: [Int]) {
+  package init?(_ lengths: [Int]) {
     let sorted = lengths.sorted()
     guard let first = sorted.first, let last = sorted.last else { return nil }
     // The smallest length that at least this share of all does not exceed.
@@ -37,7 +37,7 @@ public struct LengthSummary: Equatable, Sendable {
   private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((4 << place) - 1 + (4 << place)) }
 
   /// Whether all numbers are the same.
-  public static func == (left: LengthSummary, right: LengthSummary) -> Bool {
+  package static func == (left: LengthSummary, right: LengthSummary) -> Bool {
     (left.count, left.total, left.minimum, left.median) == (right.count, right.total, right.minimum, right.median)
       && (left.ninetieth, left.ninetyNinth, left.maximum) == (right.ninetieth, right.ninetyNinth, right.maximum)
       && left.classes.elementsEqual(right.classes) { $0 == $1 }

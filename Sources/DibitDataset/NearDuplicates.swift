@@ -3,20 +3,20 @@
 ///
 /// Each of ``bands`` sketches brings a text together with at most one other, so that the time is at most proportional to the bytes of
 /// all texts. Of pairs of longer texts that share 80 % of their runs 98 % are found.
-public struct NearDuplicates: Equatable, Sendable {
+package struct NearDuplicates: Equatable, Sendable {
   /// The texts of each group, as indices into what was searched; at least two, in ascending order. Groups are ordered by their first.
-  public let groups: [[Int]]
+  package let groups: [[Int]]
 
   /// The share of runs that two texts must have in common.
-  public static let threshold = 0.8
+  package static let threshold = 0.8
   private static let bands = MinHash.places / rows
   private static let rows = 4
 
   /// The number of texts that lie in a group.
-  public var count: Int { groups.reduce(0) { $0 + $1.count } }
+  package var count: Int { groups.reduce(0) { $0 + $1.count } }
 
   /// Searches `count` texts; `text` gives the text at an index, or nil for one that is to be left out.
-  public init(count: Int, text: (Int) -> String?) {
+  package init(count: Int, text: (Int) -> String?) {
     var keys = Self.keys(count, text)
     var parents = Array(0..<count)
     func root(_ index: Int) -> Int {

@@ -4,12 +4,12 @@ internal import DibitCheckpoint
 ///
 /// `{text}` must be there once and `{instruction}` at most once; other braces are themselves, unless a word of small letters stands
 /// between them, which looks like a misspelling. Control tokens may be spelled out in the template; the text cannot spell any.
-public struct PromptTemplate: Equatable, Sendable {
+package struct PromptTemplate: Equatable, Sendable {
   /// The template as it was written.
-  public let text: String
+  package let text: String
 
   /// Checks a template.
-  public init(_ text: String) throws(PromptTemplateError) {
+  package init(_ text: String) throws(PromptTemplateError) {
     for name in Self.placeholders(in: text) where name != "text" && name != "instruction" { throw .unknownPlaceholder(name) }
     let counts = ["text", "instruction"].map { name in Self.placeholders(in: text).count { $0 == name } }
     guard counts[0] == 1 else { throw .textCount(counts[0]) }
@@ -35,13 +35,13 @@ public struct PromptTemplate: Equatable, Sendable {
 }
 
 /// Why a text is no prompt template.
-public enum PromptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PromptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
   case textCount(Int)
   case instructionCount(Int)
   case unknownPlaceholder(String)
 
   /// One sentence: what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .textCount(let count): "the prompt template: '{text}' once expected, \(count) times found"
     case .instructionCount(let count): "the prompt template: '{instruction}' at most once expected, \(count) times found"

@@ -2,7 +2,7 @@ internal import DibitCheckpoint
 internal import DibitJSON
 
 /// What is wrong with one row of a file of rows.
-public enum RowFault: Error, Equatable, Sendable {
+package enum RowFault: Error, Equatable, Sendable {
   /// The JSON is broken; the row's error tells the column.
   case json(expected: String, found: String)
   case repeatedKey(String)
@@ -38,7 +38,7 @@ public enum RowFault: Error, Equatable, Sendable {
 
 extension RowFault: CustomStringConvertible {
   /// What is wrong, without the place.
-  public var description: String {
+  package var description: String {
     switch self {
     case .json(let expected, let found): "\(expected) expected, \(found) found; every line must be a JSON document of its own"
     case .repeatedKey(let key): "the key \(quoted(key)) appears twice"

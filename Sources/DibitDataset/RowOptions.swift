@@ -1,7 +1,7 @@
 /// How the rows of CSV, TSV and JSONL files become examples.
-public struct RowOptions: Equatable, Sendable {
+package struct RowOptions: Equatable, Sendable {
   /// Which of an assistant's messages are learnt.
-  public enum Answers: String, Equatable, Sendable, CaseIterable {
+  package enum Answers: String, Equatable, Sendable, CaseIterable {
     /// All of them, as Apple's adapter toolkit does.
     case all
     /// The last one; the others are given.
@@ -9,23 +9,23 @@ public struct RowOptions: Equatable, Sendable {
   }
 
   /// The column or key of the text; nil takes the first known name that is there.
-  public var textColumn: String?
+  package var textColumn: String?
   /// The column or key of the label or labels; nil takes the first known name that is there.
-  public var labelColumn: String?
+  package var labelColumn: String?
   /// What stands between several labels in one field; nil for one label in each.
-  public var labelSeparator: String?
+  package var labelSeparator: String?
   /// Which answers of a conversation are learnt.
-  public var answers = Answers.all
+  package var answers = Answers.all
   /// Longer rows are refused, in bytes of UTF-8.
-  public var maximumRowBytes = 4 << 20
+  package var maximumRowBytes = 4 << 20
   /// Reports rows that are no example and goes on, instead of refusing the data: for checks.
-  public var toleratesFaults = false
+  package var toleratesFaults = false
 
   /// Whether rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
   var needsLabels = true
 
   /// The defaults.
-  public init() {}
+  package init() {}
 
   /// Names of a text, the first of which wins.
   static let textNames = ["text", "sentence", "content", "utterance", "query", "question", "body", "review", "message"]

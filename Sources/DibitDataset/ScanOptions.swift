@@ -1,21 +1,21 @@
 /// How far a scan goes.
-public struct ScanOptions: Equatable, Sendable {
+package struct ScanOptions: Equatable, Sendable {
   /// Larger files are reported and left out, in bytes.
-  public var maximumFileBytes: Int
+  package var maximumFileBytes: Int
   /// How many folders may lie inside each other below a label (or below the folder of a `TextFolder`); deeper ones are reported and left
   /// out.
-  public var maximumDepth: Int
+  package var maximumDepth: Int
   /// How many paths the report keeps for each kind of finding. Counts are always complete.
-  public var maximumPathsPerFinding: Int
+  package var maximumPathsPerFinding: Int
 
   /// The largest file that is read as one text, in training and in use, in bytes: far more than fits any model.
-  public static let largestText = 16 << 20
+  package static let largestText = 16 << 20
 
   /// What a finding says of a file that is too large.
   static func excess(_ bytes: Int, limit: Int) -> String { "at most \(limit) bytes expected in one text, \(bytes) found" }
 
   /// The defaults: ``largestText``, 16 folders, 20 paths.
-  public init(maximumFileBytes: Int = ScanOptions.largestText, maximumDepth: Int = 16, maximumPathsPerFinding: Int = 20) {
+  package init(maximumFileBytes: Int = ScanOptions.largestText, maximumDepth: Int = 16, maximumPathsPerFinding: Int = 20) {
     self.maximumFileBytes = maximumFileBytes
     self.maximumDepth = maximumDepth
     self.maximumPathsPerFinding = maximumPathsPerFinding

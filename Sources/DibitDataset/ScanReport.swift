@@ -1,9 +1,9 @@
 internal import DibitCheckpoint
 
 /// What a scan noticed about single files and folders: nothing here stops the work, everything here is worth a look.
-public struct ScanReport: Equatable, Sendable {
+package struct ScanReport: Equatable, Sendable {
   /// A kind of finding, in the order in which a report lists them.
-  public enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     /// The file is empty or has white space only; left out.
     case empty
     /// The file is larger than `ScanOptions.maximumFileBytes`; left out.
@@ -60,36 +60,36 @@ public struct ScanReport: Equatable, Sendable {
     }
 
     /// So many of the kind: "3 empty files".
-    public func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, words.one, words.several) }
+    package func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, words.one, words.several) }
 
     /// The same, and what was done: "3 empty files, left out".
-    public func explained(_ count: Int) -> String { counted(count) + (words.done.map { ", " + $0 } ?? "") }
+    package func explained(_ count: Int) -> String { counted(count) + (words.done.map { ", " + $0 } ?? "") }
   }
 
   /// One path and what is to be said about it; `detail` may be empty.
-  public struct Entry: Equatable, Sendable {
+  package struct Entry: Equatable, Sendable {
     /// The path relative to the scanned folder, with the line of a row (for `untrainedLabel` the label).
-    public let path: String
+    package let path: String
     /// More about it: a size, an encoding, the path of the other copy.
-    public let detail: String
+    package let detail: String
   }
 
   /// How often something was found, and where first.
-  public struct Finding: Equatable, Sendable {
+  package struct Finding: Equatable, Sendable {
     /// How many there are in all.
-    public fileprivate(set) var count = 0
+    package fileprivate(set) var count = 0
     /// The first of them, at most `ScanOptions.maximumPathsPerFinding`.
-    public fileprivate(set) var entries: [Entry] = []
+    package fileprivate(set) var entries: [Entry] = []
 
     /// The paths of the entries.
-    public var paths: [String] { entries.map(\.path) }
+    package var paths: [String] { entries.map(\.path) }
   }
 
   /// How many files were decoded as non-empty text, before equal texts were merged.
-  public internal(set) var textFiles = 0
+  package internal(set) var textFiles = 0
 
   /// How many rows were read, before equal texts were merged.
-  public internal(set) var rows = 0
+  package internal(set) var rows = 0
 
   private var findings: [Kind: Finding] = [:]
   private let limit: Int
@@ -97,13 +97,13 @@ public struct ScanReport: Equatable, Sendable {
   init(limit: Int) { self.limit = limit }
 
   /// The findings of a kind; count 0 if there are none.
-  public subscript(kind: Kind) -> Finding { findings[kind] ?? Finding() }
+  package subscript(kind: Kind) -> Finding { findings[kind] ?? Finding() }
 
   /// The kinds that were found, in the order of `Kind`.
-  public var kinds: [Kind] { Kind.allCases.filter { self[$0].count > 0 } }
+  package var kinds: [Kind] { Kind.allCases.filter { self[$0].count > 0 } }
 
   /// The findings as phrases, such as "2 empty files, left out", in the order of `Kind`.
-  public var summary: [String] { kinds.map { $0.explained(self[$0].count) + example(of: $0) } }
+  package var summary: [String] { kinds.map { $0.explained(self[$0].count) + example(of: $0) } }
 
   /// The findings for an error that there is nothing else: "2 empty files; 1 row that is no example: rows.csv:2:1: …".
   var skipped: String { kinds.map { $0.counted(self[$0].count) + example(of: $0) }.joined(separator: "; ") }

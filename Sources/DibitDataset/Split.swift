@@ -1,5 +1,5 @@
 /// The parts of a dataset.
-public enum SplitName: String, Equatable, Sendable, CaseIterable {
+package enum SplitName: String, Equatable, Sendable, CaseIterable {
   /// What the weights are fitted to.
   case train
   /// What training watches to see whether it still helps.
@@ -26,18 +26,18 @@ public enum SplitName: String, Equatable, Sendable, CaseIterable {
 }
 
 /// The sizes of the splits and where they come from.
-public struct SplitSummary: Equatable, Sendable {
+package struct SplitSummary: Equatable, Sendable {
   /// The number of training examples.
-  public let train: Int
+  package let train: Int
   /// The number of validation examples.
-  public let validation: Int
+  package let validation: Int
   /// The number of test examples.
-  public let test: Int
+  package let test: Int
   /// The splits that were drawn by `splitAutomatically(seed:)` instead of given.
-  public let automatic: [SplitName]
+  package let automatic: [SplitName]
 
   /// A summary of given sizes.
-  public init(train: Int, validation: Int, test: Int, automatic: [SplitName]) {
+  package init(train: Int, validation: Int, test: Int, automatic: [SplitName]) {
     self.train = train
     self.validation = validation
     self.test = test
@@ -47,7 +47,7 @@ public struct SplitSummary: Equatable, Sendable {
 
 extension Dataset {
   /// The sizes of the splits as they are now.
-  public var splitSummary: SplitSummary {
+  package var splitSummary: SplitSummary {
     SplitSummary(
       train: train.count, validation: validation.count, test: test.count, automatic: hasAutomaticValidation ? [.validation] : [])
   }
@@ -61,7 +61,7 @@ extension Dataset {
   ///
   /// There is never an automatic test split: a folder that small has nothing to spare. Calling it again changes nothing.
   @discardableResult
-  public mutating func splitAutomatically(seed: UInt64) -> SplitSummary {
+  package mutating func splitAutomatically(seed: UInt64) -> SplitSummary {
     guard validation.isEmpty else { return splitSummary }
     let size = Self.automaticValidationSize(trainingCount: train.count)
     guard size > 0 else { return splitSummary }
@@ -73,7 +73,7 @@ extension Dataset {
   }
 
   /// How many of `trainingCount` examples an automatic validation split asks for.
-  public static func automaticValidationSize(trainingCount: Int) -> Int {
+  package static func automaticValidationSize(trainingCount: Int) -> Int {
     switch trainingCount {
     case ..<50: 0
     case ..<200: (trainingCount + 5) / 10
@@ -82,7 +82,7 @@ extension Dataset {
   }
 
   /// What to evaluate on: the test split, else the validation split, else the training examples, which the model has seen.
-  public var evaluationSplit: (name: SplitName, examples: [DatasetExample]) {
+  package var evaluationSplit: (name: SplitName, examples: [DatasetExample]) {
     if !test.isEmpty { return (.test, test) }
     if !validation.isEmpty { return (.validation, validation) }
     return (.train, train)
@@ -93,7 +93,7 @@ extension Dataset {
   /// For a folder without splits this is the validation part that training held out, provided that the folder did not change since:
   /// compare `digest` with the one that training recorded. With fewer than 50 texts there is no such part and the name is `train`; say so
   /// next to the score.
-  public mutating func splitForEvaluation(seed: UInt64) -> (name: SplitName, examples: [DatasetExample]) {
+  package mutating func splitForEvaluation(seed: UInt64) -> (name: SplitName, examples: [DatasetExample]) {
     splitAutomatically(seed: seed)
     return evaluationSplit
   }

@@ -3,9 +3,9 @@
 ///
 /// Of a label with k texts the i-th in a random order stands at (i - ½) / k of the whole, so that a beginning of m texts out of n holds
 /// k m / n of them but for one. The order depends on the seed and on texts and labels alone.
-public enum StratifiedOrder {
+package enum StratifiedOrder {
   /// The indices of `examples` in this order.
-  public static func indices(of examples: [LabelledExample], seed: UInt64) -> [Int] {
+  package static func indices(of examples: [LabelledExample], seed: UInt64) -> [Int] {
     let rank = TextRank(seed: seed, purpose: "dataset.order")
     let order = examples.orderOfTexts
     let ranks = order.map { rank(examples[$0].digest.hexadecimal) }

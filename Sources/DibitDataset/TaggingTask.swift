@@ -2,37 +2,37 @@
 ///
 /// The answer is compact JSON with one key, `{"topics":["sport"]}`. Its parts are tokenised one by one, so that a label has the same
 /// tokens wherever it stands.
-public struct TaggingTask: Equatable, Sendable {
+package struct TaggingTask: Equatable, Sendable {
   /// What the model is told to do; where it says ``labelsPlaceholder``, see ``listing(_:)``.
-  public var instruction = "Tag the text with its topic."
+  package var instruction = "Tag the text with its topic."
   /// The key of the answer.
-  public var key = "topics"
+  package var key = "topics"
   /// The most tokens of a prompt and its answer together; longer texts lose their end.
-  public var maximumTokens = 512
+  package var maximumTokens = 512
   /// What the prompt is put into, unless ``template`` says how it is written; nil for turns where the vocabulary has tokens for them, and
   /// lines where it has none.
-  public var form: PromptForm?
+  package var form: PromptForm?
   /// How the prompt is written; nil for ``form``.
-  public var template: PromptTemplate?
+  package var template: PromptTemplate?
   /// How much a learnt token of the JSON around the labels counts, where a token of a label counts 1; from 0, where the labels alone are
   /// learnt.
-  public var scaffoldingWeight: Float = 1
+  package var scaffoldingWeight: Float = 1
 
   /// The task that `dibit train` uses when nothing else is said.
-  public init() {}
+  package init() {}
 
   /// Where an instruction names the labels.
-  public static let labelsPlaceholder = "{labels}"
+  package static let labelsPlaceholder = "{labels}"
 
   /// The task with the labels named where its instruction says so, separated by commas.
-  public func listing(_ labels: [String]) -> TaggingTask {
+  package func listing(_ labels: [String]) -> TaggingTask {
     var task = self
     task.instruction = instruction.replacing(Self.labelsPlaceholder, with: Self.list(labels))
     return task
   }
 
   /// The task before ``listing(_:)``; nil where its instruction does not name the labels in this order.
-  public func unlisting(_ labels: [String]) -> TaggingTask? {
+  package func unlisting(_ labels: [String]) -> TaggingTask? {
     let list = Self.list(labels)
     guard labels.count > 1, instruction.contains(list) else { return nil }
     var task = self
@@ -44,7 +44,7 @@ public struct TaggingTask: Equatable, Sendable {
 }
 
 /// What an instruction and a text are put into; the raw values are those of manifests.
-public enum PromptForm: String, Equatable, Sendable {
+package enum PromptForm: String, Equatable, Sendable {
   /// The chat template that lies beside the model.
   case chat
   /// Turns between tokens that the vocabulary has for them.

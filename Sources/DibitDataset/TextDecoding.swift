@@ -5,9 +5,9 @@
 ///
 /// A file is binary, and has no text, when it holds a NUL outside UTF-16 (or U+0000 in it), or when more than two and more than one in
 /// twenty of its bytes are control characters or undefined in Windows-1252.
-public enum TextDecoding {
+package enum TextDecoding {
   /// The encoding of a whole file, or nil if it is binary. Reads every byte once.
-  public static func encoding(of bytes: Span<UInt8>) -> TextEncoding? {
+  package static func encoding(of bytes: Span<UInt8>) -> TextEncoding? {
     if bytes.count >= 2 {
       if bytes[0] == 0xFF && bytes[1] == 0xFE { return isUTF16(bytes, .utf16LittleEndian) ? .utf16LittleEndian : nil }
       if bytes[0] == 0xFE && bytes[1] == 0xFF { return isUTF16(bytes, .utf16BigEndian) ? .utf16BigEndian : nil }
@@ -18,13 +18,13 @@ public enum TextDecoding {
   }
 
   /// The text of a whole file, or nil if it is binary. CRLF and CR become LF.
-  public static func decode(_ bytes: Span<UInt8>) -> DecodedText? {
+  package static func decode(_ bytes: Span<UInt8>) -> DecodedText? {
     guard let encoding = encoding(of: bytes) else { return nil }
     return decode(bytes, in: encoding.markLength..<bytes.count, as: encoding)
   }
 
   /// The text of a whole file, or nil if it is binary. CRLF and CR become LF.
-  public static func decode(_ bytes: [UInt8]) -> DecodedText? { decode(bytes.span) }
+  package static func decode(_ bytes: [UInt8]) -> DecodedText? { decode(bytes.span) }
 
   /// The text of a part of a file whose encoding is known and whose ends lie between characters.
   static func decode(_ bytes: Span<UInt8>, in range: Range<Int>, as encoding: TextEncoding) -> DecodedText {

@@ -1,7 +1,7 @@
 internal import DibitDigest
 
 /// SHA-256 of a text in 32 bytes, so that millions of them can be kept.
-public struct TextDigest: Hashable, Sendable, CustomStringConvertible {
+package struct TextDigest: Hashable, Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
   /// The digest of bytes.
@@ -17,7 +17,7 @@ public struct TextDigest: Hashable, Sendable, CustomStringConvertible {
   init(text: String) { self.init(Array(text.utf8)) }
 
   /// 64 lowercase hexadecimal digits.
-  public var description: String { String(decoding: hexadecimal, as: UTF8.self) }
+  package var description: String { String(decoding: hexadecimal, as: UTF8.self) }
 
   /// The digits of ``description``.
   var hexadecimal: [UInt8] {
@@ -36,8 +36,8 @@ public struct TextDigest: Hashable, Sendable, CustomStringConvertible {
   var half: SIMD2<UInt64> { [words.0, words.1] }
 
   /// Whether all bits are the same.
-  public static func == (left: TextDigest, right: TextDigest) -> Bool { left.words == right.words }
+  package static func == (left: TextDigest, right: TextDigest) -> Bool { left.words == right.words }
 
   /// A digest is a hash already.
-  public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }

@@ -1,5 +1,5 @@
 /// How the characters of a text file were stored.
-public enum TextEncoding: String, Equatable, Sendable, CaseIterable {
+package enum TextEncoding: String, Equatable, Sendable, CaseIterable {
   /// UTF-8 without a byte order mark; plain ASCII is this too.
   case utf8 = "UTF-8"
   /// UTF-8 that starts with the byte order mark EF BB BF, which is dropped.
@@ -12,7 +12,7 @@ public enum TextEncoding: String, Equatable, Sendable, CaseIterable {
   case windows1252 = "Windows-1252"
 
   /// Whether the bytes were UTF-8 already, with or without a mark.
-  public var isUTF8: Bool { self == .utf8 || self == .utf8WithMark }
+  package var isUTF8: Bool { self == .utf8 || self == .utf8WithMark }
 
   /// The length of the byte order mark in bytes.
   var markLength: Int {
@@ -25,16 +25,16 @@ public enum TextEncoding: String, Equatable, Sendable, CaseIterable {
 }
 
 /// A text and the encoding it came in.
-public struct DecodedText: Equatable, Sendable {
+package struct DecodedText: Equatable, Sendable {
   /// The characters: no byte order mark, and every line ends with LF.
-  public let text: String
+  package let text: String
   /// How the bytes were stored.
-  public let encoding: TextEncoding
+  package let encoding: TextEncoding
   /// How many bytes or code units stood for no character and became U+FFFD.
-  public let replacements: Int
+  package let replacements: Int
 
   /// A decoded text of known origin.
-  public init(text: String, encoding: TextEncoding, replacements: Int = 0) {
+  package init(text: String, encoding: TextEncoding, replacements: Int = 0) {
     self.text = text
     self.encoding = encoding
     self.replacements = replacements

@@ -10,17 +10,17 @@ internal import FoundationEssentials
 /// while let piece = reader.next() { … }
 /// let report = reader.report
 /// ```
-public struct TextFolder: Sendable, Sequence {
+package struct TextFolder: Sendable, Sequence {
   /// The folder or file that was opened.
-  public let path: String
+  package let path: String
   /// The files, relative to `path`, in reading order. Whether they hold text is known when they are read.
-  public let files: [String]
+  package let files: [String]
   /// The size of all files in bytes, for progress.
-  public let bytes: Int
+  package let bytes: Int
   /// Findings of the listing: hidden, linked, nested too deeply, too long.
-  public let report: ScanReport
+  package let report: ScanReport
   /// About how many bytes of a file one piece holds.
-  public let pieceBytes: Int
+  package let pieceBytes: Int
 
   private let root: String
   private let sizes: [Int]
@@ -32,7 +32,7 @@ public struct TextFolder: Sendable, Sequence {
   ///   - options: files above `maximumFileBytes` are left out; by default there is no limit here.
   ///   - pieceBytes: about how much text `next()` gives at once.
   /// - Throws: if nothing is there, a folder cannot be listed or holds no files, or the one file cannot be read or is no text.
-  public static func open(
+  package static func open(
     path: String, options: ScanOptions = ScanOptions(maximumFileBytes: .max), pieceBytes: Int = 1 << 20
   ) throws(DatasetError) -> TextFolder {
     var report = ScanReport(limit: options.maximumPathsPerFinding)
@@ -69,7 +69,7 @@ public struct TextFolder: Sendable, Sequence {
   }
 
   /// A reader at the first file.
-  public func makeIterator() -> TextReader { TextReader(folder: self) }
+  package func makeIterator() -> TextReader { TextReader(folder: self) }
 
   /// The absolute path and the size of a file.
   func file(_ index: Int) -> (path: String, bytes: Int) {

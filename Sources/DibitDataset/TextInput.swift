@@ -1,39 +1,39 @@
 /// Where a text is from.
-public struct TextPlace: Equatable, Sendable, CustomStringConvertible {
+package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// The file as the caller gave it, or found below the folder that the caller gave; ``standardInput`` for that.
-  public let file: String
+  package let file: String
   /// The line on which the text's row begins, from 1; 0 when the text is the whole file.
-  public let line: Int
+  package let line: Int
 
   /// What standard input is called.
-  public static let standardInput = "-"
+  package static let standardInput = "-"
 
   /// A file, or a row in it.
-  public init(file: String, line: Int = 0) { (self.file, self.line) = (file, line) }
+  package init(file: String, line: Int = 0) { (self.file, self.line) = (file, line) }
 
   /// The file, and the line if there is one: "rows.csv:12".
-  public var description: String { line == 0 ? file : "\(file):\(line)" }
+  package var description: String { line == 0 ? file : "\(file):\(line)" }
 
   /// SHA-256 of ``description``, so that millions of places can be told apart in little memory.
-  public var digest: TextDigest { TextDigest(text: description) }
+  package var digest: TextDigest { TextDigest(text: description) }
 
   /// Whether both are the same bytes.
-  public static func == (left: TextPlace, right: TextPlace) -> Bool { left.line == right.line && left.file.hasSameBytes(as: right.file) }
+  package static func == (left: TextPlace, right: TextPlace) -> Bool { left.line == right.line && left.file.hasSameBytes(as: right.file) }
 }
 
 /// A text, or why there is none.
-public struct TextInput: Equatable, Sendable {
+package struct TextInput: Equatable, Sendable {
   /// Where it is from.
-  public let place: TextPlace
+  package let place: TextPlace
   /// The text with LF line ends, or why it cannot be read.
-  public let content: Result<String, DatasetError>
+  package let content: Result<String, DatasetError>
 
   /// A text of a place, or what is wrong there.
-  public init(place: TextPlace, content: Result<String, DatasetError>) { (self.place, self.content) = (place, content) }
+  package init(place: TextPlace, content: Result<String, DatasetError>) { (self.place, self.content) = (place, content) }
 }
 
 /// How files become texts.
-public enum TextInputFormat: String, Equatable, Sendable, CaseIterable {
+package enum TextInputFormat: String, Equatable, Sendable, CaseIterable {
   /// Rows where the file's ending is csv, tsv, jsonl or ndjson, otherwise the whole file.
   case auto
   /// The whole file is one text.
@@ -45,22 +45,22 @@ public enum TextInputFormat: String, Equatable, Sendable, CaseIterable {
 }
 
 /// What ``TextInputs`` reads, and how far it goes.
-public struct TextInputOptions: Sendable {
+package struct TextInputOptions: Sendable {
   /// How files become texts.
-  public var format = TextInputFormat.auto
+  package var format = TextInputFormat.auto
   /// The column or key of the text in rows; nil takes the first known name that is there.
-  public var textColumn: String?
+  package var textColumn: String?
   /// Larger files that are one text are faults, in bytes.
-  public var maximumTextBytes = ScanOptions.largestText
+  package var maximumTextBytes = ScanOptions.largestText
   /// How many folders may lie inside each other; deeper ones are left out and reported.
-  public var maximumDepth = 64
+  package var maximumDepth = 64
   /// A file that is left out wherever it is found, such as the one that results are written to.
-  public var excluded: String?
+  package var excluded: String?
   /// Asked now and then whether to end early.
-  public var isStopped: @Sendable () -> Bool = { false }
+  package var isStopped: @Sendable () -> Bool = { false }
 
   /// The defaults.
-  public init() {}
+  package init() {}
 
   /// How the rows of a file are written; nil where the file is one text or lines of text.
   func rowFormat(of path: String) -> RowFormat? {

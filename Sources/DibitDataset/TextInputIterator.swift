@@ -1,12 +1,12 @@
 internal import DibitCheckpoint
 
 /// Reads the texts of ``TextInputs``. Copies share a place within rows.
-public struct TextInputIterator: IteratorProtocol {
+package struct TextInputIterator: IteratorProtocol {
   /// How many of ``TextInputs/bytes`` have been read.
-  public var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
+  package var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
 
   /// Files below folders that were passed by because they are no text.
-  public private(set) var passedBy = 0
+  package private(set) var passedBy = 0
 
   private let inputs: TextInputs
   private var position = 0
@@ -16,7 +16,7 @@ public struct TextInputIterator: IteratorProtocol {
   init(_ inputs: TextInputs) { self.inputs = inputs }
 
   /// The next text or fault; nil behind the last, and once ``TextInputOptions/isStopped`` says so.
-  public mutating func next() -> TextInput? {
+  package mutating func next() -> TextInput? {
     while !inputs.options.isStopped() {
       if let rows {
         if let input = rows.next() { return input }

@@ -3,15 +3,15 @@
 /// Listing walks the folders and reads no file. Iterating reads one file, or one row, at a time, so that any number of texts takes the
 /// memory of one. Nothing here throws: what cannot be read is an input with its fault, in its place. A file below a folder that is no text,
 /// such as a picture, is passed by, as it is in training; one that was asked for is a fault.
-public struct TextInputs: Sendable, Sequence {
+package struct TextInputs: Sendable, Sequence {
   /// What was listed; a file of rows counts once.
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
   /// Whether there may be more texts than ``count``.
-  public let hasRows: Bool
+  package let hasRows: Bool
   /// The size of all files in bytes, for progress; nil with standard input.
-  public let bytes: Int?
+  package let bytes: Int?
   /// What the walk passed by: hidden, linked, nested too deeply.
-  public let report: ScanReport
+  package let report: ScanReport
 
   let entries: [Entry]
   let options: TextInputOptions
@@ -34,7 +34,7 @@ public struct TextInputs: Sendable, Sequence {
 
   /// Lists files, folders (all files below, in the order of the UTF-8 bytes of their paths; hidden ones are left out, links to folders are
   /// not followed) and standard input (``TextPlace/standardInput``), in the order given.
-  public init(_ paths: [String], options: TextInputOptions = TextInputOptions()) {
+  package init(_ paths: [String], options: TextInputOptions = TextInputOptions()) {
     var (entries, report): ([Entry], ScanReport) = ([], ScanReport(limit: ScanOptions().maximumPathsPerFinding))
     for path in paths where !options.isStopped() {
       guard path != TextPlace.standardInput else {
@@ -63,7 +63,7 @@ public struct TextInputs: Sendable, Sequence {
   }
 
   /// A reader at the first text.
-  public func makeIterator() -> TextInputIterator { TextInputIterator(self) }
+  package func makeIterator() -> TextInputIterator { TextInputIterator(self) }
 
   private static func files(below root: String, _ options: TextInputOptions, _ report: inout ScanReport) -> [Entry] {
     let scan = ScanOptions(maximumFileBytes: .max, maximumDepth: options.maximumDepth, maximumPathsPerFinding: .max)

@@ -1,22 +1,22 @@
 internal import FoundationEssentials
 
 /// A part of a document.
-public struct TextPiece: Equatable, Sendable {
+package struct TextPiece: Equatable, Sendable {
   /// The file, as in `TextFolder.files`.
-  public let path: String
+  package let path: String
   /// The text, with LF line ends. The pieces of a document, joined, are its text.
-  public let text: String
+  package let text: String
   /// Whether the document begins here.
-  public let startsDocument: Bool
+  package let startsDocument: Bool
   /// Whether the document ends here.
-  public let endsDocument: Bool
+  package let endsDocument: Bool
 }
 
 /// Reads the documents of a `TextFolder`, one file per document.
 ///
 /// Files that are empty, binary or unreadable are passed by and reported. Large files are mapped into memory: they must not be cut
 /// short by somebody else while they are read.
-public struct TextReader: IteratorProtocol, Sendable {
+package struct TextReader: IteratorProtocol, Sendable {
   private struct Document {
     let path: String
     let data: Data
@@ -25,9 +25,9 @@ public struct TextReader: IteratorProtocol, Sendable {
   }
 
   /// The findings so far: those of the listing and those of the files read.
-  public private(set) var report: ScanReport
+  package private(set) var report: ScanReport
   /// How many bytes of `TextFolder.bytes` have been read, for progress.
-  public private(set) var bytesRead = 0
+  package private(set) var bytesRead = 0
 
   private let folder: TextFolder
   private var nextFile = 0
@@ -39,7 +39,7 @@ public struct TextReader: IteratorProtocol, Sendable {
   }
 
   /// The next piece, or nil after the last document.
-  public mutating func next() -> TextPiece? {
+  package mutating func next() -> TextPiece? {
     while true {
       if document == nil {
         guard nextFile < folder.files.count else { return nil }

@@ -1,13 +1,13 @@
-public import DibitJSON
+package import DibitJSON
 
 /// What is kept of the texts that an adapter learnt from, so that anybody can tell whether a test text was among them: no text can be read
 /// from it.
 ///
 /// Of each text a digest (half of its SHA-256) and a sketch: 16 bits of each of 32 minima of hashed runs of three words (Broder, "On the
 /// resemblance and containment of documents", 1997; Li and König, "b-bit minwise hashing", 2010), 160 hexadecimal digits in all.
-public struct TextSketches: Equatable, Sendable {
+package struct TextSketches: Equatable, Sendable {
   /// How a text was found.
-  public enum Match: Equatable, Sendable {
+  package enum Match: Equatable, Sendable {
     /// The same text.
     case exact
     /// A text that shares four of five runs of three words, as far as sketches tell.
@@ -24,16 +24,16 @@ public struct TextSketches: Equatable, Sendable {
   private(set) var entries: [Entry]
 
   /// The number of texts.
-  public var count: Int { entries.count }
+  package var count: Int { entries.count }
 
   /// Sketches of `texts`.
-  public init(_ texts: some Sequence<String>) {
+  package init(_ texts: some Sequence<String>) {
     var hash = MinHash()
     entries = texts.map { Self.entry($0, &hash) }
   }
 
   /// Adds the texts of others that are not here yet.
-  public mutating func formUnion(_ others: TextSketches) {
+  package mutating func formUnion(_ others: TextSketches) {
     var known = Set(entries)
     for entry in others.entries where known.insert(entry).inserted { entries.append(entry) }
   }
@@ -42,7 +42,7 @@ public struct TextSketches: Equatable, Sendable {
   ///
   /// Near matches are looked for among at most eight texts for each of eight parts of a sketch, so that the time is proportional to the
   /// number of texts.
-  public func matches(of texts: some Sequence<String>) -> [Match?] {
+  package func matches(of texts: some Sequence<String>) -> [Match?] {
     let digests = Set(entries.map(\.digest))
     var buckets: [Part: [Int32]] = [:]
     for (index, entry) in entries.enumerated() where entry.sketch != .zero {
@@ -101,12 +101,12 @@ extension TextSketches {
   private static let schema = 1
 
   /// For a file beside the adapter: `{"schema": 1, "texts": ["160 hexadecimal digits", …]}`.
-  public var json: JSONValue {
+  package var json: JSONValue {
     ["schema": .integer(Self.schema), "texts": .array(entries.map { .string($0.hexadecimal) })]
   }
 
   /// Reads ``json``; nil for anything else.
-  public init?(json: JSONValue) {
+  package init?(json: JSONValue) {
     guard json["schema"]?.int == Self.schema, let texts = json["texts"]?.array else { return nil }
     var entries: [Entry] = []
     entries.reserveCapacity(texts.count)

@@ -1,5 +1,5 @@
 /// What a token of an example is there for.
-public enum TokenRole: UInt8, Sendable, Equatable {
+package enum TokenRole: UInt8, Sendable, Equatable {
   /// It is given: part of the prompt, of earlier messages, of what a recipe says is not learnt.
   case given
   /// It is learnt and holds an answer together: the JSON around labels, the end of the answer.
@@ -9,16 +9,16 @@ public enum TokenRole: UInt8, Sendable, Equatable {
 }
 
 /// An example in a tokenizer's ids.
-public struct TokenizedExample: Equatable, Sendable {
+package struct TokenizedExample: Equatable, Sendable {
   /// Prompt and answer, or a conversation.
-  public var tokens: [Int32]
+  package var tokens: [Int32]
   /// The role of each token.
-  public var roles: [TokenRole]
+  package var roles: [TokenRole]
   /// How many tokens were cut off to fit.
-  public var truncatedTokens: Int
+  package var truncatedTokens: Int
 
   /// An example of parts that belong together: as many roles as tokens.
-  public init(tokens: [Int32], roles: [TokenRole], truncatedTokens: Int = 0) {
+  package init(tokens: [Int32], roles: [TokenRole], truncatedTokens: Int = 0) {
     self.tokens = tokens
     self.roles = roles
     self.truncatedTokens = truncatedTokens

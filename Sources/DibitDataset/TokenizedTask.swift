@@ -1,12 +1,12 @@
 internal import DibitTensor
-public import DibitTokenizer
+package import DibitTokenizer
 
 /// A tagging task in a tokenizer's ids.
-public struct TokenizedTask: Sendable {
+package struct TokenizedTask: Sendable {
   /// The task in words.
-  public let task: TaggingTask
+  package let task: TaggingTask
   /// The tokenizer whose ids these are.
-  public let tokenizer: Tokenizer
+  package let tokenizer: Tokenizer
   private let chat: ChatFrame?
   private let template: ChatTemplate
   private let frame: PromptFrame?
@@ -15,16 +15,16 @@ public struct TokenizedTask: Sendable {
   /// What stands between an answer and the prompt behind it, which has lost its ``beginning``.
   package let following: [Int32]
   /// `{"topics":["`, which every answer begins with.
-  public let opening: [Int32]
+  package let opening: [Int32]
   /// `","`, between two labels.
-  public let separator: [Int32]
+  package let separator: [Int32]
   /// `"]}` and the end of the answer.
-  public let closing: [Int32]
+  package let closing: [Int32]
 
   /// Tokenizes the parts of every answer once.
   ///
   /// - Parameter chat: what the model's chat template writes: for tasks of the form ``PromptForm/chat``, which cannot do without.
-  public init(_ task: TaggingTask, tokenizer: Tokenizer, chat: ChatFrame? = nil) {
+  package init(_ task: TaggingTask, tokenizer: Tokenizer, chat: ChatFrame? = nil) {
     require(chat != nil || task.form != .chat || task.template != nil, "TokenizedTask: a chat without a template")
     (self.task, self.tokenizer, self.chat) = (task, tokenizer, chat)
     template = ChatTemplate(tokenizer, style: task.form == .plain ? .plain : nil)
@@ -43,7 +43,7 @@ public struct TokenizedTask: Sendable {
   }
 
   /// Another task that is asked of the same model.
-  public func replacing(_ task: TaggingTask) -> TokenizedTask { TokenizedTask(task, tokenizer: tokenizer, chat: chat) }
+  package func replacing(_ task: TaggingTask) -> TokenizedTask { TokenizedTask(task, tokenizer: tokenizer, chat: chat) }
 
   /// The tokens at which an answer ends.
   package var stopTokens: [Int32] {
@@ -52,13 +52,13 @@ public struct TokenizedTask: Sendable {
   }
 
   /// The tokens of a label inside an answer.
-  public func tokens(ofLabel label: String) -> [Int32] { Self.encode(label, tokenizer) }
+  package func tokens(ofLabel label: String) -> [Int32] { Self.encode(label, tokenizer) }
 
   /// The prompt for `text`, ready for the answer; `reserve` tokens are kept free for it. Also tells how many tokens were cut off, by default
   /// at the text's end.
   ///
   /// White space before a text and line ends behind it are no part of it: editors and shells add them, and readers of lines take them off.
-  public func prompt(_ text: String, reserving reserve: Int, cut: TextShortening = .tail) -> ChatPrompt {
+  package func prompt(_ text: String, reserving reserve: Int, cut: TextShortening = .tail) -> ChatPrompt {
     let text = String(text.withoutLineEnds.drop { $0.isWhitespace })
     let room = max(1, task.maximumTokens - reserve)
     if let frame { return frame.prompt(text, maximumTokens: room, cut: cut, tokenizer: tokenizer) }
@@ -69,7 +69,7 @@ public struct TokenizedTask: Sendable {
   ///
   /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a
   /// cut text ends would give the label away.
-  public func encode(_ example: LabelledExample, reserving reserve: Int) -> TokenizedExample {
+  package func encode(_ example: LabelledExample, reserving reserve: Int) -> TokenizedExample {
     var answer = TokenizedExample(tokens: [], roles: [])
     answer.append(opening, .scaffolding)
     for (index, label) in example.labels.enumerated() {
@@ -84,12 +84,12 @@ public struct TokenizedTask: Sendable {
   }
 
   /// The tokens of an answer with these labels.
-  public func answerCount(_ labels: [String]) -> Int {
+  package func answerCount(_ labels: [String]) -> Int {
     opening.count + closing.count + labels.reduce(0) { $0 + tokens(ofLabel: $1).count } + max(0, labels.count - 1) * separator.count
   }
 
   /// The most tokens that an answer with one of `labels` takes.
-  public func reserve(for labels: [String]) -> Int { labels.map { answerCount([$0]) }.max() ?? 0 }
+  package func reserve(for labels: [String]) -> Int { labels.map { answerCount([$0]) }.max() ?? 0 }
 
   private static func encode(_ text: String, _ tokenizer: Tokenizer) -> [Int32] {
     tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false)

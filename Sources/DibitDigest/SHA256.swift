@@ -3,7 +3,7 @@ internal import DibitTensor
 /// The SHA-256 digest of FIPS 180-4, fed piece by piece, with the CPU's own instructions where it has them.
 ///
 /// Use it to identify files and data. It is not meant for secrets: nothing here runs in constant time.
-public struct SHA256: Sendable {
+package struct SHA256: Sendable {
   private var state: [UInt32] = [
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
   ]
@@ -15,7 +15,7 @@ public struct SHA256: Sendable {
   private static let blockSize = SHA256Blocks.size
 
   /// The digest of an empty message, ready for more.
-  public init() { self.init(portable: false) }
+  package init() { self.init(portable: false) }
 
   /// With `portable`, the code for CPUs without instructions for SHA-256, so that a test can compare both.
   package init(portable: Bool) {
@@ -24,7 +24,7 @@ public struct SHA256: Sendable {
   }
 
   /// Adds bytes to the message.
-  public mutating func update(_ bytes: Span<UInt8>) {
+  package mutating func update(_ bytes: Span<UInt8>) {
     byteCount += UInt64(bytes.count)
     var offset = 0
     if !pending.isEmpty {
@@ -41,10 +41,10 @@ public struct SHA256: Sendable {
   }
 
   /// Adds bytes to the message.
-  public mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
+  package mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
 
   /// The digest of everything added, as 64 lowercase hexadecimal digits.
-  public consuming func finalize() -> String {
+  package consuming func finalize() -> String {
     finalizeWords().map { word in
       let digits = String(word, radix: 16)
       return String(repeating: "0", count: 8 - digits.count) + digits
@@ -52,7 +52,7 @@ public struct SHA256: Sendable {
   }
 
   /// The digest of everything added, as eight words whose high bytes come first: for those who keep millions of digests.
-  public consuming func finalizeWords() -> [UInt32] {
+  package consuming func finalizeWords() -> [UInt32] {
     let bits = byteCount * 8
     var tail: [UInt8] = [0x80]
     while (pending.count + tail.count) % Self.blockSize != 56 { tail.append(0) }
@@ -62,7 +62,7 @@ public struct SHA256: Sendable {
   }
 
   /// The digest of `bytes`.
-  public static func digest(_ bytes: [UInt8]) -> String {
+  package static func digest(_ bytes: [UInt8]) -> String {
     var hash = SHA256()
     hash.update(bytes)
     return hash.finalize()

@@ -1,6 +1,6 @@
-public import DibitDataset
-public import DibitKernels
-public import DibitReport
+package import DibitDataset
+package import DibitKernels
+package import DibitReport
 internal import DibitBaselines
 internal import DibitInference
 internal import DibitModel
@@ -8,7 +8,7 @@ internal import DibitTokenizer
 internal import Glibc
 
 /// A cheap classifier that an adapter must beat.
-public enum BaselineKind: String, Equatable, Sendable, CaseIterable {
+package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   /// The most frequent label of the training texts.
   case majority
   /// Naive Bayes on words.
@@ -21,7 +21,7 @@ public enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   case shots
 
   /// What a report calls it.
-  public var name: String {
+  package var name: String {
     switch self {
     case .majority: "most frequent label"
     case .words: "naive Bayes on words"
@@ -32,37 +32,37 @@ public enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   }
 
   /// Whether it runs the model over texts.
-  public var runsModel: Bool { self != .majority && self != .words }
+  package var runsModel: Bool { self != .majority && self != .words }
 }
 
 /// Trains baselines on labelled texts and runs them over others.
-public struct BaselineSuite: Sendable {
+package struct BaselineSuite: Sendable {
   /// The labels, in the order of every index.
-  public let labels: [String]
+  package let labels: [String]
   /// The base model, without an adapter and as it is asked.
-  public let base: EvaluationSubject
+  package let base: EvaluationSubject
   /// How texts are scored.
-  public let options: TaggingOptions
+  package let options: TaggingOptions
   /// The most examples in a few-shot prompt, which takes as many as the model's context holds.
-  public let shots: Int
+  package let shots: Int
   /// What the draw of those examples follows from.
-  public let seed: UInt64
+  package let seed: UInt64
   private let truths: Truths
 
   /// Baselines beside a base model.
-  public init(labels: [String], base: EvaluationSubject, options: TaggingOptions, shots: Int, seed: UInt64) {
+  package init(labels: [String], base: EvaluationSubject, options: TaggingOptions, shots: Int, seed: UInt64) {
     (self.labels, self.base, self.options, self.shots, self.seed) = (labels, base, options, shots, seed)
     truths = Truths(labels)
   }
 
   /// How far baselines are.
-  public struct Progress: Equatable, Sendable {
+  package struct Progress: Equatable, Sendable {
     /// What runs.
-    public let name: String
+    package let name: String
     /// Texts that went through the model.
-    public let done: Int
+    package let done: Int
     /// Texts that will.
-    public let total: Int
+    package let total: Int
   }
 
   /// The outcomes of some kinds, trained on `training` (texts whose labels are not known are left out), for each of `examples`.
@@ -73,7 +73,7 @@ public struct BaselineSuite: Sendable {
   ///
   /// - Parameter progress: stops by returning false.
   /// - Throws: ``EvaluationError/interrupted``.
-  public func run(
+  package func run(
     _ kinds: [BaselineKind], training: [LabelledExample], examples: [LabelledExample], on compute: Compute,
     progress: (Progress) -> Bool = { _ in true }
   ) throws(EvaluationError) -> [RunOutcomes] {

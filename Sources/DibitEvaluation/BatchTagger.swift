@@ -1,17 +1,17 @@
 internal import DibitDataset
-public import DibitInference
-public import DibitKernels
+package import DibitInference
+package import DibitKernels
 internal import DibitTensor
 internal import DibitTokenizer
 
 /// Scores the labels of many texts, packed into passes: see ``BatchScorer``.
-public struct BatchTagger: ~Copyable {
+package struct BatchTagger: ~Copyable {
   /// What the tagger chooses among.
-  public let labels: [String]
+  package let labels: [String]
   /// How texts are scored.
-  public let options: TaggingOptions
+  package let options: TaggingOptions
   /// Log-probabilities of the labels behind an empty text, once they have been measured.
-  public private(set) var prior: [Double]?
+  package private(set) var prior: [Double]?
   private var subject: EvaluationSubject
   private let choices: LabelChoices
   private let reserve: Int
@@ -22,7 +22,7 @@ public struct BatchTagger: ~Copyable {
   /// A tagger of `subject`.
   ///
   /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
-  public init(
+  package init(
     labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), on compute: Compute
   ) throws(EvaluationError) {
     self.labels = labels
@@ -42,10 +42,10 @@ public struct BatchTagger: ~Copyable {
   }
 
   /// What the scorer has done so far.
-  public var statistics: BatchScorer.Statistics { scorer.statistics }
+  package var statistics: BatchScorer.Statistics { scorer.statistics }
 
   /// Goes on with another subject of the same model and the same prompt: another adapter, or none.
-  public mutating func use(_ next: EvaluationSubject) {
+  package mutating func use(_ next: EvaluationSubject) {
     require(next.task.task == subject.task.task, "BatchTagger.use: another task")
     subject = next
     prior = nil
@@ -54,7 +54,7 @@ public struct BatchTagger: ~Copyable {
   }
 
   /// The scores of all texts, in order. A text that cannot be scored has an error and stops no other.
-  public mutating func predict(_ texts: [String]) -> [Result<TextScores, EvaluationError>] {
+  package mutating func predict(_ texts: [String]) -> [Result<TextScores, EvaluationError>] {
     var results = [Result<TextScores, EvaluationError>](repeating: .failure(.interrupted), count: texts.count)
     predict(texts) { index, result in
       results[index] = result
@@ -65,7 +65,7 @@ public struct BatchTagger: ~Copyable {
 
   /// Scores texts as they come; `receive` is told the number of a text and its scores, in any order, and stops by returning false. A few
   /// dozen texts are under way at a time.
-  public mutating func predict(
+  package mutating func predict(
     _ texts: some Sequence<String>, receive: (_ index: Int, _ result: Result<TextScores, EvaluationError>) -> Bool
   ) {
     if options.calibrates, prior == nil {

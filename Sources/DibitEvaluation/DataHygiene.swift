@@ -1,10 +1,10 @@
-public import DibitDataset
-public import DibitReport
+package import DibitDataset
+package import DibitReport
 
 /// What a reader should know about evaluation data before believing its numbers.
-public enum DataHygiene {
+package enum DataHygiene {
   /// Notes on the `examples` to evaluate on, beside the `training` texts and the `labels` that are chosen among.
-  public static func notes(examples: [LabelledExample], training: [LabelledExample], labels: [String]) -> [HygieneNote] {
+  package static func notes(examples: [LabelledExample], training: [LabelledExample], labels: [String]) -> [HygieneNote] {
     var notes: [HygieneNote] = []
     let (tested, learnt) = (support(examples, labels), support(training, labels))
     let missing = labels.indices.filter { tested[$0] == 0 }

@@ -1,8 +1,8 @@
 internal import DibitDataset
-public import DibitInference
+package import DibitInference
 
 /// Why an evaluation cannot be done.
-public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible {
   case noExamples
   case unknownLabels([String], known: Int)
   case indistinguishableLabels([String])
@@ -12,7 +12,7 @@ public enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible
   case interrupted
 
   /// One sentence: what, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .noExamples: "there is no example to evaluate"
     case .unknownLabels(let labels, let known):

@@ -1,6 +1,6 @@
-public import DibitDataset
-public import DibitKernels
-public import DibitReport
+package import DibitDataset
+package import DibitKernels
+package import DibitReport
 internal import DibitCheckpoint
 internal import DibitInference
 internal import DibitJSON
@@ -10,32 +10,32 @@ internal import DibitTokenizer
 internal import Glibc
 
 /// Runs models, adapters and baselines over the same labelled texts and turns what they said into one report.
-public struct EvaluationStudy {
+package struct EvaluationStudy {
   /// A model, with or without an adapter, in a study.
-  public struct Subject: Sendable {
+  package struct Subject: Sendable {
     /// What a report takes it for.
-    public let kind: ReportedRun.Kind
+    package let kind: ReportedRun.Kind
     /// The model and how it is asked.
-    public let subject: EvaluationSubject
+    package let subject: EvaluationSubject
 
     /// A subject; its name is unique in a study.
-    public init(_ kind: ReportedRun.Kind, _ subject: EvaluationSubject) { (self.kind, self.subject) = (kind, subject) }
+    package init(_ kind: ReportedRun.Kind, _ subject: EvaluationSubject) { (self.kind, self.subject) = (kind, subject) }
   }
 
   /// How far the work is that is going on.
-  public struct Progress: Equatable, Sendable {
+  package struct Progress: Equatable, Sendable {
     /// What is going on: "evaluating base".
-    public let title: String
+    package let title: String
     /// Texts that are done.
-    public let done: Int
+    package let done: Int
     /// Texts that will be.
-    public let total: Int
+    package let total: Int
   }
 
   /// What is chosen among.
-  public let labels: [String]
+  package let labels: [String]
   /// The texts that every subject is asked about.
-  public let examples: [LabelledExample]
+  package let examples: [LabelledExample]
   private let training: [LabelledExample]
   private let options: TaggingOptions
   private let seed: UInt64
@@ -48,7 +48,7 @@ public struct EvaluationStudy {
   /// A study of `examples` under `labels`; baselines learn from `training`. `progress` stops the work by returning false.
   ///
   /// - Throws: ``EvaluationError/noExamples``, ``EvaluationError/unknownLabels``.
-  public init(
+  package init(
     labels: [String], examples: [LabelledExample], training: [LabelledExample], options: TaggingOptions, seed: UInt64,
     on compute: Compute, progress: @escaping (Progress) -> Bool
   ) throws(EvaluationError) {
@@ -62,7 +62,7 @@ public struct EvaluationStudy {
   /// Runs a subject over all texts, and some of them alone: see ``SingleTextMeasures``.
   ///
   /// A text that cannot be scored is left out of the report, with a note; only where none can be is that an error.
-  public func score(_ subject: Subject, aloneTexts: Int) throws(EvaluationError) -> ScoredRun {
+  package func score(_ subject: Subject, aloneTexts: Int) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
     ProcessMemory.resetPeak()
     let records = try Evaluator.run(
@@ -82,11 +82,11 @@ public struct EvaluationStudy {
   }
 
   /// What a report calls an answer that is none of the labels.
-  public static let otherTag = "(another tag)"
+  package static let otherTag = "(another tag)"
 
   /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
   /// them its set. A tag that is no label counts as ``otherTag``, a label of its own behind the others.
-  public func scoreOpen(_ subject: Subject) throws(EvaluationError) -> ScoredRun {
+  package func scoreOpen(_ subject: Subject) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
     let (model, task) = (subject.subject.model, subject.subject.task)
     var openOptions = OpenTagger.Options()
@@ -127,7 +127,7 @@ public struct EvaluationStudy {
   }
 
   /// Runs baselines beside `base`, the model without an adapter; without training texts there are none.
-  public func scoreBaselines(_ kinds: [BaselineKind], shots: Int, base: EvaluationSubject) throws(EvaluationError) -> [ScoredRun] {
+  package func scoreBaselines(_ kinds: [BaselineKind], shots: Int, base: EvaluationSubject) throws(EvaluationError) -> [ScoredRun] {
     guard !kinds.isEmpty, !training.isEmpty else { return [] }
     let suite = BaselineSuite(labels: labels, base: base, options: options, shots: shots, seed: seed)
     return try suite.run(kinds, training: training, examples: examples, on: compute) { [progress] report in
@@ -136,19 +136,19 @@ public struct EvaluationStudy {
   }
 
   /// Takes a run into the report, one that was made now or kept by an earlier study of the same examples.
-  public mutating func add(_ run: ScoredRun) {
+  package mutating func add(_ run: ScoredRun) {
     if run.outcomes.kind == .baseline { baselines.append(run) } else { runs.append(run) }
   }
 
   /// Says in the report that there is nothing for baselines to learn from, where that is so.
-  public mutating func noteMissingBaselines() {
+  package mutating func noteMissingBaselines() {
     guard training.isEmpty else { return }
     notes.append(HygieneNote(.other, count: 0, "There are no training texts beside those evaluated, so there are no baselines."))
   }
 
   /// Measures on up to `count` texts how much each subject's answers depend on the order in which the instruction lists the labels; nothing
   /// where it does not list them.
-  public mutating func measureOrderBias(_ subjects: [Subject], texts count: Int) throws(EvaluationError) {
+  package mutating func measureOrderBias(_ subjects: [Subject], texts count: Int) throws(EvaluationError) {
     let texts = Evaluator.spread(examples, count).map(\.text)
     guard !texts.isEmpty else { return }
     for item in subjects {
@@ -174,7 +174,7 @@ public struct EvaluationStudy {
   private var names: [String] { runs.contains { !$0.outcomes.hasProbabilities } ? labels + [Self.otherTag] : labels }
 
   /// The report of everything that has run. Texts that one of the runs could not score are left out of all.
-  public func report(split: String, resamples: Int, keepsTexts: Bool) -> EvaluationReport {
+  package func report(split: String, resamples: Int, keepsTexts: Bool) -> EvaluationReport {
     let (kept, names, truths) = (kept, names, Truths(labels))
     var builder = ReportBuilder(
       labels: names.count, truths: kept.map { truths.known(examples[$0]) }, bootstrap: Bootstrap(resamples: resamples, seed: seed))
@@ -203,13 +203,13 @@ public struct EvaluationStudy {
   }
 
   /// What ``predictionsCSV`` begins with.
-  public static let predictionColumns = ["run", "kind", "text", "truth", "prediction", "probability", "correct"]
+  package static let predictionColumns = ["run", "kind", "text", "truth", "prediction", "probability", "correct"]
 
   /// Every answer of every run and baseline as CSV, in the order of the report: which text, its labels and those of the answer (several
   /// joined by semicolons), the probability of the likeliest, and whether that is right.
   ///
   /// With sets of labels a column holds the whole answer; where answers are open there are no probabilities.
-  public var predictionsCSV: String {
+  package var predictionsCSV: String {
     let (kept, names, truths) = (kept, names, Truths(labels))
     let hasSets = (runs + baselines).contains { $0.outcomes.tags != nil }
     var text = CSV.record(Self.predictionColumns + (hasSets ? ["tags"] : []))

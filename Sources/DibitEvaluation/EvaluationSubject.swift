@@ -1,20 +1,20 @@
-public import DibitDataset
-public import DibitInference
+package import DibitDataset
+package import DibitInference
 internal import DibitTokenizer
 
 /// A model, with or without an adapter, and how it is asked.
-public struct EvaluationSubject: Sendable {
+package struct EvaluationSubject: Sendable {
   /// "base", or the adapter's path: what a report calls it.
-  public let name: String
+  package let name: String
   /// The model.
-  public let model: MeasuredModel
+  package let model: MeasuredModel
   /// The prompt.
-  public let task: TokenizedTask
+  package let task: TokenizedTask
   /// What stands before every prompt: see ``FewShotPrompt``.
-  public let shots: [Int32]
+  package let shots: [Int32]
 
   /// A subject; `shots` are tokens that stand before every prompt.
-  public init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = []) {
+  package init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = []) {
     (self.name, self.model, self.task, self.shots) = (name, model, task, shots)
   }
 

@@ -1,30 +1,30 @@
-public import DibitDataset
+package import DibitDataset
 internal import DibitInference
-public import DibitKernels
+package import DibitKernels
 
 /// How far an evaluation is.
-public struct EvaluationProgress: Equatable, Sendable {
+package struct EvaluationProgress: Equatable, Sendable {
   /// The subject that is running.
-  public let name: String
+  package let name: String
   /// Its place, from 0, and the number of subjects.
-  public let run: Int
+  package let run: Int
   /// The number of subjects.
-  public let runs: Int
+  package let runs: Int
   /// Texts of this subject that are done.
-  public let done: Int
+  package let done: Int
   /// Texts of a subject.
-  public let total: Int
+  package let total: Int
   /// Texts per second of this subject so far.
-  public let textsPerSecond: Double
+  package let textsPerSecond: Double
 
   /// Seconds until all subjects are done at this speed; nil before the first text.
-  public var secondsLeft: Double? {
+  package var secondsLeft: Double? {
     textsPerSecond > 0 ? Double(total - done + (runs - run - 1) * total) / textsPerSecond : nil
   }
 }
 
 /// Runs a data set through models and adapters.
-public enum Evaluator {
+package enum Evaluator {
   /// Scores the examples under each subject, one subject after the other, and keeps what each said about every example.
   ///
   /// Subjects of one model that are asked in the same way share working memory and differ in their adapters only. An example that cannot be
@@ -35,7 +35,7 @@ public enum Evaluator {
   ///   - progress: stops the evaluation by returning false.
   /// - Throws: ``EvaluationError/noExamples``, ``EvaluationError/unknownLabels``, ``EvaluationError/indistinguishableLabels`` or
   ///   ``EvaluationError/interrupted``.
-  public static func run(
+  package static func run(
     _ subjects: [EvaluationSubject], labels: [String], examples: [LabelledExample], options: TaggingOptions = TaggingOptions(),
     latencyTexts: Int = 0, on compute: Compute, progress: (EvaluationProgress) -> Bool = { _ in true }
   ) throws(EvaluationError) -> [RunRecords] {
@@ -80,7 +80,7 @@ public enum Evaluator {
 
 extension BatchTagger {
   /// Seconds that each text takes when nothing is batched with it; one more runs before, unmeasured.
-  public mutating func latencies(_ texts: [String]) -> [Double] {
+  package mutating func latencies(_ texts: [String]) -> [Double] {
     guard let first = texts.first else { return [] }
     _ = predict([first])
     let clock = ContinuousClock()

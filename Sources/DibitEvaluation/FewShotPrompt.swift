@@ -1,23 +1,23 @@
-public import DibitDataset
+package import DibitDataset
 internal import DibitTensor
 
 /// Examples that stand before a prompt, asked and answered as the prompt will be: what a base model can do without training.
-public struct FewShotPrompt: Equatable, Sendable {
+package struct FewShotPrompt: Equatable, Sendable {
   /// The tokens before each prompt, the text's beginning included; none where no example fits.
-  public let tokens: [Int32]
+  package let tokens: [Int32]
   /// The examples in the order in which they stand, as places among those they were drawn from.
-  public let examples: [Int]
+  package let examples: [Int]
   /// How many examples were asked for and could be had, whether they fit or not.
-  public let asked: Int
+  package let asked: Int
   /// Examples whose text was cut.
-  public let truncated: Int
+  package let truncated: Int
 
   /// Draws up to `shots` examples, as many of one label as of another or one more, and takes those that fit as they are into `share` of the
   /// task's most tokens; where not one does, the first is cut to that.
   ///
   /// An example's label is the first that it carries; its answer has all of them. The same seed draws the same examples in the same order,
   /// and of fewer shots the draw is not a part of that of more.
-  public init(_ examples: [LabelledExample], shots: Int, task: TokenizedTask, share: Double = 0.6, seed: UInt64) {
+  package init(_ examples: [LabelledExample], shots: Int, task: TokenizedTask, share: Double = 0.6, seed: UInt64) {
     var rng = SplitMix64(seed: seed, purpose: "evaluation.shots")
     let drawn = Self.draw(examples, shots, &rng)
     asked = drawn.count

@@ -1,16 +1,16 @@
-public import DibitDataset
+package import DibitDataset
 internal import DibitJSON
 
 /// What an earlier job has written, so that the same job can go on behind it. Feed it the bytes of the file with ``add(_:)``, then ``end()``.
 ///
 /// A record counts when its line end is there; what stands behind the last one was cut off while it was written.
-public struct FinishedPredictions: Sendable {
+package struct FinishedPredictions: Sendable {
   /// How many bytes the finished records take, the header among them: where to cut the file.
-  public private(set) var byteCount = 0
+  package private(set) var byteCount = 0
   /// Finished records.
-  public private(set) var count = 0
+  package private(set) var count = 0
   /// How many of them say why there is no prediction.
-  public private(set) var failures = 0
+  package private(set) var failures = 0
 
   private let format: PredictionFormat
   private var places: [TextDigest: Int] = [:]
@@ -20,7 +20,7 @@ public struct FinishedPredictions: Sendable {
   private var hasHeader: Bool
 
   /// A reader of what `format` writes; ``PredictionFormat/Kind/json`` cannot go on.
-  public init(_ format: PredictionFormat) {
+  package init(_ format: PredictionFormat) {
     self.format = format
     hasHeader = format.header.isEmpty
   }
@@ -28,7 +28,7 @@ public struct FinishedPredictions: Sendable {
   /// Takes the next bytes of the file.
   ///
   /// - Throws: ``UnfitPredictions`` for a record that `format` does not write.
-  public mutating func add(_ bytes: [UInt8]) throws(UnfitPredictions) {
+  package mutating func add(_ bytes: [UInt8]) throws(UnfitPredictions) {
     for byte in bytes {
       record.append(byte)
       if byte == 0x22, format.kind == .csv { isQuoted.toggle() }
@@ -41,7 +41,7 @@ public struct FinishedPredictions: Sendable {
   /// Ends the file.
   ///
   /// - Throws: ``UnfitPredictions`` when it holds something, but nothing of this form: it must not be cut.
-  public func end() throws(UnfitPredictions) {
+  package func end() throws(UnfitPredictions) {
     guard byteCount == 0, !record.isEmpty else { return }
     let start = format.kind == .csv ? format.header : "{\"file\":"
     let fits = format.kind != .text && zip(record, start.utf8).allSatisfy { $0 == $1 }
@@ -49,7 +49,7 @@ public struct FinishedPredictions: Sendable {
   }
 
   /// Whether an input was done; each finished record stands for one input, so this may be asked once for each.
-  public mutating func take(_ place: TextPlace) -> Bool {
+  package mutating func take(_ place: TextPlace) -> Bool {
     let digest = self.digest(place)
     guard let left = places[digest] else { return false }
     places[digest] = left > 1 ? left - 1 : nil
@@ -57,7 +57,7 @@ public struct FinishedPredictions: Sendable {
   }
 
   /// Finished records that no input has asked for.
-  public var unclaimed: Int { places.values.reduce(0, +) }
+  package var unclaimed: Int { places.values.reduce(0, +) }
 
   // MARK: Records
 
@@ -141,12 +141,12 @@ public struct FinishedPredictions: Sendable {
 }
 
 /// A file that holds something else than what is to be written behind it.
-public struct UnfitPredictions: Error, Equatable, Sendable, CustomStringConvertible {
+package struct UnfitPredictions: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line where that shows, from 1.
-  public let line: Int
+  package let line: Int
   /// What was expected there.
-  public let expected: String
+  package let expected: String
 
   /// What is wrong, without the file's name.
-  public var description: String { "line \(line): \(expected) expected, something else found" }
+  package var description: String { "line \(line): \(expected) expected, something else found" }
 }

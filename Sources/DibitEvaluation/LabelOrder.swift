@@ -1,31 +1,31 @@
-public import DibitDataset
-public import DibitInference
-public import DibitKernels
+package import DibitDataset
+package import DibitInference
+package import DibitKernels
 internal import DibitTensor
 internal import Glibc
 
 /// How much the answer depends on the order in which the prompt lists the labels.
 ///
 /// The instruction names them where it says ``TaggingTask/labelsPlaceholder``. The texts are scored under several orders, drawn with a seed.
-public struct LabelOrderBias: Equatable, Sendable {
+package struct LabelOrderBias: Equatable, Sendable {
   /// The orders, as places among the labels.
-  public let orders: [[Int]]
+  package let orders: [[Int]]
   /// Texts that were scored under all orders.
-  public let texts: Int
+  package let texts: Int
   /// The share of pairs of orders in which a text has the same most likely label, averaged over texts: 1 where the order does not matter.
-  public let agreement: Double
+  package let agreement: Double
   /// Half the sum of the absolute differences of a text's probabilities from their mean over orders (the total variation distance),
   /// averaged over texts and orders: 0 where the order does not matter.
-  public let variation: Double
+  package let variation: Double
   /// For each place in the list, the mean over texts and orders of the probability of the label that stands there, over the mean
   /// probability of that same label in all orders: above 1 where a place is preferred.
-  public let preference: [Double]
+  package let preference: [Double]
 
   /// Scores `texts` under `count` orders, from 2 on; the first is that of `labels`. Orders may repeat where labels are few.
   ///
   /// - Throws: ``EvaluationError/noLabelList`` when the task's instruction does not list the labels. A text that cannot be scored
   ///   under each order does not count.
-  public static func measure(
+  package static func measure(
     _ texts: [String], labels: [String], task: TokenizedTask, model: MeasuredModel, orders count: Int = 6, seed: UInt64 = 0,
     options: TaggingOptions = TaggingOptions(), on compute: Compute
   ) throws(EvaluationError) -> LabelOrderBias {

@@ -1,28 +1,28 @@
-public import DibitDataset
-public import DibitInference
+package import DibitDataset
+package import DibitInference
 internal import DibitConstraint
-public import DibitJSON
+package import DibitJSON
 internal import DibitTokenizer
 
 /// An answer that the model wrote word for word.
-public struct OpenAnswer: Equatable, Sendable {
+package struct OpenAnswer: Equatable, Sendable {
   /// What it wrote.
-  public let text: String
+  package let text: String
   /// The tags in their order, without repetition; nil where the text is no object that has a list of strings under the task's key.
-  public let tags: [String]?
+  package let tags: [String]?
   /// Tokens of the answer.
-  public let tokens: Int
+  package let tokens: Int
   /// Why it ended.
-  public let finishReason: FinishReason
+  package let finishReason: FinishReason
   /// Tokens of the prompt's text that were cut off to fit.
-  public let truncatedTokens: Int
+  package let truncatedTokens: Int
 
   /// Whether the answer can be read.
-  public var isParsable: Bool { tags != nil }
+  package var isParsable: Bool { tags != nil }
 
   /// The tags of an answer in JSON, `{"topics": ["a", "b"]}`; nil where it is something else. Other keys do not matter; white space around
   /// the object does not either.
-  public static func tags(in text: String, key: String) -> [String]? {
+  package static func tags(in text: String, key: String) -> [String]? {
     guard let value = try? JSONValue(parsing: text), let list = value[key]?.array else { return nil }
     var tags: [String] = []
     var seen: Set<[UInt8]> = []
@@ -36,24 +36,24 @@ public struct OpenAnswer: Equatable, Sendable {
 
 extension [OpenAnswer] {
   /// The share of answers that cannot be read; 0 where there is none.
-  public var unparsableShare: Double { isEmpty ? 0 : Double(count { !$0.isParsable }) / Double(count) }
+  package var unparsableShare: Double { isEmpty ? 0 : Double(count { !$0.isParsable }) / Double(count) }
 }
 
 /// Asks for tags that no list names: the model writes them, guided so that the answer is JSON of the task's form, or freely.
-public struct OpenTagger: ~Copyable {
+package struct OpenTagger: ~Copyable {
   /// What an answer may be.
-  public struct Options: Equatable, Sendable {
+  package struct Options: Equatable, Sendable {
     /// Whether tokens are kept from the answer that break its form. Free answers may be unreadable: see ``OpenAnswer/isParsable``.
-    public var isGuided = true
+    package var isGuided = true
     /// The most tags.
-    public var mostTags = 8
+    package var mostTags = 8
     /// The most characters of a tag.
-    public var longestTag = 60
+    package var longestTag = 60
     /// The most tokens of an answer.
-    public var maximumTokens = 128
+    package var maximumTokens = 128
 
     /// Guided, up to 8 tags.
-    public init() {}
+    package init() {}
   }
 
   private let task: TokenizedTask
@@ -65,7 +65,7 @@ public struct OpenTagger: ~Copyable {
   /// A tagger over `session`, which it takes over. `labels` are the only tags where there are some.
   ///
   /// - Throws: ``EvaluationError/constraint`` when the vocabulary cannot spell such answers.
-  public init(task: TokenizedTask, session: consuming Session, options: Options = Options(), labels: [String]? = nil)
+  package init(task: TokenizedTask, session: consuming Session, options: Options = Options(), labels: [String]? = nil)
     throws(EvaluationError)
   {
     self.task = task
@@ -88,7 +88,7 @@ public struct OpenTagger: ~Copyable {
   }
 
   /// The answer for a text: greedy, so that it is the same each time.
-  public mutating func predict(_ text: String) throws(EvaluationError) -> OpenAnswer {
+  package mutating func predict(_ text: String) throws(EvaluationError) -> OpenAnswer {
     let prompt = task.prompt(text, reserving: min(options.maximumTokens, session.context / 2))
     session.rewind()
     do throws(InferenceError) {
@@ -101,7 +101,7 @@ public struct OpenTagger: ~Copyable {
 
   /// The JSON Schema of an answer: one to `mostTags` tags under the key, each of `labels` where there are some; `repeats` says whether one may
   /// come again.
-  public static func answerSchema(key: String, mostTags: Int, labels: [String]?, longestTag: Int = 60, repeats: Bool = true) -> JSONValue {
+  package static func answerSchema(key: String, mostTags: Int, labels: [String]?, longestTag: Int = 60, repeats: Bool = true) -> JSONValue {
     let item: JSONValue =
       if let labels {
         ["enum": .array(labels.map { .string($0) })]

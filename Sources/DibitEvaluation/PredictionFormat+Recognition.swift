@@ -2,7 +2,7 @@ internal import DibitJSON
 
 extension PredictionFormat {
   /// Whether a file that begins with these bytes holds predictions, of whatever form, labels and task.
-  public static func isForm(ofStart start: [UInt8]) -> Bool {
+  package static func isForm(ofStart start: [UInt8]) -> Bool {
     isLine(start) || isTable(start) || isObject(start) || isArray(start)
   }
 

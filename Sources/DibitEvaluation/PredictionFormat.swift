@@ -4,9 +4,9 @@ internal import DibitReport
 internal import Glibc
 
 /// How predictions are written: what stands before them, between them, behind them, and for each.
-public struct PredictionFormat: Equatable, Sendable {
+package struct PredictionFormat: Equatable, Sendable {
   /// The forms.
-  public enum Kind: String, Equatable, Sendable, CaseIterable {
+  package enum Kind: String, Equatable, Sendable, CaseIterable {
     /// A line with place, tags and probability between tabs. Inputs without a prediction are left out.
     case text
     /// RFC 4180 with a header; tags are joined by semicolons. Inputs without a prediction are left out.
@@ -18,24 +18,24 @@ public struct PredictionFormat: Equatable, Sendable {
   }
 
   /// The form.
-  public var kind: Kind
+  package var kind: Kind
   /// The labels, in the order of every index.
-  public var labels: [String]
+  package var labels: [String]
   /// The key of the tags in JSON: that of the task.
-  public var key: String
+  package var key: String
   /// Whether the probabilities of all labels are written.
-  public var hasScores: Bool
+  package var hasScores: Bool
   /// Whether an answer may have several labels: then a label's probability is that of being in the answer.
-  public var severalLabels: Bool
+  package var severalLabels: Bool
 
   /// A form for these labels.
-  public init(_ kind: Kind, labels: [String], key: String, hasScores: Bool = false, severalLabels: Bool = false) {
+  package init(_ kind: Kind, labels: [String], key: String, hasScores: Bool = false, severalLabels: Bool = false) {
     (self.kind, self.labels, self.key) = (kind, labels, key)
     (self.hasScores, self.severalLabels) = (hasScores, severalLabels)
   }
 
   /// What stands before the first prediction, with its line end.
-  public var header: String {
+  package var header: String {
     switch kind {
     case .text, .jsonl: ""
     case .csv: CSV.record(columns)
@@ -44,12 +44,12 @@ public struct PredictionFormat: Equatable, Sendable {
   }
 
   /// What stands behind the last one.
-  public func footer(isEmpty: Bool) -> String { kind == .json ? (isEmpty ? "]\n" : "\n]\n") : "" }
+  package func footer(isEmpty: Bool) -> String { kind == .json ? (isEmpty ? "]\n" : "\n]\n") : "" }
 
   /// What is written for an input, with its line end; empty for one that this form leaves out.
   ///
   /// - Parameter isFirst: whether nothing but ``header`` stands before it.
-  public func record(_ prediction: InputPrediction, isFirst: Bool) -> String {
+  package func record(_ prediction: InputPrediction, isFirst: Bool) -> String {
     switch kind {
     case .text:
       guard let result = try? prediction.result.get() else { return "" }

@@ -1,14 +1,14 @@
-public import DibitDataset
+package import DibitDataset
 
 /// Why there is no prediction for an input.
-public enum PredictionFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PredictionFault: Error, Equatable, Sendable, CustomStringConvertible {
   /// It cannot be read.
   case input(DatasetError)
   /// The model cannot score it.
   case model(EvaluationError)
 
   /// One sentence.
-  public var description: String {
+  package var description: String {
     switch self {
     case .input(let error): "\(error)"
     case .model(let error): "\(error)"
@@ -17,14 +17,14 @@ public enum PredictionFault: Error, Equatable, Sendable, CustomStringConvertible
 }
 
 /// What came of one input.
-public struct InputPrediction: Equatable, Sendable {
+package struct InputPrediction: Equatable, Sendable {
   /// Where the text is from.
-  public let place: TextPlace
+  package let place: TextPlace
   /// What is predicted, or why nothing is.
-  public let result: Result<TextPrediction, PredictionFault>
+  package let result: Result<TextPrediction, PredictionFault>
 
   /// The prediction of a place.
-  public init(place: TextPlace, result: Result<TextPrediction, PredictionFault>) { (self.place, self.result) = (place, result) }
+  package init(place: TextPlace, result: Result<TextPrediction, PredictionFault>) { (self.place, self.result) = (place, result) }
 }
 
 extension PredictionJob {
@@ -32,7 +32,7 @@ extension PredictionJob {
   /// false. An input that cannot be read stops no other.
   ///
   /// Results come out of order by the few dozen texts that are under way at a time; so many wait here for those before them.
-  public mutating func run(_ inputs: some Sequence<TextInput>, receive: (InputPrediction) -> Bool) {
+  package mutating func run(_ inputs: some Sequence<TextInput>, receive: (InputPrediction) -> Bool) {
     withoutActuallyEscaping(receive) { receive in
       let queue = PredictionQueue(receive: receive)
       run(QueuedTexts(inputs: inputs.makeIterator(), queue: queue)) { index, result in

@@ -1,22 +1,22 @@
-public import DibitKernels
+package import DibitKernels
 
 /// What is predicted for one of many texts.
-public struct TextPrediction: Equatable, Sendable {
+package struct TextPrediction: Equatable, Sendable {
   /// The text's number, from 0.
-  public let index: Int
+  package let index: Int
   /// The most likely label.
-  public let label: String
+  package let label: String
   /// The labels that are in the answer with at least the threshold's probability, the likeliest first; without a threshold, those of
   /// the likeliest answer. Never more than several labels may be.
-  public let tags: [String]
+  package let tags: [String]
   /// What the labels' probabilities are.
-  public let scores: TextScores
+  package let scores: TextScores
 }
 
 /// Tags a stream of texts in batches.
-public struct PredictionJob: ~Copyable {
+package struct PredictionJob: ~Copyable {
   /// The probability from which on a label is a tag; nil takes the likeliest answer.
-  public let threshold: Double?
+  package let threshold: Double?
   private let mostTags: Int
   private var tagger: BatchTagger
 
@@ -24,7 +24,7 @@ public struct PredictionJob: ~Copyable {
   /// number.
   ///
   /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
-  public init(
+  package init(
     labels: [String], subject: EvaluationSubject, options: TaggingOptions = TaggingOptions(), threshold: Double? = nil, most: Int? = nil,
     on compute: Compute
   ) throws(EvaluationError) {
@@ -34,10 +34,10 @@ public struct PredictionJob: ~Copyable {
   }
 
   /// The labels, in the order of every index.
-  public var labels: [String] { tagger.labels }
+  package var labels: [String] { tagger.labels }
 
   /// Predicts texts as they come, in any number; `receive` is told each one's result, in any order, and stops by returning false.
-  public mutating func run(
+  package mutating func run(
     _ texts: some Sequence<String>, receive: (_ index: Int, _ result: Result<TextPrediction, EvaluationError>) -> Bool
   ) {
     let (labels, threshold, most) = (tagger.labels, threshold, mostTags)
@@ -47,7 +47,7 @@ public struct PredictionJob: ~Copyable {
   }
 
   /// The predictions of all texts, in order.
-  public mutating func run(_ texts: [String]) -> [Result<TextPrediction, EvaluationError>] {
+  package mutating func run(_ texts: [String]) -> [Result<TextPrediction, EvaluationError>] {
     let (labels, threshold, most) = (tagger.labels, threshold, mostTags)
     return tagger.predict(texts).enumerated().map { index, result in
       result.map { Self.prediction(index, $0, labels, threshold, most) }

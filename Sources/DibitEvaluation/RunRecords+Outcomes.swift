@@ -1,11 +1,11 @@
-public import DibitReport
+package import DibitReport
 internal import Glibc
 
 extension RunRecords {
   /// What a report is computed from; an example that has no scores has empty rows.
   ///
   /// With `answersSets` the run gives each example a set of labels besides the likeliest one.
-  public func outcomes(_ kind: ReportedRun.Kind, answersSets: Bool = false) -> RunOutcomes {
+  package func outcomes(_ kind: ReportedRun.Kind, answersSets: Bool = false) -> RunOutcomes {
     let scores = records.map(\.scores)
     var outcomes = RunOutcomes(name: name, kind: kind, logProbabilities: scores.map { $0?.logProbabilities ?? [] }, seconds: seconds)
     outcomes.latencies = latencies

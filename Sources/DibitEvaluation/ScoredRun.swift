@@ -1,23 +1,23 @@
-public import DibitJSON
-public import DibitReport
+package import DibitJSON
+package import DibitReport
 
 /// What a run of an ``EvaluationStudy`` said about all examples, and why it said nothing about some. It can be kept in a file, so that a
 /// stopped evaluation goes on behind it.
-public struct ScoredRun: Equatable, Sendable {
+package struct ScoredRun: Equatable, Sendable {
   /// What was said; examples without an answer have empty rows.
-  public var outcomes: RunOutcomes
+  package var outcomes: RunOutcomes
   /// Why examples have no answer, by their place.
-  public var failures: [Int: String] = [:]
+  package var failures: [Int: String] = [:]
   /// Examples whose text was cut.
-  public var truncated = 0
+  package var truncated = 0
 
   /// A run that answered all.
-  public init(_ outcomes: RunOutcomes, failures: [Int: String] = [:], truncated: Int = 0) {
+  package init(_ outcomes: RunOutcomes, failures: [Int: String] = [:], truncated: Int = 0) {
     (self.outcomes, self.failures, self.truncated) = (outcomes, failures, truncated)
   }
 
   /// Everything, times included.
-  public var json: JSONObject {
+  package var json: JSONObject {
     var object = JSONObject([
       ("name", .string(outcomes.name)), ("kind", .string(outcomes.kind.rawValue)), ("truncated", .integer(truncated)),
       ("failures", .object(JSONObject(failures.sorted { $0.key < $1.key }.map { (key: "\($0.key)", value: .string($0.value)) }))),
@@ -37,7 +37,7 @@ public struct ScoredRun: Equatable, Sendable {
   }
 
   /// Reads what ``json`` wrote; nil for anything else, or where it is not about `examples` texts and up to `labels` labels.
-  public init?(_ json: JSONValue, labels: Int, examples: Int) {
+  package init?(_ json: JSONValue, labels: Int, examples: Int) {
     guard let name = json["name"]?.string, let kind = json["kind"]?.string.flatMap(ReportedRun.Kind.init),
       let truncated = json["truncated"]?.int, let failures = json["failures"]?.object,
       let hasProbabilities = json["has_probabilities"]?.bool, let seconds = json["seconds"]?.double,

@@ -1,22 +1,22 @@
-public import DibitDataset
-public import DibitKernels
+package import DibitDataset
+package import DibitKernels
 internal import DibitInference
 internal import DibitModel
 
 /// What some texts tell when they go through a model one at a time and nothing guides it: whether its answers can be read, and how likely
 /// the true labels are among all that it could write.
-public struct SingleTextMeasures: Equatable, Sendable {
+package struct SingleTextMeasures: Equatable, Sendable {
   /// The share of answers that are no object with a list of strings under the task's key.
-  public let unparsableShare: Double
+  package let unparsableShare: Double
   /// The mean negative log-probability of the true labels' tokens, each behind the text and the true answer so far, in nats per token.
-  public let contentLoss: Double
+  package let contentLoss: Double
   /// Texts that were measured.
-  public let texts: Int
+  package let texts: Int
 
   /// Measures up to `count` texts from all over `examples`; nil where none could be run. `progress` stops by returning false.
   ///
   /// - Throws: ``EvaluationError/interrupted``.
-  public static func measure(
+  package static func measure(
     _ subject: EvaluationSubject, labels: [String], examples: [LabelledExample], count: Int, on compute: Compute,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(EvaluationError) -> SingleTextMeasures? {

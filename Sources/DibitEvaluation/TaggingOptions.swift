@@ -1,7 +1,7 @@
-public import DibitTokenizer
+package import DibitTokenizer
 
 /// How many labels an answer has, and how they are chosen.
-public enum TagSelection: Equatable, Sendable {
+package enum TagSelection: Equatable, Sendable {
   /// One: the most likely label when the answer must be one of them.
   case one
   /// Up to `most`, chosen one after the other: see ``TextScores/chosen``.
@@ -17,17 +17,17 @@ public enum TagSelection: Equatable, Sendable {
 }
 
 /// How texts are scored.
-public struct TaggingOptions: Equatable, Sendable {
+package struct TaggingOptions: Equatable, Sendable {
   /// What texts lose that are too long.
-  public var cut = TextShortening.tail
+  package var cut = TextShortening.tail
   /// Whether one label is chosen or several.
-  public var selection = TagSelection.one
+  package var selection = TagSelection.one
   /// Whether the labels' log-probabilities behind an empty text are taken off, so that a label is not preferred whatever the text says
   /// (contextual calibration: Zhao et al., "Calibrate before use", 2021).
-  public var calibrates = false
+  package var calibrates = false
   /// Rows of a pass of the model. Results do not depend on it.
-  public var rows = 512
+  package var rows = 512
 
   /// One label, long texts lose their end, no calibration.
-  public init() {}
+  package init() {}
 }

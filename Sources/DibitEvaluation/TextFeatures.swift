@@ -1,18 +1,18 @@
 internal import DibitDataset
-public import DibitInference
-public import DibitKernels
-public import DibitTokenizer
+package import DibitInference
+package import DibitKernels
+package import DibitTokenizer
 
 /// The vectors that a frozen model makes of texts, for baselines that learn from them: a row of ``TextEmbedder/size`` floats for each.
-public struct TextFeatures: ~Copyable {
+package struct TextFeatures: ~Copyable {
   /// What the texts are cut to, and what of them.
-  public let cut: TextShortening
+  package let cut: TextShortening
   private let tokenizer: Tokenizer
   private let beginning: [Int32]
   private var embedder: TextEmbedder
 
   /// Features of texts without any prompt, of up to `maximumTokens` tokens each; by default as many as the model allows.
-  public init(
+  package init(
     _ model: MeasuredModel, tokenizer: Tokenizer, pooling: Pooling = .mean, maximumTokens: Int? = nil, cut: TextShortening = .tail,
     rows: Int = 512,
     on compute: Compute
@@ -24,16 +24,16 @@ public struct TextFeatures: ~Copyable {
   }
 
   /// The most tokens of a text.
-  public var context: Int { embedder.context }
+  package var context: Int { embedder.context }
 
   /// Elements of a row.
-  public var size: Int { embedder.size }
+  package var size: Int { embedder.size }
 
   /// A row for each text, in order. An empty text of a tokenizer that begins no text with a token of its own has an error.
-  public mutating func rows(_ texts: [String]) -> [Result<[Float], EvaluationError>] { embeddings(texts).map { $0.map(\.vector) } }
+  package mutating func rows(_ texts: [String]) -> [Result<[Float], EvaluationError>] { embeddings(texts).map { $0.map(\.vector) } }
 
   /// The same with what became of the text.
-  public mutating func embeddings(_ texts: [String]) -> [Result<TextEmbedding, EvaluationError>] {
+  package mutating func embeddings(_ texts: [String]) -> [Result<TextEmbedding, EvaluationError>] {
     let own = texts.map { tokenizer.encode(String($0.withoutLineEnds), addingSpecialTokens: false, parsingSpecialTokens: false) }
     let tokens = own.map { beginning + cut.kept(embedder.context - beginning.count, of: $0[...]) }
     return zip(zip(own, tokens), embedder.embed(tokens)).map { tokens, result in
@@ -45,16 +45,16 @@ public struct TextFeatures: ~Copyable {
 }
 
 /// A text as a vector.
-public struct TextEmbedding: Equatable, Sendable {
+package struct TextEmbedding: Equatable, Sendable {
   /// The vector.
-  public var vector: [Float]
+  package var vector: [Float]
   /// Tokens that went through the model, with what the tokenizer begins a text with.
-  public let tokens: Int
+  package let tokens: Int
   /// Tokens that were cut off to fit.
-  public let truncatedTokens: Int
+  package let truncatedTokens: Int
 
   /// The same with a vector of length 1; a vector of zeros has no direction and stays.
-  public var normalized: TextEmbedding {
+  package var normalized: TextEmbedding {
     let length = vector.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
     guard length > 0 else { return self }
     var embedding = self

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// What a model says about the labels of one text.
-public struct TextScores: Equatable, Sendable {
+package struct TextScores: Equatable, Sendable {
   /// The log-probability of each label in nats when the answer's first label must be one of them; as probabilities they sum to one.
-  public let logProbabilities: [Double]
+  package let logProbabilities: [Double]
   /// The probability of each label to be among the answer's labels.
   ///
   /// With one label it is the probability of ``logProbabilities``. With several, the answer is written label by label: at step k the model
@@ -11,25 +11,25 @@ public struct TextScores: Equatable, Sendable {
   /// probability `p_k(l)` among those not chosen yet; the likeliest is taken. Then `1 - Π (1 - r_k p_k(l))` is the probability that l is
   /// drawn at one of the steps. Steps that are reached with a probability below 0.05 are left out. The labels' probabilities do not sum to
   /// one.
-  public let inclusion: [Double]
+  package let inclusion: [Double]
   /// The labels of the answer that is likeliest at each step, in the order in which they are written; with one label, that one. It ends
   /// where an end is at least as likely as another label. The first label wins a tie.
-  public let chosen: [Int]
+  package let chosen: [Int]
   /// Tokens of the prompt.
-  public let tokens: Int
+  package let tokens: Int
   /// Tokens of the text that were cut off to fit.
-  public let truncatedTokens: Int
+  package let truncatedTokens: Int
   /// Whether the text holds nothing but white space.
-  public let isEmpty: Bool
+  package let isEmpty: Bool
 
   /// The most likely label; the first wins a tie.
-  public var best: Int { chosen.first ?? 0 }
+  package var best: Int { chosen.first ?? 0 }
 
   /// The labels from the most to the least likely one to be in the answer: what precision and recall at k look at.
-  public var ranking: [Int] { inclusion.indices.sorted { (inclusion[$0], $1) > (inclusion[$1], $0) } }
+  package var ranking: [Int] { inclusion.indices.sorted { (inclusion[$0], $1) > (inclusion[$1], $0) } }
 
   /// The labels that are in the answer with at least this probability, the likeliest first.
-  public func labels(atLeast threshold: Double) -> [Int] { ranking.filter { inclusion[$0] >= threshold } }
+  package func labels(atLeast threshold: Double) -> [Int] { ranking.filter { inclusion[$0] >= threshold } }
 }
 
 /// Log-probabilities of labels, in nats.

@@ -1,4 +1,4 @@
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
@@ -9,38 +9,38 @@ internal import DibitTensor
 /// rows of their trie. Logits exist for the tokens that answers can go on with and for no other: see ``ChoiceSet`` for what is normalised.
 /// The scores do not depend on what else is scored, on the size of a pass or on the number of threads, bit by bit, as long as the matrices
 /// are packed and no adapter's products round differently for another number of rows.
-public struct BatchScorer: ~Copyable {
+package struct BatchScorer: ~Copyable {
   /// What is scored behind which prompt.
-  public struct Query: Equatable, Sendable {
+  package struct Query: Equatable, Sendable {
     /// The prompt; of a query that follows another one, the tokens that go on behind it.
-    public var tokens: [Int32]
+    package var tokens: [Int32]
     /// The place of the choices among those of the scorer.
-    public var set: Int
+    package var set: Int
     /// Choices that count as if they were not there.
-    public var excluded: Set<Int>
+    package var excluded: Set<Int>
 
     /// A query of one prompt.
-    public init(_ tokens: [Int32], set: Int = 0, excluding excluded: Set<Int> = []) {
+    package init(_ tokens: [Int32], set: Int = 0, excluding excluded: Set<Int> = []) {
       (self.tokens, self.set, self.excluded) = (tokens, set, excluded)
     }
   }
 
   /// What the scorer has done so far.
-  public struct Statistics: Equatable, Sendable {
+  package struct Statistics: Equatable, Sendable {
     /// Tokens of prompts, whether they were run or shared.
-    public var promptTokens = 0
+    package var promptTokens = 0
     /// Rows of prompts that were run.
-    public var promptRows = 0
+    package var promptRows = 0
     /// Rows of choices that were run.
-    public var choiceRows = 0
+    package var choiceRows = 0
     /// Passes of the model.
-    public var passes = 0
+    package var passes = 0
   }
 
   /// The sets that queries name.
-  public let sets: [ChoiceSet]
+  package let sets: [ChoiceSet]
   /// What has been done so far.
-  public private(set) var statistics = Statistics()
+  package private(set) var statistics = Statistics()
   private var passes: PackedPasses
   private let head: Weight
   private let columns: [[Int]]  // of each set's places, among the head's tokens
@@ -50,7 +50,7 @@ public struct BatchScorer: ~Copyable {
   /// A scorer of prompts that, with all that follows them, have up to `context` tokens; by default as many as the model allows.
   ///
   /// - Parameter rows: rows of a pass; more of them take more memory and are no faster from some hundreds on.
-  public init(
+  package init(
     _ model: MeasuredModel, sets: [ChoiceSet], context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision? = nil,
     on compute: Compute
   ) {
@@ -66,13 +66,13 @@ public struct BatchScorer: ~Copyable {
   }
 
   /// Scores what comes next under another adapter of the same model, or under none.
-  public mutating func use(_ adapter: LoadedAdapter?) { passes.use(adapter) }
+  package mutating func use(_ adapter: LoadedAdapter?) { passes.use(adapter) }
 
   /// The most tokens of a text with all that follows it.
-  public var context: Int { passes.context }
+  package var context: Int { passes.context }
 
   /// The log-probabilities of a set's choices behind each prompt, in nats. A prompt that cannot be run has an error and stops no other.
-  public mutating func score(_ prompts: [[Int32]], set: Int = 0) -> [Result<[Double], InferenceError>] {
+  package mutating func score(_ prompts: [[Int32]], set: Int = 0) -> [Result<[Double], InferenceError>] {
     var results = [Result<[Double], InferenceError>](repeating: .failure(.emptyPrompt), count: prompts.count)
     var next = 0
     run(sharing: Self.commonStart(of: prompts)) {
@@ -87,7 +87,7 @@ public struct BatchScorer: ~Copyable {
   }
 
   /// What follows a result.
-  public enum Reply: Equatable, Sendable {
+  package enum Reply: Equatable, Sendable {
     /// Nothing: the text is forgotten.
     case end
     /// Another query behind the same text, whose tokens go on where it ended.
@@ -102,7 +102,7 @@ public struct BatchScorer: ~Copyable {
   /// - Parameters:
   ///   - beginning: what most prompts begin with; it is computed once.
   ///   - growth: the most tokens that queries of one text add behind the first.
-  public mutating func run(
+  package mutating func run(
     sharing beginning: [Int32] = [], growth: Int = 0, next: () -> Query?,
     receive: (_ index: Int, _ result: Result<[Double], InferenceError>) -> Reply
   ) {

@@ -1,5 +1,5 @@
-public import DibitJinja
-public import DibitTokenizer
+package import DibitJinja
+package import DibitTokenizer
 
 /// A chat in progress: its messages, and a session that has read them as far as the last answer.
 ///
@@ -8,16 +8,16 @@ public import DibitTokenizer
 /// answer otherwise than the model did (without its thoughts, say) what follows from there.
 ///
 /// A turn that fails, or is interrupted before its first text, leaves the messages as they were.
-public struct ChatSession: ~Copyable {
+package struct ChatSession: ~Copyable {
   /// How the chat is written.
-  public let format: ChatFormat
+  package let format: ChatFormat
   /// What has been said.
-  public private(set) var messages: [ChatMessage]
+  package private(set) var messages: [ChatMessage]
   private var session: Session
   private var held: [Int32] = []  // the tokens whose keys and values the session holds
 
   /// A chat that goes on behind `messages`, over `session`, which it takes over.
-  public init(_ session: consuming Session, format: ChatFormat, messages: [ChatMessage] = []) {
+  package init(_ session: consuming Session, format: ChatFormat, messages: [ChatMessage] = []) {
     self.format = format
     self.messages = messages
     self.session = session
@@ -25,13 +25,13 @@ public struct ChatSession: ~Copyable {
   }
 
   /// The most tokens of the chat.
-  public var context: Int { session.context }
+  package var context: Int { session.context }
 
   /// Whether the user has the last word: then ``answer(_:options:receive:reading:)`` needs no text.
-  public var awaitsAnswer: Bool { messages.last?.role == .user }
+  package var awaitsAnswer: Bool { messages.last?.role == .user }
 
   /// The system message; nil for none.
-  public var system: String? {
+  package var system: String? {
     get { messages.first.flatMap { $0.role == .system ? $0.content : nil } }
     set {
       if system != nil { messages.removeFirst() }
@@ -40,14 +40,14 @@ public struct ChatSession: ~Copyable {
   }
 
   /// Takes back the user's last message and the answer to it; false where there is none.
-  public mutating func undo() -> Bool {
+  package mutating func undo() -> Bool {
     guard let last = messages.lastIndex(where: { $0.role == .user }) else { return false }
     messages.removeSubrange(last...)
     return true
   }
 
   /// Forgets all but the system message.
-  public mutating func reset() { messages.removeAll { $0.role != .system } }
+  package mutating func reset() { messages.removeAll { $0.role != .system } }
 
   /// Says `text`, if there is one, and gets the answer, which becomes a message too.
   ///
@@ -55,7 +55,7 @@ public struct ChatSession: ~Copyable {
   ///   - options: how the answer is made; it ends at the tokens of the format as well.
   ///   - receive: gets each piece of the answer, as in ``Session/generate(_:past:tokenizer:options:constraint:receive:reading:)``.
   ///   - reading: is told how many of the chat's tokens have been read.
-  public mutating func answer(
+  package mutating func answer(
     _ text: String?, options: GenerationOptions, receive: (String) -> Bool = { _ in true },
     reading: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }
   ) throws(ChatError) -> ChatAnswer {
@@ -89,26 +89,26 @@ public struct ChatSession: ~Copyable {
 }
 
 /// An answer of a ``ChatSession``.
-public struct ChatAnswer: Equatable, Sendable {
+package struct ChatAnswer: Equatable, Sendable {
   /// Its text and tokens, and why it ended.
-  public let generation: Generation
+  package let generation: Generation
   /// Tokens of the chat before it.
-  public let promptTokens: Int
+  package let promptTokens: Int
   /// How many of these the session did not hold.
-  public let readTokens: Int
+  package let readTokens: Int
   /// Whether it ended because the context is full.
-  public let isCutByContext: Bool
+  package let isCutByContext: Bool
 }
 
 /// Why there is no answer.
-public enum ChatError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The chat leaves no room for an answer.
   case contextFull(tokens: Int, context: Int)
   case template(JinjaError)
   case inference(InferenceError)
 
   /// One sentence: what, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .contextFull(let tokens, let context):
       "the chat would have \(tokens) tokens, and the model's context of \(context) leaves no room for an answer"

@@ -6,7 +6,7 @@ internal import Glibc
 /// guided decoding: at each branch the model's probabilities of the tokens that can still lead to a choice are scaled to sum to one, and
 /// a choice's probability is the product of its decisions. So probabilities are normalised over the trie, step by step, and not over the
 /// vocabulary; those of all choices sum to one.
-public struct ChoiceSet: Sendable {
+package struct ChoiceSet: Sendable {
   /// A node with more than one child. A child's place counts the children of all branches, one branch after the other.
   struct Branch: Sendable {
     let children: [Int32]
@@ -34,7 +34,7 @@ public struct ChoiceSet: Sendable {
   /// A set of different, non-empty sequences, none of which begins with another: end them with the token that follows an answer.
   ///
   /// Returns nil when that does not hold.
-  public init?(_ sequences: [[Int32]]) {
+  package init?(_ sequences: [[Int32]]) {
     var nodes = [Node()]
     for sequence in sequences {
       guard !sequence.isEmpty else { return nil }
@@ -105,16 +105,16 @@ public struct ChoiceSet: Sendable {
   }
 
   /// The number of choices.
-  public var count: Int { decisions.count }
+  package var count: Int { decisions.count }
 
   /// The number of children of all branches.
   var placeCount: Int { takers.count }
 
   /// Rows that scoring runs behind each prompt: none where all choices differ in their first token.
-  public var rows: Int { paths.reduce(0) { $0 + $1.tokens.count } }
+  package var rows: Int { paths.reduce(0) { $0 + $1.tokens.count } }
 
   /// The most tokens that a pass must hold for one choice.
-  public var longestPath: Int { paths.first?.tokens.count ?? 0 }
+  package var longestPath: Int { paths.first?.tokens.count ?? 0 }
 
   /// Runs of paths that fit one pass. A path longer than a pass has no place: see ``longestPath``.
   func groups(rows: Int, segments: Int) -> [Range<Int>] {

@@ -1,25 +1,25 @@
 /// How a text is continued.
-public struct GenerationOptions: Equatable, Sendable {
+package struct GenerationOptions: Equatable, Sendable {
   /// The most tokens to make.
-  public var maximumTokens = 256
+  package var maximumTokens = 256
   /// How a token is chosen.
-  public var sampling = SamplingOptions()
+  package var sampling = SamplingOptions()
   /// Tokens that end the text and are not part of it.
-  public var stopTokens: Set<Int32> = []
+  package var stopTokens: Set<Int32> = []
   /// Strings that end the text and are not part of it. They are looked for in what is generated, not in the prompt, byte by byte; empty ones
   /// are ignored.
-  public var stopStrings: [String] = []
+  package var stopStrings: [String] = []
   /// Whether log-probabilities are kept, and with how many alternatives for each token; nil keeps none.
-  public var logProbabilities: Int?
+  package var logProbabilities: Int?
   /// Whether those of the prompt are kept too. Then the logits of all its tokens are computed, not only of the last.
-  public var scoresPrompt = false
+  package var scoresPrompt = false
 
   /// Greedy, up to 256 tokens.
-  public init() {}
+  package init() {}
 }
 
 /// Why a generation ended.
-public enum FinishReason: String, Sendable {
+package enum FinishReason: String, Sendable {
   /// At a stop token or a stop string.
   case stop
   /// The most tokens were made, or the context is full.
@@ -29,17 +29,17 @@ public enum FinishReason: String, Sendable {
 }
 
 /// A generated text.
-public struct Generation: Equatable, Sendable {
+package struct Generation: Equatable, Sendable {
   /// The continuation, without the prompt.
-  public var text = ""
+  package var text = ""
   /// Its tokens. If the text ends at a stop string, they reach to its end and may go a little beyond.
-  public var tokens: [Int32] = []
+  package var tokens: [Int32] = []
   /// Why it ended.
-  public var finishReason = FinishReason.length
+  package var finishReason = FinishReason.length
   /// The stop string at which it ended, if it was one.
-  public var stopString: String?
+  package var stopString: String?
   /// The log-probability of each of the tokens; empty unless asked for.
-  public var logProbabilities: [ScoredToken] = []
+  package var logProbabilities: [ScoredToken] = []
   /// The log-probability of each token of the prompt, nil for a token with nothing before it; empty unless asked for.
-  public var promptLogProbabilities: [ScoredToken?] = []
+  package var promptLogProbabilities: [ScoredToken?] = []
 }

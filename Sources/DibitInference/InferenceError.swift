@@ -1,5 +1,5 @@
 /// Why text cannot be run through a model.
-public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible {
   case emptyPrompt
   case contextFull(tokens: Int, context: Int)
   case unknownToken(Int32, vocabulary: Int)
@@ -8,7 +8,7 @@ public enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible 
   case constraintNeedsTokens(Int, available: Int)
 
   /// One sentence: what, what was expected and found, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .emptyPrompt: "the prompt has no tokens"
     case .contextFull(let tokens, let context):

@@ -1,15 +1,15 @@
 internal import Glibc
 
 /// A token and how likely the model took it to be.
-public struct ScoredToken: Equatable, Sendable {
+package struct ScoredToken: Equatable, Sendable {
   /// The token.
-  public let token: Int32
+  package let token: Int32
   /// The natural logarithm of the token's probability in the model's own distribution: the softmax of its logits over the whole vocabulary,
   /// before temperature, penalty, top-k and the like.
-  public let logProbability: Double
+  package let logProbability: Double
   /// The most likely tokens at this place, the likeliest first, the lower id first among equals; as many as were asked for. They may hold
   /// the token itself. Their own alternatives are empty.
-  public let alternatives: [ScoredToken]
+  package let alternatives: [ScoredToken]
 }
 
 /// Log-probabilities of rows of logits; keeps its memory from row to row.

@@ -1,19 +1,19 @@
-public import DibitTokenizer
+package import DibitTokenizer
 
 /// Texts that a model's predictions are measured on, cut into windows that do not overlap.
 ///
 /// A window never holds tokens of two documents. Where the tokenizer begins a text with a token of its own, every window begins with it and
 /// all tokens of the text are predicted: models that were trained so predict badly without. Where it does not, the first token of each
 /// window is not predicted.
-public struct MeasuredText: Sendable {
+package struct MeasuredText: Sendable {
   /// The number of documents.
-  public private(set) var documents = 0
+  package private(set) var documents = 0
   /// The number of predicted tokens.
-  public private(set) var tokens = 0
+  package private(set) var tokens = 0
   /// The UTF-8 bytes of the text that is predicted.
-  public private(set) var bytes = 0
+  package private(set) var bytes = 0
   /// The most tokens of a window, those that begin it included.
-  public let window: Int
+  package let window: Int
   /// The tokens of each window.
   private(set) var windows: [[Int32]] = []
   /// The first token of a window that is predicted.
@@ -21,14 +21,14 @@ public struct MeasuredText: Sendable {
   private let prefix: [Int32]
 
   /// No text yet, for windows of at most `window` tokens, from 2 on, that begin with `prefix`.
-  public init(window: Int, prefix: [Int32] = []) {
+  package init(window: Int, prefix: [Int32] = []) {
     self.prefix = Array(prefix.prefix(max(0, window - 1)))
     self.window = max(window, 2)
     firstPredicted = max(self.prefix.count, 1)
   }
 
   /// No text yet, for windows that begin as the tokenizer begins a text.
-  public init(window: Int, tokenizer: Tokenizer) {
+  package init(window: Int, tokenizer: Tokenizer) {
     // What the tokenizer puts in front is what differs there.
     let (plain, whole) = (tokenizer.encode("a", addingSpecialTokens: false), tokenizer.encode("a"))
     let start = whole.indices.first { whole[$0...].starts(with: plain) } ?? 0
@@ -37,7 +37,7 @@ public struct MeasuredText: Sendable {
 
   /// Adds a document: its tokens without special ones, the UTF-8 bytes of its text, and the tokenizer that tells how many of those the
   /// tokens hold that are not predicted.
-  public mutating func append(_ document: [Int32], bytes: Int, tokenizer: Tokenizer) {
+  package mutating func append(_ document: [Int32], bytes: Int, tokenizer: Tokenizer) {
     append(document)
     self.bytes += bytes
     guard prefix.isEmpty else { return }
@@ -46,7 +46,7 @@ public struct MeasuredText: Sendable {
   }
 
   /// Adds a document whose bytes do not matter.
-  public mutating func append(_ document: [Int32]) {
+  package mutating func append(_ document: [Int32]) {
     documents += 1
     for first in stride(from: 0, to: document.count, by: window - prefix.count) {
       let piece = prefix + document[first..<min(first + window - prefix.count, document.count)]

@@ -1,27 +1,27 @@
-public import DibitKernels
-public import DibitModel
+package import DibitKernels
+package import DibitModel
 internal import Glibc
 
 /// How well a model predicts a text.
-public struct Perplexity: Equatable, Sendable {
+package struct Perplexity: Equatable, Sendable {
   /// Mean loss in nats per predicted token; NaN if there is none, or the weights are damaged.
-  public let loss: Double
+  package let loss: Double
   /// Predicted tokens.
-  public let tokens: Int
+  package let tokens: Int
   /// What running the model took.
-  public let seconds: Double
+  package let seconds: Double
 
   /// `e^loss`.
-  public var value: Double { exp(loss) }
+  package var value: Double { exp(loss) }
 
   /// The loss of all predicted tokens in bits over the bytes of their text: unlike nats per token, comparable between tokenizers.
-  public func bitsPerByte(bytes: Int) -> Double { loss * Double(tokens) / log(2) / Double(bytes) }
+  package func bitsPerByte(bytes: Int) -> Double { loss * Double(tokens) / log(2) / Double(bytes) }
 
   /// Predicted tokens per second.
-  public var tokensPerSecond: Double { Double(tokens) / seconds }
+  package var tokensPerSecond: Double { Double(tokens) / seconds }
 
   /// Runs the windows of `text` one after the other; `progress` is told how many tokens are done and stops by returning false.
-  public static func measure(
+  package static func measure(
     _ text: MeasuredText, model: MeasuredModel, on compute: Compute, progress: (Int) -> Bool = { _ in true }
   ) -> Perplexity {
     var runner = WindowRunner(model, window: text.window, on: compute)
@@ -36,7 +36,7 @@ public struct Perplexity: Equatable, Sendable {
   }
 
   /// Runs one document in windows of `window` tokens; the first token of a window is not predicted.
-  public static func measure(
+  package static func measure(
     _ tokens: [Int32], configuration: ModelConfiguration, weights: DecoderWeights, window: Int, on compute: Compute,
     progress: (Int) -> Bool = { _ in true }
   ) -> Perplexity {

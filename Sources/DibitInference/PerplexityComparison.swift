@@ -1,4 +1,4 @@
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
@@ -6,28 +6,28 @@ internal import DibitTensor
 ///
 /// The divergence at a place is `KL(reference ‖ model) = Σ p (log p - log q)` over the vocabulary, `p` the reference's probabilities. It is
 /// finer than a difference of perplexities: it counts every token that might have followed, and errors do not cancel.
-public struct PerplexityComparison: Equatable, Sendable {
+package struct PerplexityComparison: Equatable, Sendable {
   /// The model.
-  public let model: Perplexity
+  package let model: Perplexity
   /// What it is compared with, on the same tokens.
-  public let reference: Perplexity
+  package let reference: Perplexity
   /// Mean divergence in nats per predicted token.
-  public let divergence: Double
+  package let divergence: Double
   /// The standard error of that mean, places taken as independent; NaN for a single one.
-  public let standardError: Double
+  package let standardError: Double
   /// The divergence that 99 of 100 places do not exceed: the nearest rank.
-  public let percentile99: Double
+  package let percentile99: Double
   /// The share of places where both have the same most likely token.
-  public let agreement: Double
+  package let agreement: Double
 
   /// The model's perplexity over the reference's.
-  public var ratio: Double { model.value / reference.value }
+  package var ratio: Double { model.value / reference.value }
 
   /// Runs both models, window by window. They must have the same vocabulary. `progress` is told how many tokens are done and stops by
   /// returning false.
   ///
   /// Memory does not grow with the text, but for four bytes for each token.
-  public static func measure(
+  package static func measure(
     _ text: MeasuredText, model: MeasuredModel, reference: MeasuredModel, on compute: Compute, progress: (Int) -> Bool = { _ in true }
   ) -> PerplexityComparison {
     let columns = model.configuration.vocabularySize

@@ -3,14 +3,14 @@ internal import DibitTensor
 /// Chooses tokens from logits; the same seed and logits choose the same tokens.
 ///
 /// Its memory is made for the first token and used again for each further one.
-public struct Sampler: Sendable {
+package struct Sampler: Sendable {
   private let options: SamplingOptions
   private var recent: RecentTokens
   private var selection: TokenSelection
   private var scores: [Float] = []  // [V] logits after mask and penalty, where either is in use
 
   /// A sampler that starts at its seed and has seen no token.
-  public init(_ options: SamplingOptions) {
+  package init(_ options: SamplingOptions) {
     require(
       options.repetitionPenalty > 0 && options.repetitionPenalty.isFinite,
       "Sampler: a repetition penalty of \(options.repetitionPenalty); it must be a positive number")
@@ -21,7 +21,7 @@ public struct Sampler: Sendable {
 
   /// Tells of a token that now stands in the text: the prompt's, those that ``next(_:allowed:)`` chose, and those that were put there
   /// without asking. The repetition penalty looks back at them.
-  public mutating func record(_ id: Int32) { recent.record(id) }
+  package mutating func record(_ id: Int32) { recent.record(id) }
 
   /// The next token; the lower id wins a tie. It is not recorded.
   ///
@@ -31,7 +31,7 @@ public struct Sampler: Sendable {
   ///     considered. Nil allows all.
   /// - Throws: ``InferenceError/notFinite(position:)`` for a logit that is not a number or +∞, and for logits that are all -∞;
   ///   ``InferenceError/noAllowedToken(position:)`` where no allowed token can be.
-  public mutating func next(_ logits: Span<Float>, allowed: Span<UInt64>? = nil) throws(InferenceError) -> Int32 {
+  package mutating func next(_ logits: Span<Float>, allowed: Span<UInt64>? = nil) throws(InferenceError) -> Int32 {
     let choice: Int?
     if allowed != nil || options.penalizes {
       Self.prepare(logits, allowed, recent.ids, penalty: options.repetitionPenalty, into: &scores)

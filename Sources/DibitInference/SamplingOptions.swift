@@ -10,25 +10,25 @@
 ///
 /// This is the order of transformers, for which publishers tune the values that they recommend: the probabilities that top-p and min-p
 /// look at are those that are drawn from. llama.cpp applies the temperature last, so that there the kept tokens do not depend on it.
-public struct SamplingOptions: Equatable, Sendable {
+package struct SamplingOptions: Equatable, Sendable {
   /// What logits are divided by; 0 takes the most likely token.
-  public var temperature: Float = 0
+  package var temperature: Float = 0
   /// Keeps the k most likely tokens; 0 keeps all.
-  public var topK = 0
+  package var topK = 0
   /// Keeps the fewest of the most likely tokens whose probabilities reach p together (Holtzman et al., 2020); 1 keeps all.
-  public var topP: Float = 1
+  package var topP: Float = 1
   /// Keeps the tokens that are at least this likely compared with the most likely one (Nguyen et al., 2024); 0 keeps all.
-  public var minP: Float = 0
+  package var minP: Float = 0
   /// What positive logits of recent tokens are divided by and negative ones multiplied by (Keskar et al., 2019); 1 changes nothing. A token
   /// is penalised once, however often it occurred.
-  public var repetitionPenalty: Float = 1
+  package var repetitionPenalty: Float = 1
   /// How many of the last tokens, the prompt's included, are recent; `Int.max` for all, as in transformers.
-  public var repetitionWindow = 64
+  package var repetitionWindow = 64
   /// The seed of every draw.
-  public var seed: UInt64 = 0
+  package var seed: UInt64 = 0
 
   /// The most likely token each time.
-  public init() {}
+  package init() {}
 
   /// Whether the repetition penalty does anything.
   var penalizes: Bool { repetitionPenalty != 1 && repetitionWindow > 0 }

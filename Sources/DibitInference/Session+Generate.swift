@@ -1,6 +1,6 @@
-public import DibitConstraint
+package import DibitConstraint
 internal import DibitTensor
-public import DibitTokenizer
+package import DibitTokenizer
 
 extension Session {
   /// Continues `prompt`, which is appended first; `receive` gets each piece of text as soon as it is certain and ends the generation by
@@ -17,7 +17,7 @@ extension Session {
   ///   - past: how many of the prompt's first tokens the session holds already, at its end: they are not read again. At least one is left.
   ///   - reading: is told after each pass over the prompt how many of its tokens have been read, `past` included, and ends the generation
   ///     by returning false. Scoring the prompt is one step.
-  public mutating func generate(
+  package mutating func generate(
     _ prompt: [Int32], past: Int = 0, tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint? = nil,
     receive: (String) -> Bool = { _ in true }, reading: (Int) -> Bool = { _ in true }
   ) throws(InferenceError) -> Generation {

@@ -1,17 +1,17 @@
-public import DibitKernels
-public import DibitModel
+package import DibitKernels
+package import DibitModel
 internal import DibitTensor
 
 /// One sequence in progress: a decoder, an adapter or none, and the keys and values of the tokens so far.
 ///
 /// Sessions over the same weights share them; each has its own cache. Everything is allocated when the session is made.
-public struct Session: ~Copyable {
+package struct Session: ~Copyable {
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// The most tokens that fit.
-  public let context: Int
+  package let context: Int
   /// The number of tokens so far.
-  public private(set) var count = 0
+  package private(set) var count = 0
   private let decoder: Decoder
   private var adapter: LoadedAdapter
   private let compute: Compute
@@ -32,7 +32,7 @@ public struct Session: ~Copyable {
   private static let segmentCapacity = 256
 
   /// A session for up to `context` tokens, by default as many as the model allows.
-  public init(
+  package init(
     _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
     precision: KeyValuePrecision? = nil, on compute: Compute
   ) {
@@ -55,16 +55,16 @@ public struct Session: ~Copyable {
   }
 
   /// Forgets all tokens from `count` on.
-  public mutating func rewind(to count: Int = 0) { self.count = min(self.count, max(0, count)) }
+  package mutating func rewind(to count: Int = 0) { self.count = min(self.count, max(0, count)) }
 
   /// Adds tokens; afterwards ``lastLogits`` holds the logits behind the last one.
-  public mutating func append(_ tokens: [Int32]) throws(InferenceError) { try append(tokens.span) }
+  package mutating func append(_ tokens: [Int32]) throws(InferenceError) { try append(tokens.span) }
 
   /// Adds one token, as ``append(_:)-([Int32])`` does. Nothing is allocated.
-  public mutating func append(_ token: Int32) throws(InferenceError) { try append(CollectionOfOne(token).span) }
+  package mutating func append(_ token: Int32) throws(InferenceError) { try append(CollectionOfOne(token).span) }
 
   /// Adds tokens, as ``append(_:)-([Int32])`` does. Nothing is allocated.
-  public mutating func append(_ tokens: Span<Int32>) throws(InferenceError) { _ = try append(tokens) { _ in true } }
+  package mutating func append(_ tokens: Span<Int32>) throws(InferenceError) { _ = try append(tokens) { _ in true } }
 
   /// Adds tokens, as ``append(_:)-([Int32])`` does, and tells `reading` after each pass how many of them have been read. Where it returns
   /// false before the last one, the rest is left out and so is the result: nothing is known of what comes next.
@@ -89,10 +89,10 @@ public struct Session: ~Copyable {
   }
 
   /// The logits behind the last token.
-  public var lastLogits: [Float] { last.values }
+  package var lastLogits: [Float] { last.values }
 
   /// Calls `body` with the logits behind the last token, without copying them.
-  public func withLastLogits<Result, Failure: Error>(_ body: (Span<Float>) throws(Failure) -> Result) throws(Failure) -> Result {
+  package func withLastLogits<Result, Failure: Error>(_ body: (Span<Float>) throws(Failure) -> Result) throws(Failure) -> Result {
     try body(last.span)
   }
 
@@ -100,7 +100,7 @@ public struct Session: ~Copyable {
   /// can still lead to a choice are scaled to sum to one.
   ///
   /// All choices are scored in one pass over the tokens that tell them apart; the session stays where it is.
-  public mutating func score(_ choices: ChoiceSet) throws(InferenceError) -> [Double] {
+  package mutating func score(_ choices: ChoiceSet) throws(InferenceError) -> [Double] {
     require(count > 0, "Session.score: append a prompt first")
     guard count + choices.longestPath <= context, choices.longestPath <= Self.chunk else {
       throw .contextFull(tokens: count + choices.longestPath, context: min(context, count + Self.chunk))
@@ -153,7 +153,7 @@ extension Session {
   /// as if by ``rewind(to:)``. Adapters of different ranks need working memory of different sizes, which is then made anew.
   ///
   /// - Parameter adapter: an adapter of the session's own base model. It is shared, not copied.
-  public mutating func use(_ adapter: LoadedAdapter?) {
+  package mutating func use(_ adapter: LoadedAdapter?) {
     guard adapter !== self.adapter, adapter != nil || self.adapter.rank > 0 else { return }
     let next = adapter ?? LoadedAdapter(.none(for: decoder.weights))
     rewind()
@@ -168,7 +168,7 @@ extension Session {
   ///
   /// Costs a row of logits for each token; 32 of them exist at a time. `alternatives` is how many of the most likely tokens to list beside
   /// each.
-  public mutating func logProbabilities(of tokens: [Int32], alternatives: Int = 0) throws(InferenceError) -> [ScoredToken?] {
+  package mutating func logProbabilities(of tokens: [Int32], alternatives: Int = 0) throws(InferenceError) -> [ScoredToken?] {
     try check(tokens.span)
     var softmax = LogSoftmax()
     var scores: [ScoredToken?] = []

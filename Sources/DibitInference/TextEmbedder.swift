@@ -1,9 +1,9 @@
-public import DibitKernels
+package import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
 /// What of a text's final hidden states stands for the text.
-public enum Pooling: String, CaseIterable, Sendable {
+package enum Pooling: String, CaseIterable, Sendable {
   /// Their mean over all tokens.
   case mean
   /// That of the last token, which has seen all others.
@@ -12,15 +12,15 @@ public enum Pooling: String, CaseIterable, Sendable {
 
 /// Turns texts into vectors: the final hidden states of the model, behind its last norm, pooled. For baselines that learn nothing of the
 /// model, such as the nearest centroid.
-public struct TextEmbedder: ~Copyable {
+package struct TextEmbedder: ~Copyable {
   /// Elements of a vector.
-  public let size: Int
+  package let size: Int
   /// How hidden states are pooled.
-  public let pooling: Pooling
+  package let pooling: Pooling
   private var passes: PackedPasses
 
   /// An embedder of texts of up to `context` tokens, by default as many as the model allows; longer ones lose their end.
-  public init(
+  package init(
     _ model: MeasuredModel, pooling: Pooling = .mean, context: Int? = nil, rows: Int = 512, precision: KeyValuePrecision? = nil,
     on compute: Compute
   ) {
@@ -30,11 +30,11 @@ public struct TextEmbedder: ~Copyable {
   }
 
   /// The most tokens of a text.
-  public var context: Int { passes.context }
+  package var context: Int { passes.context }
 
   /// The vector of each text's tokens, ``size`` elements. A text without tokens, with an unknown one, or one that the model makes no
   /// numbers of, has an error and stops no other.
-  public mutating func embed(_ texts: [[Int32]]) -> [Result<[Float], InferenceError>] {
+  package mutating func embed(_ texts: [[Int32]]) -> [Result<[Float], InferenceError>] {
     var results: [Result<[Float], InferenceError>] = []
     var open: [Open] = []
     var next = 0

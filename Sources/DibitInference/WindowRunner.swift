@@ -1,18 +1,18 @@
 internal import DibitKernels
-public import DibitModel
+package import DibitModel
 internal import DibitTensor
 
 /// A model whose predictions are measured.
-public struct MeasuredModel: Sendable {
+package struct MeasuredModel: Sendable {
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// Its parameters.
-  public let weights: DecoderWeights
+  package let weights: DecoderWeights
   /// The adapter that it runs under; nil for none.
-  public let adapter: LoadedAdapter?
+  package let adapter: LoadedAdapter?
 
   /// A model, with or without an adapter of it.
-  public init(_ configuration: ModelConfiguration, weights: DecoderWeights, adapter: LoadedAdapter? = nil) {
+  package init(_ configuration: ModelConfiguration, weights: DecoderWeights, adapter: LoadedAdapter? = nil) {
     (self.configuration, self.weights, self.adapter) = (configuration, weights, adapter)
   }
 }

@@ -1,5 +1,5 @@
 /// Why bytes are not the JSON document that was expected. Offsets are in bytes from the start of the text.
-public enum JSONError: Error, Equatable, Sendable {
+package enum JSONError: Error, Equatable, Sendable {
   case unexpected(offset: Int, expected: String, found: String)
   case invalidUTF8(offset: Int)
   case nestedTooDeeply(offset: Int, limit: Int)
@@ -8,7 +8,7 @@ public enum JSONError: Error, Equatable, Sendable {
 
 extension JSONError: CustomStringConvertible {
   /// One sentence: what is wrong, and at which byte.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unexpected(let offset, let expected, let found): "JSON at byte \(offset): expected \(expected), found \(found)"
     case .invalidUTF8(let offset): "JSON at byte \(offset): the text is not valid UTF-8"

@@ -1,21 +1,21 @@
 /// The members of a JSON object in the order of the file. Keys are compared by their UTF-8 bytes.
-public struct JSONObject: Sendable {
+package struct JSONObject: Sendable {
   /// Key and value of each member, in order.
-  public private(set) var members: [(key: String, value: JSONValue)]
+  package private(set) var members: [(key: String, value: JSONValue)]
 
   /// An object with these members; keys must differ.
-  public init(_ members: [(key: String, value: JSONValue)] = []) { self.members = members }
+  package init(_ members: [(key: String, value: JSONValue)] = []) { self.members = members }
 
   /// The number of members.
-  public var count: Int { members.count }
+  package var count: Int { members.count }
 
   /// The keys, in order.
-  public var keys: [String] { members.map(\.key) }
+  package var keys: [String] { members.map(\.key) }
 
   /// The value of `key`; setting replaces it in place, appends it, or removes it when nil.
   ///
   /// - Complexity: O(members): walk ``members`` once to index a large object.
-  public subscript(key: String) -> JSONValue? {
+  package subscript(key: String) -> JSONValue? {
     get { index(of: key).map { members[$0].value } }
     set {
       switch (index(of: key), newValue) {
@@ -34,7 +34,7 @@ public struct JSONObject: Sendable {
 
 extension JSONObject: Equatable {
   /// Same members in the same order.
-  public static func == (left: JSONObject, right: JSONObject) -> Bool {
+  package static func == (left: JSONObject, right: JSONObject) -> Bool {
     left.members.elementsEqual(right.members) { $0.key.utf8.elementsEqual($1.key.utf8) && $0.value == $1.value }
   }
 }

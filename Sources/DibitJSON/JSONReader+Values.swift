@@ -3,21 +3,21 @@ extension JSONValue {
   ///
   /// - Throws: ``JSONError`` with the byte offset of the first fault.
   /// - Complexity: O(bytes) time and memory.
-  public init(parsing text: some Collection<UInt8>, depthLimit: Int = 128) throws(JSONError) {
+  package init(parsing text: some Collection<UInt8>, depthLimit: Int = 128) throws(JSONError) {
     var reader = JSONReader(Array(text), depthLimit: depthLimit)
     self = try reader.value()
     try reader.expectEnd()
   }
 
   /// Parses the UTF-8 of `text`.
-  public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
+  package init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
     try self.init(parsing: text.utf8, depthLimit: depthLimit)
   }
 }
 
 extension JSONReader {
   /// The value that comes next, with all that it holds. Keys of objects are unique.
-  public mutating func value() throws(JSONError) -> JSONValue {
+  package mutating func value() throws(JSONError) -> JSONValue {
     skipSpace()
     switch peek {
     case UInt8(ascii: "{"): return try nested { (r: inout JSONReader) throws(JSONError) in .object(try r.object()) }

@@ -2,48 +2,48 @@
 ///
 /// Strict RFC 8259. Every method but ``accept(_:)`` throws a ``JSONError`` with the byte offset of the first fault, and is of no use
 /// after that. What is read piece by piece is not checked for repeated keys, and strings only for their syntax.
-public struct JSONReader {
+package struct JSONReader {
   let bytes: [UInt8]
   let depthLimit: Int
   /// Where the next byte is read.
-  public internal(set) var offset: Int
+  package internal(set) var offset: Int
   var depth = 0
 
   /// The number of bytes that are not read yet.
-  public var remaining: Int { bytes.count - offset }
+  package var remaining: Int { bytes.count - offset }
 
   /// A reader of `bytes` from `offset` on; values may be nested `depthLimit` levels deep.
-  public init(_ bytes: [UInt8], from offset: Int = 0, depthLimit: Int = 128) {
+  package init(_ bytes: [UInt8], from offset: Int = 0, depthLimit: Int = 128) {
     self.bytes = bytes
     self.offset = offset
     self.depthLimit = depthLimit
   }
 
   /// Skips white space and `character`, if that comes next: one of the six that structure a document.
-  public mutating func accept(_ character: Unicode.Scalar) -> Bool {
+  package mutating func accept(_ character: Unicode.Scalar) -> Bool {
     skipSpace()
     return take(character)
   }
 
   /// Skips white space and `character`, which must come next.
-  public mutating func expect(_ character: Unicode.Scalar) throws(JSONError) {
+  package mutating func expect(_ character: Unicode.Scalar) throws(JSONError) {
     guard accept(character) else { throw unexpected("'\(character)'") }
   }
 
   /// The end of the document must come next.
-  public mutating func expectEnd() throws(JSONError) {
+  package mutating func expectEnd() throws(JSONError) {
     skipSpace()
     guard offset == bytes.count else { throw unexpected("the end of the document") }
   }
 
   /// Appends the UTF-8 of the string that comes next, as it is: where the document is not valid UTF-8, neither is this.
-  public mutating func string(into text: inout [UInt8]) throws(JSONError) {
+  package mutating func string(into text: inout [UInt8]) throws(JSONError) {
     guard accept("\"") else { throw unexpected("'\"'") }
     try characters(into: &text)
   }
 
   /// The natural number that comes next; no more than nine digits, and no other spelling of it such as `1.0`, are accepted.
-  public mutating func naturalNumber() throws(JSONError) -> Int {
+  package mutating func naturalNumber() throws(JSONError) -> Int {
     skipSpace()
     let first = offset
     var number = 0
@@ -134,7 +134,7 @@ public struct JSONReader {
   }
 
   /// The error that something else comes next.
-  public func unexpected(_ expected: String) -> JSONError {
+  package func unexpected(_ expected: String) -> JSONError {
     guard let byte = peek else { return .unexpected(offset: offset, expected: expected, found: "the end of the text") }
     let found = (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16, uppercase: true)
     return .unexpected(offset: offset, expected: expected, found: found)

@@ -3,7 +3,7 @@
 /// Use this for files whose keys must be told apart byte by byte (vocabularies, tensor names) or whose key order matters.
 /// `String ==` compares canonically equivalent text as equal, so a vocabulary holding both spellings of "é" would lose one
 /// of them in a `Dictionary`; ``JSONObject`` compares UTF-8 instead.
-public enum JSONValue: Equatable, Sendable {
+package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
   /// A number without fraction or exponent that fits 64 bits.
@@ -16,10 +16,10 @@ public enum JSONValue: Equatable, Sendable {
 
 extension JSONValue {
   /// The truth value, or nil when this is not a boolean.
-  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
   /// The integer, or nil when this is not one; `2.0` counts as `2`.
-  public var int: Int? {
+  package var int: Int? {
     switch self {
     case .integer(let value): value
     case .number(let value): Int(exactly: value)
@@ -28,7 +28,7 @@ extension JSONValue {
   }
 
   /// The number, or nil when this is not one.
-  public var double: Double? {
+  package var double: Double? {
     switch self {
     case .integer(let value): Double(value)
     case .number(let value): value
@@ -37,22 +37,22 @@ extension JSONValue {
   }
 
   /// The text, or nil when this is not a string.
-  public var string: String? { if case .string(let value) = self { value } else { nil } }
+  package var string: String? { if case .string(let value) = self { value } else { nil } }
 
   /// The elements, or nil when this is not an array.
-  public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+  package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 
   /// The members, or nil when this is not an object.
-  public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
+  package var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
   /// Whether this is `null`.
-  public var isNull: Bool { self == .null }
+  package var isNull: Bool { self == .null }
 
   /// The member called `key`, or nil when there is none or this is not an object.
-  public subscript(key: String) -> JSONValue? { object?[key] }
+  package subscript(key: String) -> JSONValue? { object?[key] }
 
   /// What kind of value this is, for error messages: "a string", "an array", …
-  public var kind: String {
+  package var kind: String {
     switch self {
     case .null: "null"
     case .bool: "a boolean"
@@ -68,17 +68,17 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   /// A string.
-  public init(stringLiteral value: String) { self = .string(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
   /// A whole number.
-  public init(integerLiteral value: Int) { self = .integer(value) }
+  package init(integerLiteral value: Int) { self = .integer(value) }
   /// A number.
-  public init(floatLiteral value: Double) { self = .number(value) }
+  package init(floatLiteral value: Double) { self = .number(value) }
   /// A truth value.
-  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
   /// An array.
-  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
   /// An object with its members in this order; keys must differ.
-  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(JSONObject(elements.map { (key: $0.0, value: $0.1) }))
   }
 }

@@ -2,7 +2,7 @@ extension JSONValue {
   /// The document as UTF-8, with or without line breaks and indentation; keys keep their order, so equal values give equal bytes.
   ///
   /// A number that JSON cannot express (NaN, infinity) is written as `null`.
-  public func serialized(pretty: Bool = false) -> String {
+  package func serialized(pretty: Bool = false) -> String {
     var text = ""
     write(into: &text, indentation: pretty ? 0 : nil)
     return text

@@ -1,20 +1,20 @@
 /// A date and time that templates can ask for with `strftime_now`. Rendering never looks at a clock of its own.
-public struct JinjaClock: Equatable, Sendable {
+package struct JinjaClock: Equatable, Sendable {
   /// The year, such as 2026.
-  public var year: Int
+  package var year: Int
   /// The month, 1 to 12.
-  public var month: Int
+  package var month: Int
   /// The day of the month, from 1.
-  public var day: Int
+  package var day: Int
   /// The hour, 0 to 23.
-  public var hour: Int
+  package var hour: Int
   /// The minute, 0 to 59.
-  public var minute: Int
+  package var minute: Int
   /// The second, 0 to 59.
-  public var second: Int
+  package var second: Int
 
   /// A date, or nil when there is no such day or time from the year 1 to 9999.
-  public init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+  package init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
     guard (1...9999).contains(year), (1...12).contains(month), (1...Self.days(year, month)).contains(day), (0...23).contains(hour),
       (0...59).contains(minute), (0...59).contains(second)
     else { return nil }

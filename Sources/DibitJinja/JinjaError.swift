@@ -1,19 +1,19 @@
 /// Where in a template something stands, counted from 1; columns are Unicode scalars.
-public struct JinjaPosition: Equatable, Sendable {
+package struct JinjaPosition: Equatable, Sendable {
   /// The line.
-  public let line: Int
+  package let line: Int
   /// The scalar within the line.
-  public let column: Int
+  package let column: Int
 
   /// A position.
-  public init(line: Int, column: Int) {
+  package init(line: Int, column: Int) {
     self.line = line
     self.column = column
   }
 }
 
 /// What a template may use up.
-public enum JinjaLimit: String, Equatable, Sendable {
+package enum JinjaLimit: String, Equatable, Sendable {
   case templateBytes = "bytes of template"
   case nesting = "levels of nesting"
   case depth = "levels of evaluation (macros calling macros included)"
@@ -29,7 +29,7 @@ public enum JinjaLimit: String, Equatable, Sendable {
 /// Why a template cannot be parsed or rendered.
 ///
 /// Nothing of the rendered messages is in an error: it names words of the template and kinds of values only.
-public enum JinjaError: Error, Equatable, Sendable {
+package enum JinjaError: Error, Equatable, Sendable {
   /// The template is not Jinja.
   case syntax(at: JinjaPosition, String)
   /// The template may be Jinja, but uses what this library does not have.
@@ -46,7 +46,7 @@ public enum JinjaError: Error, Equatable, Sendable {
   case limit(at: JinjaPosition, JinjaLimit, maximum: Int)
 
   /// Where the fault is.
-  public var position: JinjaPosition {
+  package var position: JinjaPosition {
     switch self {
     case .syntax(let position, _), .unsupported(let position, _), .raised(let position, _), .undefined(let position, _),
       .invalid(let position, _), .forbidden(let position, _), .limit(let position, _, _):
@@ -57,7 +57,7 @@ public enum JinjaError: Error, Equatable, Sendable {
 
 extension JinjaError: CustomStringConvertible {
   /// One line: where and what.
-  public var description: String {
+  package var description: String {
     let place = "chat template, line \(position.line), column \(position.column): "
     return switch self {
     case .syntax(_, let reason): place + reason
@@ -72,18 +72,18 @@ extension JinjaError: CustomStringConvertible {
 }
 
 /// What one rendering may use at most.
-public struct JinjaLimits: Equatable, Sendable {
+package struct JinjaLimits: Equatable, Sendable {
   /// Steps of evaluation; work on texts and lists counts by size.
-  public var operations = 5_000_000
+  package var operations = 5_000_000
   /// Bytes of UTF-8 that are written, and that one text may have.
-  public var outputBytes = 64 << 20
+  package var outputBytes = 64 << 20
   /// Elements of one list.
-  public var elements = 1 << 20
+  package var elements = 1 << 20
   /// Statements, expressions and macro calls inside each other while rendering.
-  public var depth = 256
+  package var depth = 256
 
   /// The usual limits.
-  public init() {}
+  package init() {}
 }
 
 /// The text in quotes, at most 160 characters of it, with nothing a terminal could take for a command.

@@ -1,9 +1,9 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// What a feed-forward does between its two projections: to its gate, `y = f(gate) · up` (Shazeer, "GLU variants improve transformer",
 /// 2020), or to its only projection, `y = f(x)`.
-public enum Activation: String, CaseIterable, Sendable {
+package enum Activation: String, CaseIterable, Sendable {
   /// `x / (1 + e^-x)`.
   case silu
   /// `x (1 + erf(x / √2)) / 2` (Hendrycks and Gimpel, "Gaussian error linear units", 2016).
@@ -14,7 +14,7 @@ public enum Activation: String, CaseIterable, Sendable {
   private static let step = 4096
 
   /// `y = f(gate) · up`; all matrices `[n, F]`.
-  public func forward(gate: borrowing Matrix, up: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+  package func forward(gate: borrowing Matrix, up: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("activation", begin, rows: y.rows, columns: y.columns) }
     require(gate.count == y.count && up.count == y.count, "Activation: gate \(gate.shape), up \(up.shape), y \(y.shape)")
@@ -25,7 +25,7 @@ public enum Activation: String, CaseIterable, Sendable {
   }
 
   /// Accumulates `dgate` and `dup`.
-  public func backward(
+  package func backward(
     _ dy: borrowing Matrix, gate: borrowing Matrix, up: borrowing Matrix, dgate: inout Matrix, dup: inout Matrix, on compute: Compute
   ) {
     require(gate.count == dy.count && up.count == dy.count, "Activation.backward: dy \(dy.shape), gate \(gate.shape), up \(up.shape)")
@@ -38,7 +38,7 @@ public enum Activation: String, CaseIterable, Sendable {
   }
 
   /// `y = f(x)`; both `[n, F]`.
-  public func forward(_ x: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+  package func forward(_ x: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("activation", begin, rows: y.rows, columns: y.columns) }
     require(x.count == y.count, "Activation: x \(x.shape), y \(y.shape)")
@@ -49,7 +49,7 @@ public enum Activation: String, CaseIterable, Sendable {
   }
 
   /// Accumulates `dx`.
-  public func backward(_ dy: borrowing Matrix, x: borrowing Matrix, dx: inout Matrix, on compute: Compute) {
+  package func backward(_ dy: borrowing Matrix, x: borrowing Matrix, dx: inout Matrix, on compute: Compute) {
     require(x.count == dy.count && dx.count == dy.count, "Activation.backward: dy \(dy.shape), x \(x.shape), dx \(dx.shape)")
     let (dys, xs, dxs, kind) = unsafe (dy.pointer, x.pointer, dx.mutablePointer, kind)
     compute.forEachRange(dy.count, step: Self.step) { r, _ in

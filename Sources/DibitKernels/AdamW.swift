@@ -1,26 +1,26 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 #if canImport(Glibc)
   internal import Glibc
 #endif
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2).
-public struct AdamW: Equatable, Sendable {
+package struct AdamW: Equatable, Sendable {
   /// Decay of the mean of gradients.
-  public var beta1: Float = 0.9
+  package var beta1: Float = 0.9
   /// Decay of the mean of squared gradients.
-  public var beta2: Float = 0.95
+  package var beta2: Float = 0.95
   /// Added to the root of the second moment.
-  public var epsilon: Float = 1e-8
+  package var epsilon: Float = 1e-8
   /// Multiplied by the learning rate and the parameter at each step.
-  public var weightDecay: Float = 0.01
+  package var weightDecay: Float = 0.01
 
   /// The usual values for adapters.
-  public init() {}
+  package init() {}
 
   /// One step of `parameter`; all matrices have its shape. `step` counts from 1; `gradientScale` multiplies the gradient first.
-  public func step(
+  package func step(
     _ parameter: inout Matrix, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
     gradientScale: Float = 1, decays: Bool = true, on compute: Compute
   ) {
@@ -29,7 +29,7 @@ public struct AdamW: Equatable, Sendable {
   }
 
   /// One step of an F32 weight.
-  public func step(
+  package func step(
     _ weight: inout Weight, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
     gradientScale: Float = 1, decays: Bool = true, on compute: Compute
   ) {

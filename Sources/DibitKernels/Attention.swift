@@ -1,25 +1,25 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Causal grouped-query attention: `y = softmax(scale q Kᵀ) V` per head, `H` query heads sharing `K` key/value heads
 /// (Ainslie et al., "GQA", 2023). Probabilities are computed again in the backward pass, so no `T x T` matrix is kept.
 @safe
-public struct Attention: Equatable, Sendable {
+package struct Attention: Equatable, Sendable {
   /// Query heads, `H`.
-  public let heads: Int
+  package let heads: Int
   /// Key/value heads, `K`.
-  public let keyValueHeads: Int
+  package let keyValueHeads: Int
   /// Elements of a head, `D`.
-  public let headSize: Int
+  package let headSize: Int
   /// What scores are multiplied by, usually `1 / sqrt(D)`.
-  public let scale: Float
+  package let scale: Float
   /// How many keys a query sees, itself included; nil for all before it.
-  public let window: Int?
+  package let window: Int?
   /// Scores become `cap · tanh(score / cap)`; nil leaves them.
-  public let softCap: Float?
+  package let softCap: Float?
 
   /// `keyValueHeads` must divide `heads`; a window holds at least one key.
-  public init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float, window: Int? = nil, softCap: Float? = nil) {
+  package init(heads: Int, keyValueHeads: Int, headSize: Int, scale: Float, window: Int? = nil, softCap: Float? = nil) {
     require(window ?? 1 > 0 && softCap ?? 1 > 0, "Attention: window \(window ?? 1), soft cap \(softCap ?? 1)")
     require(keyValueHeads > 0 && heads % keyValueHeads == 0, "Attention: \(heads) heads, \(keyValueHeads) key/value heads")
     self.heads = heads
@@ -31,7 +31,7 @@ public struct Attention: Equatable, Sendable {
   }
 
   /// `q, y: [n, H D]`; keys and values hold the rows that `segments` name. `logSumExp: [n, H]` is saved for the backward pass.
-  public func forward(
+  package func forward(
     _ q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows, segments: borrowing Segments,
     saving logSumExp: inout Matrix, into y: inout Matrix, on compute: Compute
   ) {
@@ -74,7 +74,7 @@ public struct Attention: Equatable, Sendable {
   }
 
   /// Accumulates `dq`, `dk` and `dv` from `dy`; segments must be whole sequences.
-  public func backward(
+  package func backward(
     _ dy: borrowing Matrix, y: borrowing Matrix, q: borrowing Matrix, keys: borrowing KeyValueRows, values: borrowing KeyValueRows,
     segments: borrowing Segments, saved logSumExp: borrowing Matrix, dq: inout Matrix, dk: inout Matrix, dv: inout Matrix,
     on compute: Compute

@@ -1,8 +1,8 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// What numbers that are not codes are rounded to before they are multiplied.
-public enum ProductPrecision: String, CaseIterable, Sendable {
+package enum ProductPrecision: String, CaseIterable, Sendable {
   /// Numbers of 8 significant bits, summed in floats. Where the CPU has no instructions for it, floats.
   case bfloat16
   /// Floats as they are; packed weights are expanded to them.
@@ -11,27 +11,27 @@ public enum ProductPrecision: String, CaseIterable, Sendable {
 
 /// Gradients rounded to BF16, row by row. Allocated once and used for many batches.
 @safe
-public struct BFloatRows: ~Copyable, Sendable {
+package struct BFloatRows: ~Copyable, Sendable {
   /// Rows in use.
-  public private(set) var rows = 0
+  package private(set) var rows = 0
   /// Columns in use.
-  public private(set) var columns = 0
+  package private(set) var columns = 0
   private let capacity: Int
   private let stride: Int  // pairs of a row
   private var pairs: Buffer<UInt32>
 
   /// Room for `capacity` rows of up to `columns`.
-  public init(capacity: Int, columns: Int) {
+  package init(capacity: Int, columns: Int) {
     self.capacity = capacity
     stride = (columns + 1) / 2
     pairs = Buffer(count: capacity * stride)
   }
 
   /// Bytes of the allocation.
-  public var byteCount: Int { pairs.byteCount }
+  package var byteCount: Int { pairs.byteCount }
 
   /// Rounds all rows of `factor · x`.
-  public mutating func round(_ x: borrowing Matrix, factor: Float = 1, on compute: Compute) {
+  package mutating func round(_ x: borrowing Matrix, factor: Float = 1, on compute: Compute) {
     require(x.rows <= capacity && x.columns <= 2 * stride, "BFloatRows: x \(x.shape), room for [\(capacity), \(2 * stride)]")
     (rows, columns) = (x.rows, x.columns)
     let begin = compute.begin()
@@ -50,11 +50,11 @@ public struct BFloatRows: ~Copyable, Sendable {
 
 /// A matrix in BF16 whose rows 2 i and 2 i + 1 lie side by side, so that sums run over its rows.
 @safe
-public struct BFloatPairs: ~Copyable, Sendable {
+package struct BFloatPairs: ~Copyable, Sendable {
   /// Rows in use.
-  public private(set) var rows = 0
+  package private(set) var rows = 0
   /// Columns in use.
-  public private(set) var columns = 0
+  package private(set) var columns = 0
   private let capacity: Int
   private let widest: Int
   private var pairs: Buffer<UInt32>  // [stripes, pairs, 64]
@@ -62,17 +62,17 @@ public struct BFloatPairs: ~Copyable, Sendable {
   private static let stripe = Int(DIBIT_PAIR_COLUMNS)
 
   /// Room for `capacity` rows of up to `columns`.
-  public init(capacity: Int, columns: Int) {
+  package init(capacity: Int, columns: Int) {
     self.capacity = capacity
     widest = (columns + Self.stripe - 1) / Self.stripe * Self.stripe
     pairs = Buffer(count: (capacity + 1) / 2 * widest)
   }
 
   /// Bytes of the allocation.
-  public var byteCount: Int { pairs.byteCount }
+  package var byteCount: Int { pairs.byteCount }
 
   /// Rounds `factor · x`.
-  public mutating func round(_ x: borrowing Matrix, factor: Float, on compute: Compute) {
+  package mutating func round(_ x: borrowing Matrix, factor: Float, on compute: Compute) {
     require(x.rows <= capacity && x.columns <= widest, "BFloatPairs: x \(x.shape), room for [\(capacity), \(widest)]")
     (rows, columns) = (x.rows, x.columns)
     let (view, out, count) = unsafe (x.kernelView, pairs.mutablePointer, (x.rows + 1) / 2)

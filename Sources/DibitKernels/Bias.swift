@@ -1,10 +1,10 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// `y += b` in each row.
-public enum Bias {
+package enum Bias {
   /// `y: [n, m]`, `b: [1, m]`.
-  public static func forward(_ b: Weight, into y: inout Matrix, on compute: Compute) {
+  package static func forward(_ b: Weight, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("bias", begin, rows: y.rows, columns: y.columns, bytes: b.byteCount) }
     let columns = y.columns
@@ -14,7 +14,7 @@ public enum Bias {
   }
 
   /// `db += Σ rows of dy`; `dy: [n, m]`, `db: [1, m]`.
-  public static func backward(_ dy: borrowing Matrix, dBias: inout Matrix, on compute: Compute) {
+  package static func backward(_ dy: borrowing Matrix, dBias: inout Matrix, on compute: Compute) {
     let (rows, columns) = (dy.rows, dy.columns)
     require(dBias.count == columns, "Bias.backward: dy \(dy.shape), db \(dBias.shape)")
     let (dys, dbs) = unsafe (dy.pointer, dBias.mutablePointer)

@@ -8,29 +8,29 @@ internal import DibitTensor
 /// Where ops run: an instruction-set tier, a thread pool and scratch memory for each of its threads.
 ///
 /// Make one for a process and hand it to everything. Results do not depend on the number of threads.
-public final class Compute: Sendable {
+package final class Compute: Sendable {
   /// The tier of the kernels.
-  public let isa: ISA
+  package let isa: ISA
   /// What packed weights are multiplied with.
-  public let activations: ActivationPrecision
+  package let activations: ActivationPrecision
   /// How keys and values are kept by what uses a model and is told nothing else.
-  public let keysAndValues: KeyValuePrecision
+  package let keysAndValues: KeyValuePrecision
   /// What the backward pass multiplies with packed weights.
-  public let gradients: ProductPrecision
+  package let gradients: ProductPrecision
   /// What float weights are multiplied in, forward and backward.
-  public let floats: ProductPrecision
+  package let floats: ProductPrecision
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
   /// Who is told how long each op takes; nil for nobody.
-  public let profiler: Profiler?
+  package let profiler: Profiler?
   private let scratch: [Scratch]
 
   /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
   /// BF16 is used where the tier has instructions for it: `gradients` beside packed weights, `floats` for weights that are not packed, which
   /// is meant for training them. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
-  public init(
+  package init(
     isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8,
     keysAndValues: KeyValuePrecision = .int8, gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float,
     profiler: Profiler? = nil
@@ -49,13 +49,13 @@ public final class Compute: Sendable {
   }
 
   /// The number of threads that share an op.
-  public var threads: Int { pool.threads }
+  package var threads: Int { pool.threads }
 
   /// What runs matrix products, for reports: OpenBLAS's own description, or "dibit".
-  public var productLibrary: String { products.name }
+  package var productLibrary: String { products.name }
 
   /// Why OpenBLAS, though it is installed and was asked for, runs no products; nil where it does, or was not asked for.
-  public var productLibraryNote: String? { products.note }
+  package var productLibraryNote: String? { products.note }
 
   /// At least `count` floats that belong to `worker` until its task ends.
   func scratch(_ worker: Int, count: Int) -> UnsafeMutablePointer<Float> { unsafe scratch[worker].reserve(count) }

@@ -1,16 +1,16 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Softmax cross-entropy of token logits, in nats.
-public enum CrossEntropy {
+package enum CrossEntropy {
   /// `losses[i] = log Σ exp(logits[i]) - logits[i, target]`; `logits: [n, V]`, `losses: [n, 1]`. A negative target is ignored: its loss is 0.
-  public static func forward(_ logits: inout Matrix, targets: Span<Int32>, losses: inout Matrix, on compute: Compute) {
+  package static func forward(_ logits: inout Matrix, targets: Span<Int32>, losses: inout Matrix, on compute: Compute) {
     unsafe run(&logits, targets, nil, &losses, compute)
   }
 
   /// As ``forward(_:targets:losses:on:)``, and turns `logits` into `dlogits[i] = weights[i] (softmax(logits[i]) - onehot(target))`;
   /// a row with a negative target becomes 0. `weights` has `n` entries: `d loss / d losses[i]`.
-  public static func forwardBackward(
+  package static func forwardBackward(
     _ logits: inout Matrix, targets: Span<Int32>, weights: borrowing Matrix, losses: inout Matrix, on compute: Compute
   ) {
     require(weights.count == logits.rows, "CrossEntropy: weights \(weights.shape), logits \(logits.shape)")
@@ -18,7 +18,7 @@ public enum CrossEntropy {
   }
 
   /// `log Σ exp(x)` of one row of logits.
-  public static func logSumExp(_ x: Span<Float>, on compute: Compute) -> Float {
+  package static func logSumExp(_ x: Span<Float>, on compute: Compute) -> Float {
     unsafe x.withUnsafeBufferPointer { buffer in
       guard let base = buffer.baseAddress else { return -.infinity }
       return unsafe compute.kernels.log_sum_exp(base, buffer.count)

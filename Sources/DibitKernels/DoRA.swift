@@ -1,16 +1,16 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Magnitude and direction of an adapted linear layer apart (Liu et al., "DoRA: weight-decomposed low-rank adaptation", 2024).
 ///
 /// Each output `o` of `V = W + s B A` gets a trained magnitude: `y = g ⊙ (x Vᵀ)` with the gain `gₒ = mₒ / ‖Vₒ‖`. As the paper proposes and
 /// PEFT does, the norm counts as a constant in the backward pass.
-public enum DoRA {
+package enum DoRA {
   /// Rows of `V` that exist at a time.
   private static let step = 64
 
   /// `g = m / ‖W + s B A‖`; `W: [m, k]` in any format, `A: [r, k]`, `B: [m, r]`, `magnitude` and `gain: [1, m]`.
-  public static func gain(
+  package static func gain(
     _ w: Weight, a: borrowing Matrix, b: borrowing Matrix, scale: Float, magnitude: borrowing Matrix, into gain: inout Matrix,
     on compute: Compute
   ) {
@@ -23,7 +23,7 @@ public enum DoRA {
   }
 
   /// `‖W + s B A‖` of each row, `[1, m]`: the magnitudes at which a layer begins.
-  public static func norms(
+  package static func norms(
     _ w: Weight, a: borrowing Matrix, b: borrowing Matrix, scale: Float, into norms: inout Matrix, on compute: Compute
   ) {
     require(norms.count == w.rows, "DoRA.norms: W \(w.shape), norms \(norms.shape)")
@@ -50,7 +50,7 @@ public enum DoRA {
   }
 
   /// `y = g ⊙ y` in each row; `gain: [1, m]`, `y: [n, m]`.
-  public static func forward(_ gain: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+  package static func forward(_ gain: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("dora", begin, rows: y.rows, columns: y.columns) }
     let columns = y.columns
@@ -63,7 +63,7 @@ public enum DoRA {
   }
 
   /// `dx = g ⊙ dy` and `dm += (Σ dy ⊙ x) ⊙ g / m`, where `x: [n, m]` is what the gain was multiplied with; `dMagnitude: [1, m]`.
-  public static func backward(
+  package static func backward(
     _ dy: borrowing Matrix, x: borrowing Matrix, gain: borrowing Matrix, magnitude: borrowing Matrix, dMagnitude: inout Matrix,
     into dx: inout Matrix, on compute: Compute
   ) {

@@ -1,29 +1,29 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Which inputs of a layer are left out (Srivastava et al., "Dropout", 2014): drawn from a key and the place of the element, so that the
 /// same mask can be made again, by any number of threads and after a restart.
-public struct DropoutMask: Equatable, Sendable {
+package struct DropoutMask: Equatable, Sendable {
   /// What tells this mask from all others.
-  public var key: UInt64
+  package var key: UInt64
   /// The share of elements that are left out; the others are multiplied by `1 / (1 - rate)`.
-  public var rate: Float
+  package var rate: Float
   /// The place of a matrix's first row among all rows that share the key.
-  public var firstRow: Int
+  package var firstRow: Int
 
   /// A mask for the rows from `firstRow` on.
-  public init(key: UInt64, rate: Float, firstRow: Int) {
+  package init(key: UInt64, rate: Float, firstRow: Int) {
     require(rate >= 0 && rate < 1, "DropoutMask: rate \(rate) outside 0..<1")
     (self.key, self.rate, self.firstRow) = (key, rate, firstRow)
   }
 
   /// Overwrites `y: [n, k]` with `x: [n, k]` without the elements that are left out.
-  public func forward(_ x: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+  package func forward(_ x: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
     apply(x, to: &y, accumulating: false, on: compute)
   }
 
   /// Accumulates `dx: [n, k]` from `dy: [n, k]`.
-  public func backward(_ dy: borrowing Matrix, dx: inout Matrix, on compute: Compute) {
+  package func backward(_ dy: borrowing Matrix, dx: inout Matrix, on compute: Compute) {
     apply(dy, to: &dx, accumulating: true, on: compute)
   }
 

@@ -1,9 +1,9 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 extension Matrix {
   /// `self += x`.
-  public mutating func add(_ x: borrowing Matrix, on compute: Compute) {
+  package mutating func add(_ x: borrowing Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("add", begin, rows: rows, columns: columns) }
     require(count == x.count && columns == x.columns, "Matrix.add: \(x.shape) to \(shape)")
@@ -12,13 +12,13 @@ extension Matrix {
   }
 
   /// `self *= factor`.
-  public mutating func multiply(by factor: Float, on compute: Compute) { unsafe compute.kernels.scale(factor, mutablePointer, count) }
+  package mutating func multiply(by factor: Float, on compute: Compute) { unsafe compute.kernels.scale(factor, mutablePointer, count) }
 
   /// `Σ x²` in double precision.
-  public func sumOfSquares(on compute: Compute) -> Double { unsafe compute.kernels.sum_of_squares(pointer, count) }
+  package func sumOfSquares(on compute: Compute) -> Double { unsafe compute.kernels.sum_of_squares(pointer, count) }
 
   /// Copies row `source` of `other` to row `row`.
-  public mutating func copyRow(_ source: Int, of other: borrowing Matrix, to row: Int) {
+  package mutating func copyRow(_ source: Int, of other: borrowing Matrix, to row: Int) {
     require(
       columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0,
       "Matrix.copyRow: \(source) of \(other.shape) to \(row) of \(shape)")
@@ -26,7 +26,7 @@ extension Matrix {
   }
 
   /// Keeps the first `count` rows that `kept` names, which must ascend, one after the other at the front.
-  public mutating func keepRows(_ kept: borrowing Buffer<Int32>, count: Int) {
+  package mutating func keepRows(_ kept: borrowing Buffer<Int32>, count: Int) {
     let base = unsafe mutablePointer
     for index in 0..<count {
       let row = Int(kept[index])
@@ -37,7 +37,7 @@ extension Matrix {
   }
 
   /// `self[row] += other[source]`.
-  public mutating func addRow(_ source: Int, of other: borrowing Matrix, to row: Int, on compute: Compute) {
+  package mutating func addRow(_ source: Int, of other: borrowing Matrix, to row: Int, on compute: Compute) {
     require(
       columns == other.columns && source < other.rows && row < rows && source >= 0 && row >= 0,
       "Matrix.addRow: \(source) of \(other.shape) to \(row) of \(shape)")
@@ -47,7 +47,7 @@ extension Matrix {
 
 extension Matrix {
   /// Copies the columns of `source` from `column` on, as many as fit: one part of a fused projection. Both have the same rows.
-  public mutating func copyColumns(of source: borrowing Matrix, from column: Int) {
+  package mutating func copyColumns(of source: borrowing Matrix, from column: Int) {
     require(
       rows == source.rows && column >= 0 && column + columns <= source.columns,
       "Matrix.copyColumns: from \(column) of \(source.shape) to \(shape)")
@@ -58,7 +58,7 @@ extension Matrix {
   }
 
   /// Copies all columns of `part` to the columns from `column` on: the way back of ``copyColumns(of:from:)``.
-  public mutating func setColumns(from column: Int, to part: borrowing Matrix) {
+  package mutating func setColumns(from column: Int, to part: borrowing Matrix) {
     require(
       rows == part.rows && column >= 0 && column + part.columns <= columns, "Matrix.setColumns: \(part.shape) at \(column) of \(shape)")
     let base = unsafe mutablePointer

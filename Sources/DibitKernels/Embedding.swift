@@ -1,10 +1,10 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Rows of a table by token id.
-public enum Embedding {
+package enum Embedding {
   /// `y[i] = W[ids[i]]`; `W: [V, C]`, `y: [n, C]`. Ids must lie in `0..<V`.
-  public static func forward(_ ids: Span<Int32>, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+  package static func forward(_ ids: Span<Int32>, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("embedding", begin, rows: y.rows, columns: y.columns, bytes: ids.count * (w.byteCount / max(w.rows, 1))) }
     require(y.rows == ids.count && y.columns == w.columns, "Embedding: \(ids.count) ids, W \(w.shape), y \(y.shape)")
@@ -19,7 +19,7 @@ public enum Embedding {
   }
 
   /// `dW[ids[i]] += dy[i]`, in order of `i`.
-  public static func backward(_ ids: Span<Int32>, _ dy: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
+  package static func backward(_ ids: Span<Int32>, _ dy: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
     require(
       dy.rows == ids.count && dWeight.columns == dy.columns, "Embedding.backward: \(ids.count) ids, dy \(dy.shape), dW \(dWeight.shape)")
     let (dys, dws) = unsafe (dy.pointer, dWeight.mutablePointer)

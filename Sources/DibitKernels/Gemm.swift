@@ -1,9 +1,9 @@
-public import DibitTensor
+package import DibitTensor
 
 /// Products of float matrices. Tiles depend on the shapes alone, so the sums do not depend on the number of threads.
-public enum Gemm {
+package enum Gemm {
   /// `y = alpha x wᵀ`, or `y += alpha x wᵀ` when `accumulating`; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`.
-  public static func nt(
+  package static func nt(
     _ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, accumulating: Bool = false, into y: inout Matrix,
     on compute: Compute
   ) {
@@ -19,7 +19,7 @@ public enum Gemm {
   }
 
   /// `y += alpha x w`; `x: [n, k]`, `w: [k, m]`, `y: [n, m]`.
-  public static func nn(_ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, into y: inout Matrix, on compute: Compute) {
+  package static func nn(_ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, into y: inout Matrix, on compute: Compute) {
     require(x.columns == w.rows && y.rows == x.rows && y.columns == w.columns, "Gemm.nn: x \(x.shape), w \(w.shape), y \(y.shape)")
     let (n, m, k) = (x.rows, w.columns, x.columns)
     let (xs, ws, ys) = unsafe (x.pointer, w.pointer, y.mutablePointer)
@@ -31,7 +31,7 @@ public enum Gemm {
   }
 
   /// `y += alpha xᵀ w`; `x: [k, n]`, `w: [k, m]`, `y: [n, m]`.
-  public static func tn(_ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, into y: inout Matrix, on compute: Compute) {
+  package static func tn(_ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, into y: inout Matrix, on compute: Compute) {
     require(x.rows == w.rows && y.rows == x.columns && y.columns == w.columns, "Gemm.tn: x \(x.shape), w \(w.shape), y \(y.shape)")
     let (n, m, k) = (x.columns, w.columns, x.rows)
     let (xs, ws, ys) = unsafe (x.pointer, w.pointer, y.mutablePointer)

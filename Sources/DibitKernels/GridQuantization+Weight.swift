@@ -1,15 +1,15 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 extension GridQuantization {
   /// The significant bits of a scale with which every level of a grid is a BF16 number: a level is an odd multiple of half the scale, up to
   /// `2^bits - 1`, and takes `bits` more than it.
-  public static func scaleBits(forBFloatLevelsOf bits: Int) -> Int { 8 - bits }
+  package static func scaleBits(forBFloatLevelsOf bits: Int) -> Int { 8 - bits }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape, with scales of up to `scaleBits` significant bits.
   ///
   /// Codes and scales are those of ``encode(rows:into:error:on:meanwhile:read:)`` but for the scales' bits. Allocates nothing.
-  public static func round(_ weight: Weight, into packed: inout Weight, scaleBits: Int, on compute: Compute) {
+  package static func round(_ weight: Weight, into packed: inout Weight, scaleBits: Int, on compute: Compute) {
     let format = packed.format
     guard case .grid(let bits, let group) = format, weight.format == .f32 else {
       fatalError("GridQuantization.round: \(weight.format) into \(format)")

@@ -1,5 +1,5 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -7,22 +7,22 @@ internal import Synchronization
 #endif
 
 /// Rounds rows of floats to the 2-bit or 4-bit grid; expanding them again is ``Linear``'s and ``Embedding``'s work.
-public enum GridQuantization {
+package enum GridQuantization {
   /// What rounding lost, as sums of squares.
-  public struct Error: Equatable, Sendable {
+  package struct Error: Equatable, Sendable {
     /// The sum of squared weights; not finite when a weight was not.
-    public var signal: Double = 0
+    package var signal: Double = 0
     /// The sum of squared differences.
-    public var noise: Double = 0
+    package var noise: Double = 0
 
     /// Nothing lost yet.
-    public init() {}
+    package init() {}
 
     /// Signal-to-noise ratio in dB; infinite when every weight was on the grid.
-    public var decibels: Double { noise == 0 ? .infinity : 10 * log10(signal / noise) }
+    package var decibels: Double { noise == 0 ? .infinity : 10 * log10(signal / noise) }
 
     /// Adds what other weights lost.
-    public static func += (left: inout Error, right: Error) {
+    package static func += (left: inout Error, right: Error) {
       left.signal += right.signal
       left.noise += right.noise
     }
@@ -46,7 +46,7 @@ public enum GridQuantization {
   ///   - meanwhile: runs once, on one of the threads, at the same time; for writing the piece before.
   ///   - read: fills `[rows.count, columns]` with some of the rows. It is called on several threads at a time; when it throws, the
   ///     error of the first rows that failed is thrown and `packed` holds nothing of use.
-  public static func encode<Failure: Swift.Error>(
+  package static func encode<Failure: Swift.Error>(
     rows: Range<Int>, into packed: inout PackedRows, error: inout Error, on compute: Compute, meanwhile: () -> Void = {},
     read: (_ rows: Range<Int>, _ values: inout MutableSpan<Float>) throws(Failure) -> Void
   ) throws(Failure) {
@@ -88,7 +88,7 @@ public enum GridQuantization {
   }
 
   /// Codes and F16 scales of `x: [n, k]`, as ``encode(rows:into:error:on:meanwhile:read:)`` makes them.
-  public static func encode(
+  package static func encode(
     _ x: borrowing Matrix, bits: Int, group: Int, error: inout Error, on compute: Compute
   ) -> (codes: [UInt8], scales: [UInt8]) {
     var packed = PackedRows(capacity: x.rows, columns: x.columns, bits: bits, group: group)

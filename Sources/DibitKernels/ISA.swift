@@ -2,7 +2,7 @@ internal import CDibitKernels
 internal import Glibc
 
 /// An instruction-set tier that kernels are compiled for.
-public enum ISA: Int, CaseIterable, Comparable, Sendable {
+package enum ISA: Int, CaseIterable, Comparable, Sendable {
   /// Any CPU.
   case scalar
   /// AVX2 and F16C.
@@ -20,13 +20,13 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
   case neon
 
   /// The tiers this CPU can run, worst first.
-  public static let available: [ISA] = allCases.filter { dibit_has_isa(dibit_isa(UInt32($0.rawValue))) != 0 }
+  package static let available: [ISA] = allCases.filter { dibit_has_isa(dibit_isa(UInt32($0.rawValue))) != 0 }
 
   /// The best tier of this CPU.
-  public static var detected: ISA { available.last ?? .scalar }
+  package static var detected: ISA { available.last ?? .scalar }
 
   /// The tier that `DIBIT_ISA` names, or the best one when it is not set.
-  public static func requested() throws(KernelError) -> ISA {
+  package static func requested() throws(KernelError) -> ISA {
     guard let name = unsafe getenv("DIBIT_ISA") else { return .detected }
     return try ISA(named: unsafe String(cString: name))
   }
@@ -35,12 +35,12 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
   var hasBFloatProducts: Bool { self == .avx512bf16 || self == .amx }
 
   /// Whether `left` is the lesser tier.
-  public static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
+  package static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
 
   /// The tier called `name`.
   ///
   /// - Throws: ``KernelError/unknownISA(_:)`` or, when the CPU lacks it, ``KernelError/unavailableISA(_:available:)``.
-  public init(named name: String) throws(KernelError) {
+  package init(named name: String) throws(KernelError) {
     guard let isa = Self.allCases.first(where: { "\($0)" == name }) else { throw .unknownISA(name) }
     guard Self.available.contains(isa) else { throw .unavailableISA(isa, available: Self.available) }
     self = isa
@@ -48,12 +48,12 @@ public enum ISA: Int, CaseIterable, Comparable, Sendable {
 }
 
 /// Why kernels cannot run as asked.
-public enum KernelError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum KernelError: Error, Equatable, Sendable, CustomStringConvertible {
   case unknownISA(String)
   case unavailableISA(ISA, available: [ISA])
 
   /// One sentence: what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unknownISA(let name): "DIBIT_ISA: expected one of \(Self.list(ISA.allCases)), found '\(name)'"
     case .unavailableISA(let isa, let available): "DIBIT_ISA: this CPU has no \(isa); it offers \(Self.list(available))"

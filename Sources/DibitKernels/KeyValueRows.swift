@@ -1,14 +1,14 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// The keys or the values that queries attend to, `[rows, K D]`, as floats or rounded to fewer bits.
 ///
 /// Quantised values are `clip(round(x / s), -128, 127) · s`. A training pass keeps such values as floats, because its backward pass reads
 /// them; a cache for decoding keeps the codes.
 @safe
-public struct KeyValueRows: ~Copyable, Sendable {
+package struct KeyValueRows: ~Copyable, Sendable {
   /// How rows are stored.
-  public enum Storage: Equatable, Sendable {
+  package enum Storage: Equatable, Sendable {
     case floats
     /// Half precision, ties to even; beyond 65504 the largest half.
     case float16
@@ -37,20 +37,20 @@ public struct KeyValueRows: ~Copyable, Sendable {
   }
 
   /// The most tokens that fit.
-  public let rows: Int
+  package let rows: Int
   /// Heads of a token, `K`, where each has a scale of its own.
-  public let heads: Int
+  package let heads: Int
   /// Elements of a token, `K D`.
-  public let columns: Int
+  package let columns: Int
   /// How rows are stored.
-  public let storage: Storage
+  package let storage: Storage
   private var floats: Matrix
   private var halves: Buffer<UInt16>
   private var codes: Buffer<Int8>
   private var scales: Buffer<Float>  // [rows, K]
 
   /// Zeroed rows of `columns` elements. The number of heads matters to ``Storage/int8PerHead`` only.
-  public init(rows: Int, columns: Int, heads: Int = 1, storage: Storage) {
+  package init(rows: Int, columns: Int, heads: Int = 1, storage: Storage) {
     require(heads > 0 && columns % heads == 0, "KeyValueRows: \(columns) columns, \(heads) heads")
     if let scale = storage.scale { require(scale > 0, "KeyValueRows: scale \(scale) is not positive") }
     self.rows = rows
@@ -66,10 +66,10 @@ public struct KeyValueRows: ~Copyable, Sendable {
   }
 
   /// Bytes that the rows take.
-  public var byteCount: Int { floats.capacity * columns * 4 + halves.count * 2 + codes.count + scales.count * 4 }
+  package var byteCount: Int { floats.capacity * columns * 4 + halves.count * 2 + codes.count + scales.count * 4 }
 
   /// Stores the rows of `x: [n, K D]` where the segments say; `x` is rounded to what is stored.
-  public mutating func write(_ x: inout Matrix, segments: borrowing Segments, on compute: Compute) {
+  package mutating func write(_ x: inout Matrix, segments: borrowing Segments, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("key/value write", begin, rows: x.rows, columns: x.columns) }
     require(x.columns == columns && x.rows == segments.rows, "KeyValueRows: x \(x.shape), \(columns) columns, \(segments.rows) rows")
@@ -100,7 +100,7 @@ public struct KeyValueRows: ~Copyable, Sendable {
   }
 
   /// Copies the first `count` rows of another cache of the same kind.
-  public mutating func copyRows(from other: borrowing KeyValueRows, count: Int) {
+  package mutating func copyRows(from other: borrowing KeyValueRows, count: Int) {
     require(
       columns == other.columns && heads == other.heads && storage == other.storage,
       "KeyValueRows.copyRows: [\(other.rows), \(other.columns)] \(other.storage) to [\(rows), \(columns)] \(storage)")
@@ -113,7 +113,7 @@ public struct KeyValueRows: ~Copyable, Sendable {
   }
 
   /// Copies rows of this cache to the place that begins at `start` and does not overlap them.
-  public mutating func copyRows(_ range: Range<Int>, to start: Int) {
+  package mutating func copyRows(_ range: Range<Int>, to start: Int) {
     require(
       range.lowerBound >= 0 && range.upperBound <= rows && start >= 0 && start + range.count <= rows
         && (start >= range.upperBound || start + range.count <= range.lowerBound),
@@ -128,14 +128,14 @@ public struct KeyValueRows: ~Copyable, Sendable {
   }
 
   /// Stops the gradient `dx: [rows, K D]` where rounding saturated: straight through elsewhere.
-  public func backward(_ dx: inout Matrix, on compute: Compute) {
+  package func backward(_ dx: inout Matrix, on compute: Compute) {
     guard case .roundedFloats(let scale) = storage else { return }
     require(dx.count <= floats.count, "KeyValueRows.backward: dx \(dx.shape), \(rows) rows stored")
     unsafe compute.kernels.fake_quantize_i8_backward(scale, floats.pointer, dx.mutablePointer, dx.count)
   }
 
   /// The largest magnitude in the first `count` rows, to choose a static scale from; 0 where no floats are kept.
-  public func largestMagnitude(rows count: Int) -> Float {
+  package func largestMagnitude(rows count: Int) -> Float {
     let span = floats.span
     var largest: Float = 0
     for index in 0..<min(count, floats.rows) * columns { largest = max(largest, abs(span[index])) }

@@ -1,10 +1,10 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// `y = (x - mean(x)) w / sqrt(var(x) + ε) + b` over each row (Ba, Kiros and Hinton, "Layer normalization", 2016).
-public enum LayerNorm {
+package enum LayerNorm {
   /// `x, y: [n, C]`, `w, b: [1, C]`; `moments: [n, 2]` are mean and inverse deviation, saved for the backward pass.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, weight w: Weight, bias b: Weight, epsilon: Float, saving moments: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
@@ -23,7 +23,7 @@ public enum LayerNorm {
   }
 
   /// Accumulates `dx: [n, C]`.
-  public static func backward(
+  package static func backward(
     _ dy: borrowing Matrix, x: borrowing Matrix, weight w: Weight, saved moments: borrowing Matrix, dx: inout Matrix, on compute: Compute
   ) {
     let columns = x.columns
@@ -38,7 +38,7 @@ public enum LayerNorm {
   }
 
   /// Accumulates `dw: [1, C]`; the bias's gradient is ``Bias/backward(_:dBias:on:)``.
-  public static func backwardWeight(
+  package static func backwardWeight(
     _ dy: borrowing Matrix, x: borrowing Matrix, saved moments: borrowing Matrix, dWeight: inout Matrix, on compute: Compute
   ) {
     let (rows, columns) = (x.rows, x.columns)

@@ -1,12 +1,12 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Few rows, one as a rule: a weight is read once and in order, so that the time is that of its bytes and of the fork.
 extension Linear {
   /// `yᵢ = x Wᵢᵀ`, the same as one ``forward(_:rounded:weight:into:on:)`` after the other.
   ///
   /// Packed weights and a few rows need one loop for all: a fork and a join less.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weights w1: Weight, _ w2: Weight, into y1: inout Matrix, _ y2: inout Matrix,
     on compute: Compute
   ) {
@@ -21,7 +21,7 @@ extension Linear {
   }
 
   /// The same with three weights.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weights w1: Weight, _ w2: Weight, _ w3: Weight, into y1: inout Matrix,
     _ y2: inout Matrix, _ y3: inout Matrix, on compute: Compute
   ) {

@@ -1,16 +1,16 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// `y = x Wᵀ` for a weight in any format.
 ///
 /// A packed weight is multiplied with rounded activations: see ``QuantizedRows``. With ``ActivationPrecision/float``, and in the backward
 /// pass, it is expanded tile by tile and never as a whole. So is a float weight where ``Compute/floats`` are BF16.
-public enum Linear {
+package enum Linear {
   /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
   static let fewRows = 4
 
   /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. Where ``usesRounded(_:on:)``, `rounded` holds `x` rounded for that weight.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, rounded: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute
   ) {
     guard usesRounded(w, on: compute) else { return forwardFloats(x, weight: w, into: &y, on: compute) }
@@ -32,7 +32,7 @@ public enum Linear {
   }
 
   /// Whether the product with `w` needs its activations rounded.
-  public static func usesRounded(_ w: Weight, on compute: Compute) -> Bool { rounding(for: w, on: compute) != nil }
+  package static func usesRounded(_ w: Weight, on compute: Compute) -> Bool { rounding(for: w, on: compute) != nil }
 
   /// `y = x Wᵀ` with a packed weight.
   private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
@@ -58,7 +58,7 @@ public enum Linear {
   }
 
   /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. Allocates where the product needs its activations rounded.
-  public static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+  package static func forward(_ x: borrowing Matrix, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     guard usesRounded(w, on: compute) else { return forwardFloats(x, weight: w, into: &y, on: compute) }
     var rounded = QuantizedRows(capacity: x.rows, columns: x.columns)
     rounded.round(x, for: w, on: compute)
@@ -92,7 +92,7 @@ public enum Linear {
   }
 
   /// `dx += dy W`; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
-  public static func backward(_ dy: borrowing Matrix, weight w: Weight, dx: inout Matrix, on compute: Compute) {
+  package static func backward(_ dy: borrowing Matrix, weight w: Weight, dx: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear backward", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(
@@ -113,12 +113,12 @@ public enum Linear {
   }
 
   /// Whether the backward pass multiplies with `w` in BF16.
-  public static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
+  package static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
     if case .grid = w.format { compute.gradients == .bfloat16 } else { compute.floats == .bfloat16 }
   }
 
   /// `dx = dy W`, or `dx += dy W` when `accumulating`, in BF16; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
-  public static func backward(
+  package static func backward(
     _ dy: borrowing BFloatRows, weight w: Weight, dx: inout Matrix, accumulating: Bool, on compute: Compute
   ) {
     let begin = compute.begin()
@@ -127,14 +127,14 @@ public enum Linear {
   }
 
   /// `dW += dyᵀ x`; `dy: [n, m]`, `x: [n, k]`, `dW: [m, k]`.
-  public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
+  package static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
     Gemm.tn(dy, x, into: &dWeight, on: compute)
   }
 
   /// The same in BF16.
-  public static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing BFloatPairs, dWeight: inout Matrix, on compute: Compute) {
+  package static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing BFloatPairs, dWeight: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
     BFloatProducts.tn(dy, x, into: &dWeight, on: compute)

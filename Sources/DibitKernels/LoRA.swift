@@ -1,9 +1,9 @@
-public import DibitTensor
+package import DibitTensor
 
 /// A low-rank update of a linear layer: `y += s (x Aᵀ) Bᵀ` (Hu et al., "LoRA", 2021).
-public enum LoRA {
+package enum LoRA {
   /// `h = x Aᵀ`, `y += s h Bᵀ`; `x: [n, k]`, `A: [r, k]`, `B: [m, r]`, `h: [n, r]`, `y: [n, m]`. `h` is saved for the backward pass.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, a: borrowing Matrix, b: borrowing Matrix, scale: Float, saving h: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
@@ -14,7 +14,7 @@ public enum LoRA {
   }
 
   /// Accumulates `dA` and `dB` from `dy: [n, m]` and overwrites `dh: [n, r]`, from which ``backwardInput(_:a:accumulating:dx:on:)`` goes on.
-  public static func backwardParameters(
+  package static func backwardParameters(
     _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, dh: inout Matrix,
     da: inout Matrix, db: inout Matrix, on compute: Compute
   ) {
@@ -27,7 +27,7 @@ public enum LoRA {
   }
 
   /// Overwrites `dx: [n, k]` with `dh A`, or adds it when `accumulating`.
-  public static func backwardInput(
+  package static func backwardInput(
     _ dh: borrowing Matrix, a: borrowing Matrix, accumulating: Bool, dx: inout Matrix, on compute: Compute
   ) {
     let begin = compute.begin()
@@ -37,7 +37,7 @@ public enum LoRA {
   }
 
   /// The same in BF16, where `work` has rounded `dy` and is left with `dh`.
-  public static func backwardParameters(
+  package static func backwardParameters(
     _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, work: inout BFloatWork,
     dh: inout Matrix, da: inout Matrix, db: inout Matrix, on compute: Compute
   ) {
@@ -52,7 +52,7 @@ public enum LoRA {
   }
 
   /// The same from the `dh` that `work` was left with.
-  public static func backwardInput(
+  package static func backwardInput(
     _ work: borrowing BFloatWork, a: borrowing Matrix, accumulating: Bool, dx: inout Matrix, on compute: Compute
   ) {
     let begin = compute.begin()
@@ -62,19 +62,19 @@ public enum LoRA {
 }
 
 /// Working memory of a backward pass in BF16; allocated once.
-public struct BFloatWork: ~Copyable, Sendable {
+package struct BFloatWork: ~Copyable, Sendable {
   /// The gradient of a layer's output, rounded.
-  public var rows: BFloatRows
+  package var rows: BFloatRows
   /// What went into the layer, for the gradient of its weight; empty where weights are frozen.
-  public var inputs: BFloatPairs
+  package var inputs: BFloatPairs
   var low: BFloatRows
   var pairs: BFloatPairs
 
   /// Bytes of the allocation.
-  public var byteCount: Int { rows.byteCount + inputs.byteCount + low.byteCount + pairs.byteCount }
+  package var byteCount: Int { rows.byteCount + inputs.byteCount + low.byteCount + pairs.byteCount }
 
   /// Room for `capacity` rows of up to `columns`, for adapters of up to `rank` and, with `includesWeights`, for gradients of weights.
-  public init(capacity: Int, columns: Int, rank: Int, includesWeights: Bool = false) {
+  package init(capacity: Int, columns: Int, rank: Int, includesWeights: Bool = false) {
     inputs = BFloatPairs(capacity: includesWeights ? capacity : 0, columns: columns)
     rows = BFloatRows(capacity: capacity, columns: columns)
     low = BFloatRows(capacity: capacity, columns: rank)

@@ -2,16 +2,16 @@ internal import CDibitKernels
 internal import DibitTensor
 
 /// What this machine can do at most with the CPUs and the tier of a ``Compute``: what measured rates are compared with.
-public struct MachineLimits: Equatable, Sendable {
+package struct MachineLimits: Equatable, Sendable {
   /// Bytes per second that all threads together read from memory.
-  public var readBandwidth: Double
+  package var readBandwidth: Double
   /// Operations per second on bytes in registers; a product and its addition count as two.
-  public var int8Operations: Double
+  package var int8Operations: Double
   /// As ``int8Operations``, on floats.
-  public var floatOperations: Double
+  package var floatOperations: Double
 
   /// Measures all three for about `seconds` each; the best of many passes counts, because other load can only slow a pass down.
-  public static func measure(on compute: Compute, seconds: Double = 0.25) -> MachineLimits {
+  package static func measure(on compute: Compute, seconds: Double = 0.25) -> MachineLimits {
     let isa = dibit_isa(UInt32(compute.isa.rawValue))
     var probe = ReadProbe(on: compute)
     return MachineLimits(
@@ -31,7 +31,7 @@ public struct MachineLimits: Equatable, Sendable {
 }
 
 /// A buffer of at least four times the largest cache, which all threads read together to find out how fast memory is at this moment.
-public struct ReadProbe: ~Copyable {
+package struct ReadProbe: ~Copyable {
   private static let chunk = 1 << 20
   private let compute: Compute
   private let chunks: Int
@@ -39,7 +39,7 @@ public struct ReadProbe: ~Copyable {
   private var sums: Buffer<UInt64>
 
   /// Allocates the buffer and writes to all of it.
-  public init(on compute: Compute) {
+  package init(on compute: Compute) {
     let chunks = min(max(4 * dibit_machine_cache(), 128 << 20), 4 << 30) / Self.chunk
     var buffer = Buffer<UInt8>(count: chunks * Self.chunk)
     let bytes = unsafe buffer.mutablePointer
@@ -51,7 +51,7 @@ public struct ReadProbe: ~Copyable {
   }
 
   /// Bytes per second of each pass over the buffer; passes go on for `seconds`, five at least, or with zero for a single one.
-  public mutating func rates(seconds: Double) -> [Double] {
+  package mutating func rates(seconds: Double) -> [Double] {
     let isa = dibit_isa(UInt32(compute.isa.rawValue))
     let (bytes, sums, bytesOfAll) = unsafe (buffer.pointer, sums.mutablePointer, Double(chunks * Self.chunk))
     return measureRates(seconds) {

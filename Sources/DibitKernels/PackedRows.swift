@@ -1,25 +1,25 @@
-public import DibitTensor
+package import DibitTensor
 
 /// Room for codes and scales of some rows, whole panels but for the last ones of a weight, in the byte order of ``WeightFormat/grid(bits:group:)``; used again from piece to piece.
 @safe
-public struct PackedRows: ~Copyable, Sendable {
+package struct PackedRows: ~Copyable, Sendable {
   /// Elements of a row.
-  public let columns: Int
+  package let columns: Int
   /// Bits of a code: 2 or 4.
-  public let bits: Int
+  package let bits: Int
   /// Consecutive elements that share a scale; at least ``columns`` for one scale per row.
-  public let group: Int
+  package let group: Int
   /// Rows in use.
-  public private(set) var rows = 0
+  package private(set) var rows = 0
   /// The most rows that fit.
-  public let capacity: Int
+  package let capacity: Int
   /// Codes; those of the rows in use are the first ``codeByteCount`` bytes.
-  public private(set) var codes: Buffer<UInt8>
+  package private(set) var codes: Buffer<UInt8>
   /// F16 scales, little-endian; those of the rows in use are the first ``scaleByteCount`` bytes.
-  public private(set) var scales: Buffer<UInt8>
+  package private(set) var scales: Buffer<UInt8>
 
   /// Room for `capacity` rows of `columns` elements; none is in use.
-  public init(capacity: Int, columns: Int, bits: Int, group: Int) {
+  package init(capacity: Int, columns: Int, bits: Int, group: Int) {
     require(bits == 2 || bits == 4, "PackedRows: \(bits) bits; 2 or 4 are supported")
     require(
       group > 0 && (group % 16 == 0 || group >= columns), "PackedRows: groups of \(group), not of a multiple of 16 or a row of \(columns)")
@@ -29,16 +29,16 @@ public struct PackedRows: ~Copyable, Sendable {
   }
 
   /// How the rows are stored.
-  public var format: WeightFormat { .grid(bits: bits, group: group) }
+  package var format: WeightFormat { .grid(bits: bits, group: group) }
 
   /// The number of scales of a row.
-  public var groupsPerRow: Int { Weight.groups(columns: columns, group: group) }
+  package var groupsPerRow: Int { Weight.groups(columns: columns, group: group) }
 
   /// Bytes of the codes of the rows in use.
-  public var codeByteCount: Int { Weight.elementByteCount(rows: rows, columns: columns, format: format) }
+  package var codeByteCount: Int { Weight.elementByteCount(rows: rows, columns: columns, format: format) }
 
   /// Bytes of the scales of the rows in use.
-  public var scaleByteCount: Int { Weight.scaleByteCount(rows: rows, columns: columns, format: format) }
+  package var scaleByteCount: Int { Weight.scaleByteCount(rows: rows, columns: columns, format: format) }
 
   /// Uses the first `rows` rows.
   mutating func setRows(_ rows: Int) {

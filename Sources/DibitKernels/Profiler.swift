@@ -1,34 +1,34 @@
 internal import Synchronization
 
 /// Collects how long each op takes. A ``Compute`` that was made with one reports every op to it; without one an op pays one branch.
-public final class Profiler: Sendable {
+package final class Profiler: Sendable {
   /// One call of an op.
-  public struct Event: Equatable, Sendable {
+  package struct Event: Equatable, Sendable {
     /// The op.
-    public let name: String
+    package let name: String
     /// Rows and columns of its weight, or of its result.
-    public let rows: Int
+    package let rows: Int
     /// As ``rows``.
-    public let columns: Int
+    package let columns: Int
     /// Bytes of weights that it reads.
-    public let bytes: Int
+    package let bytes: Int
     /// Nanoseconds from ``Profiler/init()`` to its begin.
-    public let start: Int
+    package let start: Int
     /// Nanoseconds that it took.
-    public let duration: Int
+    package let duration: Int
   }
 
   private let origin = ContinuousClock.now
   private let recorded = Mutex<[Event]>([])
 
   /// A profiler without events.
-  public init() {}
+  package init() {}
 
   /// The calls so far, in the order in which they ended.
-  public var events: [Event] { recorded.withLock { $0 } }
+  package var events: [Event] { recorded.withLock { $0 } }
 
   /// Forgets all calls and returns them.
-  public func takeEvents() -> [Event] {
+  package func takeEvents() -> [Event] {
     recorded.withLock { events in
       defer { events.removeAll(keepingCapacity: true) }
       return events
@@ -36,7 +36,7 @@ public final class Profiler: Sendable {
   }
 
   /// Adds a call that began at `begin` and ends now.
-  public func record(_ name: StaticString, since begin: ContinuousClock.Instant, rows: Int = 0, columns: Int = 0, bytes: Int = 0) {
+  package func record(_ name: StaticString, since begin: ContinuousClock.Instant, rows: Int = 0, columns: Int = 0, bytes: Int = 0) {
     let end = ContinuousClock.now
     let event = Event(
       name: "\(name)", rows: rows, columns: columns, bytes: bytes, start: Self.nanoseconds(begin - origin),

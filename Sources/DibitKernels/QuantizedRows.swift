@@ -1,8 +1,8 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// What packed weights are multiplied with.
-public enum ActivationPrecision: String, CaseIterable, Sendable {
+package enum ActivationPrecision: String, CaseIterable, Sendable {
   /// Activations of 255 levels, with a scale for each 64 neighbours: the fastest, and half a percent of noise in a product.
   case int8
   /// Activations of 32,513 levels: noise as small as that of floats, at twice the work in a prompt; one token at a time it is hardly slower.
@@ -17,16 +17,16 @@ public enum ActivationPrecision: String, CaseIterable, Sendable {
 /// `x ≈ code · step` with `step = max |x| / 127` over the group, or `/ 16 256` for codes of two bytes; rounded to nearest. Allocated once
 /// and used for many batches.
 @safe
-public struct QuantizedRows: ~Copyable, Sendable {
+package struct QuantizedRows: ~Copyable, Sendable {
   /// Activations that share a scale.
-  public static let group = 64
+  package static let group = 64
 
   /// Rows in use.
-  public private(set) var rows = 0
+  package private(set) var rows = 0
   /// Activations of a row.
-  public private(set) var columns = 0
+  package private(set) var columns = 0
   /// The most rows of the widest kind that fit.
-  public let capacity: Int
+  package let capacity: Int
   private let widest: Int
   /// Bytes of a code; 0 for rows in BF16.
   private var planes = 1
@@ -37,7 +37,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   private var sums: Buffer<Int32>
 
   /// Room for `capacity` rows of up to `columns` activations.
-  public init(capacity: Int, columns: Int) {
+  package init(capacity: Int, columns: Int) {
     self.capacity = capacity
     widest = Self.padded(columns)
     codes = Buffer(count: 2 * capacity * widest)
@@ -46,10 +46,10 @@ public struct QuantizedRows: ~Copyable, Sendable {
   }
 
   /// Bytes of the allocation.
-  public var byteCount: Int { codes.byteCount + scales.byteCount + sums.byteCount }
+  package var byteCount: Int { codes.byteCount + scales.byteCount + sums.byteCount }
 
   /// Rounds all rows of `x` to what `weight` is multiplied with; nothing where it takes floats.
-  public mutating func round(_ x: borrowing Matrix, for weight: Weight, on compute: Compute) {
+  package mutating func round(_ x: borrowing Matrix, for weight: Weight, on compute: Compute) {
     switch Linear.rounding(for: weight, on: compute) {
     case .codes: quantize(x, on: compute)
     case .bfloat: roundToBFloat(x, on: compute)
@@ -80,7 +80,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   }
 
   /// Rounds all rows of `x` to codes.
-  public mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
+  package mutating func quantize(_ x: borrowing Matrix, on compute: Compute) {
     let padded = Self.padded(x.columns)
     require(x.rows <= capacity && padded <= widest, "QuantizedRows: x \(x.shape), room for [\(capacity), \(widest)]")
     (rows, columns, planes) = (x.rows, x.columns, compute.activations == .int16 ? 2 : 1)
@@ -94,7 +94,7 @@ public struct QuantizedRows: ~Copyable, Sendable {
   }
 
   /// The numbers that the codes stand for, row by row, for tests and reports.
-  public var values: [Float] {
+  package var values: [Float] {
     let padded = Self.padded(columns)
     return (0..<rows).flatMap { row in
       (0..<columns).map { column in

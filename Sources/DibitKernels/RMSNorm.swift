@@ -1,14 +1,14 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// `y = x (w + offset) / sqrt(mean(x²) + ε)` over the last `C` elements (Zhang and Sennrich, "Root mean square layer normalization", 2019).
 ///
 /// The offset is 0 or, in gemma, 1. A row of `h C` elements counts as `h` rows of `C`: so one weight of a head's size normalises every head.
-public enum RMSNorm {
+package enum RMSNorm {
   private static let step = 16
 
   /// `x, y: [n, h C]`, `w: [1, C]`; `inverseRMS: [n h]` is saved for the backward pass.
-  public static func forward(
+  package static func forward(
     _ x: borrowing Matrix, weight w: Weight, offset: Float = 0, epsilon: Float, saving inverseRMS: inout Matrix, into y: inout Matrix,
     on compute: Compute
   ) {
@@ -24,7 +24,7 @@ public enum RMSNorm {
   }
 
   /// Accumulates `dx: [n, h C]`.
-  public static func backward(
+  package static func backward(
     _ dy: borrowing Matrix, x: borrowing Matrix, weight w: Weight, offset: Float = 0, saved inverseRMS: borrowing Matrix, dx: inout Matrix,
     on compute: Compute
   ) {
@@ -39,7 +39,7 @@ public enum RMSNorm {
   }
 
   /// Accumulates `dw: [1, C]`.
-  public static func backwardWeight(
+  package static func backwardWeight(
     _ dy: borrowing Matrix, x: borrowing Matrix, saved inverseRMS: borrowing Matrix, dWeight: inout Matrix, on compute: Compute
   ) {
     let columns = dWeight.columns

@@ -1,14 +1,14 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 #if canImport(Glibc)
   internal import Glibc
 #endif
 
 /// Rotary position embedding (Su et al., "RoFormer", 2021): pairs of a head turn by `position · frequency`.
-public struct RoPE: Equatable, Sendable {
+package struct RoPE: Equatable, Sendable {
   /// Which elements of a head form pair `i` of `P`.
-  public enum Pairing: String, Sendable {
+  package enum Pairing: String, Sendable {
     /// `(2i, 2i + 1)`, "traditional".
     case interleaved
     /// `(i, i + P)`, as Hugging Face stores llama.
@@ -17,57 +17,57 @@ public struct RoPE: Equatable, Sendable {
 
   /// Cosines and sines of the positions of a batch, `[n, P]`: computed once for all layers that turn alike.
   @safe
-  public struct Angles: ~Copyable, Sendable {
+  package struct Angles: ~Copyable, Sendable {
     var cosine: Matrix
     var sine: Matrix
 
     /// Room for `capacity` rows of `pairs` pairs.
-    public init(capacity: Int, pairs: Int) {
+    package init(capacity: Int, pairs: Int) {
       cosine = Matrix(rows: capacity, columns: pairs)
       sine = Matrix(rows: capacity, columns: pairs)
     }
 
     /// Bytes of the allocation.
-    public var byteCount: Int { cosine.byteCount + sine.byteCount }
+    package var byteCount: Int { cosine.byteCount + sine.byteCount }
 
     /// Moves the first `count` rows that `rows` names to the front; there are no others from now on.
-    public mutating func keepRows(_ rows: borrowing Buffer<Int32>, count: Int) {
+    package mutating func keepRows(_ rows: borrowing Buffer<Int32>, count: Int) {
       cosine.keepRows(rows, count: count)
       sine.keepRows(rows, count: count)
     }
   }
 
   /// Elements of a head, `D`. Those behind the pairs stay as they are.
-  public let headSize: Int
+  package let headSize: Int
   /// Which elements turn together.
-  public let pairing: Pairing
+  package let pairing: Pairing
   /// Radians per position, for each pair.
-  public let frequencies: [Double]
+  package let frequencies: [Double]
   /// What is multiplied while it turns.
-  public let factor: Double
+  package let factor: Double
 
   /// `frequencies` has one entry, in radians per position, for each pair.
   ///
   /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what turns, as YaRN and LongRoPE do to make
   /// attention sharper in a longer context.
-  public init(frequencies: [Double], pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
+  package init(frequencies: [Double], pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
     self.headSize = headSize ?? 2 * frequencies.count
     require(2 * frequencies.count <= self.headSize, "RoPE: \(frequencies.count) pairs in heads of \(self.headSize)")
     (self.frequencies, self.pairing, self.factor) = (frequencies, pairing, factor)
   }
 
   /// Pairs that turn: half of a head, or less.
-  public var pairs: Int { frequencies.count }
+  package var pairs: Int { frequencies.count }
 
   /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`, rounded to F32 at each step as transformers does.
-  public static func frequencies(headSize: Int, theta: Double) -> [Double] {
+  package static func frequencies(headSize: Int, theta: Double) -> [Double] {
     (0..<(headSize + 1) / 2).map { Double(1 / Float(pow(theta, Double(Float(2 * $0) / Float(headSize))))) }
   }
 
   /// Computes cosines and sines of `positions`, which are not negative.
   ///
   /// Angles are rounded to F32 before, because models were trained so: far from the start, that is more than a rounding error.
-  public func prepare(_ angles: inout Angles, at positions: Span<Int32>, on compute: Compute) {
+  package func prepare(_ angles: inout Angles, at positions: Span<Int32>, on compute: Compute) {
     require(angles.cosine.columns == pairs, "RoPE: \(pairs) pairs, room for \(angles.cosine.columns)")
     for i in positions.indices { require(positions[i] >= 0, "RoPE: position \(positions[i]) is negative") }
     angles.cosine.setRows(positions.count)
@@ -88,17 +88,17 @@ public struct RoPE: Equatable, Sendable {
   }
 
   /// The angles of `positions`, in memory of their own.
-  public func angles(at positions: Span<Int32>, on compute: Compute) -> Angles {
+  package func angles(at positions: Span<Int32>, on compute: Compute) -> Angles {
     var angles = Angles(capacity: positions.count, pairs: pairs)
     prepare(&angles, at: positions, on: compute)
     return angles
   }
 
   /// Turns each head of `x: [n, h D]` in place by the angles of `n` positions.
-  public func forward(_ x: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&x, angles, 1, compute) }
+  package func forward(_ x: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&x, angles, 1, compute) }
 
   /// Turns gradients back: the transposed map, which multiplies by the factor as well.
-  public func backward(_ dx: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&dx, angles, -1, compute) }
+  package func backward(_ dx: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&dx, angles, -1, compute) }
 
   private func rotate(_ x: inout Matrix, _ angles: borrowing Angles, _ direction: Float, _ compute: Compute) {
     let begin = compute.begin()

@@ -1,36 +1,36 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// The sequences of a batch: which rows of the queries and of the key/value cache belong together.
 ///
 /// Sequences of different lengths lie one after the other without padding and do not see each other. Query `i` of a segment sees
 /// the shared rows `prefix`, then its own rows from `start` up to itself.
 @safe
-public struct Segments: ~Copyable, Sendable {
+package struct Segments: ~Copyable, Sendable {
   private var storage: Buffer<dibit_segment>
   /// The number of segments.
-  public private(set) var count = 0
+  package private(set) var count = 0
   /// The number of query rows.
-  public private(set) var rows = 0
+  package private(set) var rows = 0
   /// The most rows of a segment.
-  public private(set) var mostRows = 0
+  package private(set) var mostRows = 0
   /// The most keys that any query sees.
-  public private(set) var longest = 0
+  package private(set) var longest = 0
   /// The number of cache rows in use: one more than the highest row that is read or written.
-  public private(set) var cacheRows = 0
+  package private(set) var cacheRows = 0
 
   /// Room for `capacity` segments.
-  public init(capacity: Int) { storage = Buffer(count: capacity) }
+  package init(capacity: Int) { storage = Buffer(count: capacity) }
 
   /// The most segments that fit.
-  public var capacity: Int { storage.count }
+  package var capacity: Int { storage.count }
 
   /// Forgets all segments; the room stays.
-  public mutating func removeAll() { (count, rows, mostRows, longest, cacheRows) = (0, 0, 0, 0, 0) }
+  package mutating func removeAll() { (count, rows, mostRows, longest, cacheRows) = (0, 0, 0, 0, 0) }
 
   /// Adds a segment of `rows` queries. Its keys are the cache rows `prefix`, the `past` rows from `start`, and the `rows` rows after
   /// those, which the forward pass writes.
-  public mutating func append(rows: Int, start: Int, past: Int = 0, prefix: Range<Int> = 0..<0) {
+  package mutating func append(rows: Int, start: Int, past: Int = 0, prefix: Range<Int> = 0..<0) {
     require(count < capacity, "Segments: no room for more than \(capacity)")
     require(
       rows >= 0 && start >= 0 && past >= 0 && prefix.lowerBound >= 0,
@@ -46,7 +46,7 @@ public struct Segments: ~Copyable, Sendable {
   }
 
   /// Calls `body` with each segment's first query row, number of rows, first cache row to write and first position.
-  public func forEach(_ body: (_ row: Int, _ rows: Int, _ cacheRow: Int, _ position: Int) -> Void) {
+  package func forEach(_ body: (_ row: Int, _ rows: Int, _ cacheRow: Int, _ position: Int) -> Void) {
     for index in 0..<count {
       let s = storage[index]
       body(Int(s.row), Int(s.rows), Int(s.own + s.past), Int(s.prefix_rows + s.past))
@@ -54,7 +54,7 @@ public struct Segments: ~Copyable, Sendable {
   }
 
   /// Whether every segment stands alone: no shared prefix and nothing before its own rows. The backward pass needs that.
-  public var areWhole: Bool {
+  package var areWhole: Bool {
     for index in 0..<count where storage[index].prefix_rows != 0 || storage[index].past != 0 { return false }
     return true
   }
@@ -63,7 +63,7 @@ public struct Segments: ~Copyable, Sendable {
   /// whose past ends before it.
   ///
   /// The first `count` entries of `selected` name the rows and ascend. Nothing is written through such segments: the keys of all rows lie in the cache already.
-  public mutating func select(_ selected: borrowing Buffer<Int32>, count selectedCount: Int, of other: borrowing Segments) {
+  package mutating func select(_ selected: borrowing Buffer<Int32>, count selectedCount: Int, of other: borrowing Segments) {
     removeAll()
     var (index, first) = (0, 0)
     while first < selectedCount {
@@ -82,7 +82,7 @@ public struct Segments: ~Copyable, Sendable {
   }
 
   /// The last query row of a segment, or nil when it has none.
-  public func lastRow(of index: Int) -> Int? {
+  package func lastRow(of index: Int) -> Int? {
     require(index >= 0 && index < count, "Segments.lastRow: \(index) of \(count)")
     return storage[index].rows > 0 ? Int(storage[index].row + storage[index].rows) - 1 : nil
   }

@@ -1,12 +1,12 @@
 internal import CDibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// `y = cap · tanh(x / cap)`: keeps logits within ±cap (Bello et al., 2016; gemma 2).
-public enum SoftCap {
+package enum SoftCap {
   private static let step = 4096
 
   /// In place.
-  public static func forward(_ x: inout Matrix, cap: Float, on compute: Compute) {
+  package static func forward(_ x: inout Matrix, cap: Float, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("soft cap", begin, rows: x.rows, columns: x.columns) }
     let xs = unsafe x.mutablePointer
@@ -14,7 +14,7 @@ public enum SoftCap {
   }
 
   /// Turns `dy` into the gradient before the cap, `dy · (1 - (y / cap)²)`; `y` is what the forward pass returned.
-  public static func backward(_ dy: inout Matrix, y: borrowing Matrix, cap: Float, on compute: Compute) {
+  package static func backward(_ dy: inout Matrix, y: borrowing Matrix, cap: Float, on compute: Compute) {
     require(dy.count == y.count, "SoftCap.backward: dy \(dy.shape), y \(y.shape)")
     let (dys, ys) = unsafe (dy.mutablePointer, y.pointer)
     compute.forEachRange(y.count, step: step) { r, _ in

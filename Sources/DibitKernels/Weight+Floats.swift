@@ -1,8 +1,8 @@
-public import DibitTensor
+package import DibitTensor
 
 extension Weight {
   /// The same numbers as F32: itself, or a copy that can be trained.
-  public func floats(on compute: Compute) -> Weight {
+  package func floats(on compute: Compute) -> Weight {
     if format == .f32 { return self }
     var values = Matrix(rows: rows, columns: columns)
     let all = (0..<rows).map { Int32($0) }

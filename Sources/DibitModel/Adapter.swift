@@ -1,31 +1,31 @@
-public import BasicContainers
-public import DibitKernels
-public import DibitTensor
+package import BasicContainers
+package import DibitKernels
+package import DibitTensor
 
 /// A low-rank adapter's shape and the layers it applies to.
-public struct AdapterConfiguration: Equatable, Sendable {
+package struct AdapterConfiguration: Equatable, Sendable {
   /// Rows of `A` and columns of `B`.
-  public var rank = 32
+  package var rank = 32
   /// The update is scaled by `alpha / rank`.
-  public var alpha: Float = 16
+  package var alpha: Float = 16
   /// The kinds of linear layers that are adapted. A fused layer counts when it, or each of its parts, is here.
-  public var targets = LinearKind.allCases
+  package var targets = LinearKind.allCases
   /// The only modules of those kinds that are adapted; nil for all.
-  public var modules: Set<String>?
+  package var modules: Set<String>?
   /// Whether the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
-  public var stabilizesRank = false
+  package var stabilizesRank = false
 
   /// Whether each output of an adapted layer has a trained magnitude: see ``DoRA``.
-  public var decomposesWeights = false
+  package var decomposesWeights = false
 
   /// The share of the inputs of `A` that a training step leaves out; the others are scaled up in their place.
-  public var dropout: Float = 0
+  package var dropout: Float = 0
 
   /// Rank 32, alpha 16, every linear layer.
-  public init() {}
+  package init() {}
 
   /// What the update is multiplied by.
-  public var scale: Float { rank == 0 ? 0 : alpha / (stabilizesRank ? Float(rank).squareRoot() : Float(rank)) }
+  package var scale: Float { rank == 0 ? 0 : alpha / (stabilizesRank ? Float(rank).squareRoot() : Float(rank)) }
 
   /// Whether the linear layer `kind` called `module` is adapted.
   func adapts(_ kind: LinearKind, _ module: String) -> Bool {
@@ -42,28 +42,28 @@ public struct AdapterConfiguration: Equatable, Sendable {
 
 /// The matrices `A: [R, in]` and `B: [out, R]` of every adapted linear layer; also used for their gradients and moments.
 @safe
-public struct Adapter: ~Copyable, Sendable {
+package struct Adapter: ~Copyable, Sendable {
   /// Rank, scale and targets.
-  public let configuration: AdapterConfiguration
+  package let configuration: AdapterConfiguration
   /// Which module each entry adapts: `model.layers.3.self_attn.q_proj`.
-  public let modules: [String]
+  package let modules: [String]
   /// `A` of each entry, `[R, in]`.
-  public var a: UniqueArray<Matrix>
+  package var a: UniqueArray<Matrix>
   /// `B` of each entry, `[out, R]`.
-  public var b: UniqueArray<Matrix>
+  package var b: UniqueArray<Matrix>
   /// The magnitudes of each entry's outputs, `[1, out]`; none unless the adapter decomposes weights.
-  public var magnitudes: UniqueArray<Matrix>
+  package var magnitudes: UniqueArray<Matrix>
   /// What outputs are multiplied by, `[1, out]`; follows from all others by ``updateGains(of:on:)``.
   private(set) var gains: UniqueArray<Matrix>
   /// How the rows of each entry's `B` lie in a PEFT file.
-  public let layouts: [ParameterLayout]
+  package let layouts: [ParameterLayout]
   /// What leaves inputs out in training; nil without dropout.
-  public var dropout: AdapterDropout?
+  package var dropout: AdapterDropout?
   /// The entry of layer `l`, kind `k` at `l * kinds + k`; nil where nothing is adapted.
   private let entries: [Int?]
 
   /// Zeroed matrices for each target layer of `weights`.
-  public init(_ configuration: AdapterConfiguration, for weights: DecoderWeights) {
+  package init(_ configuration: AdapterConfiguration, for weights: DecoderWeights) {
     self.configuration = configuration
     var (entries, modules, layouts): ([Int?], [String], [ParameterLayout]) = ([], [], [])
     a = UniqueArray()
@@ -92,25 +92,25 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// An adapter that changes nothing and costs nothing.
-  public static func none(for weights: DecoderWeights) -> Adapter {
+  package static func none(for weights: DecoderWeights) -> Adapter {
     var configuration = AdapterConfiguration()
     configuration.rank = 0
     return Adapter(configuration, for: weights)
   }
 
   /// The number of adapted layers.
-  public var count: Int { modules.count }
+  package var count: Int { modules.count }
 
   /// The entry of a layer's linear, or nil where it is not adapted.
-  public func entry(_ layer: Int, _ kind: LinearKind) -> Int? { entries[layer * LinearKind.allCases.count + kind.rawValue] }
+  package func entry(_ layer: Int, _ kind: LinearKind) -> Int? { entries[layer * LinearKind.allCases.count + kind.rawValue] }
 
   /// `B` of an entry, or in an adapter of gradients its gradient, with its rows in the order of a PEFT file.
-  public func checkpointB(_ entry: Int) -> [Float] {
+  package func checkpointB(_ entry: Int) -> [Float] {
     layouts[entry].toCheckpoint(b[entry].values, rows: b[entry].rows, columns: b[entry].columns)
   }
 
   /// The number of trained numbers.
-  public var elementCount: Int {
+  package var elementCount: Int {
     var total = 0
     for i in 0..<count { total += a[i].count + b[i].count }
     for i in 0..<magnitudes.count { total += magnitudes[i].count }
@@ -118,7 +118,7 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// Brings the gains up to date with weights, `A`, `B` and magnitudes: after whatever changed one of them. Nothing without magnitudes.
-  public mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
+  package mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
     for place in entries.indices {
       guard let (entry, weight) = decomposed(place, weights) else { continue }
@@ -127,7 +127,7 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// Sets the magnitudes to the norms of the adapted weights, so that the gains are one. Nothing without magnitudes.
-  public mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
+  package mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
     for place in entries.indices {
       guard let (entry, weight) = decomposed(place, weights) else { continue }
@@ -162,12 +162,12 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// The magnitudes of an entry in the order of a PEFT file.
-  public func checkpointMagnitudes(_ entry: Int) -> [Float] {
+  package func checkpointMagnitudes(_ entry: Int) -> [Float] {
     layouts[entry].toCheckpoint(magnitudes[entry].values, rows: magnitudes[entry].columns, columns: 1)
   }
 
   /// The usual start: A uniform in ±1/√in, B zero, so that the first step begins at the base model.
-  public mutating func initialize(using rng: inout SplitMix64) {
+  package mutating func initialize(using rng: inout SplitMix64) {
     for i in 0..<count {
       let bound = 1 / Float(a[i].columns).squareRoot()
       for row in 0..<a[i].rows { for column in 0..<a[i].columns { a[i][row, column] = rng.uniform(bound: bound) } }
@@ -176,7 +176,7 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// Copies the trained numbers of an adapter of the same modules and rank.
-  public mutating func copyParameters(_ other: borrowing Adapter) {
+  package mutating func copyParameters(_ other: borrowing Adapter) {
     require(
       modules == other.modules && magnitudes.count == other.magnitudes.count, "Adapter.copyParameters: \(other.modules) into \(modules)")
     for i in 0..<count {
@@ -187,7 +187,7 @@ public struct Adapter: ~Copyable, Sendable {
   }
 
   /// Sets every matrix to zero.
-  public mutating func clear() {
+  package mutating func clear() {
     for i in 0..<count {
       a[i].fill(0)
       b[i].fill(0)
@@ -198,7 +198,7 @@ public struct Adapter: ~Copyable, Sendable {
 
 extension Adapter {
   /// Makes rows of a layer's weights those of the adapted layer, `g ⊙ (W + s B A)`; `weights: [rows, in]`, all of `rows` of the entry.
-  public func merge(_ entry: Int, _ rows: Range<Int>, into weights: inout Matrix, on compute: Compute) {
+  package func merge(_ entry: Int, _ rows: Range<Int>, into weights: inout Matrix, on compute: Compute) {
     require(
       weights.rows == rows.count && weights.columns == a[entry].columns && rows.upperBound <= b[entry].rows,
       "Adapter.merge: rows \(rows) of B \(b[entry].shape), A \(a[entry].shape), W \(weights.shape)")

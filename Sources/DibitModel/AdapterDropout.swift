@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// The masks follow from the seed, the step, the layer and the row of the step, so that they are the same for any number of threads and
 /// after a restart. Outside of a training step it does nothing.
-public final class AdapterDropout: Sendable {
+package final class AdapterDropout: Sendable {
   private let rate: Float
   private let seed: UInt64
   private let state: Mutex<State>
@@ -20,7 +20,7 @@ public final class AdapterDropout: Sendable {
   }
 
   /// Dropout at the rate of `adapter`, for passes of up to `capacity` rows.
-  public init(_ adapter: borrowing Adapter, capacity: Int, seed: UInt64) {
+  package init(_ adapter: borrowing Adapter, capacity: Int, seed: UInt64) {
     (rate, self.seed) = (adapter.configuration.dropout, seed)
     var widths: [Int] = []
     for i in 0..<adapter.count where !widths.contains(adapter.a[i].columns) { widths.append(adapter.a[i].columns) }
@@ -30,12 +30,12 @@ public final class AdapterDropout: Sendable {
   }
 
   /// The next pass belongs to `step`, counted from 1, and its first row is row `firstRow` of that step.
-  public func begin(step: Int, firstRow: Int) {
+  package func begin(step: Int, firstRow: Int) {
     state.withLock { ($0.step, $0.firstRow) = (step, firstRow) }
   }
 
   /// The next passes are no training: everything stays in.
-  public func end() { state.withLock { $0.step = nil } }
+  package func end() { state.withLock { $0.step = nil } }
 
   /// Calls `body` with the mask of a layer and working memory for `rows` rows; false outside of a training step.
   func apply(

@@ -1,12 +1,12 @@
 internal import BasicContainers
 internal import DibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Working memory of the backward pass, shared by all layers; allocated once. What a family does not need is empty.
 @safe
-public struct BackwardState: ~Copyable, Sendable {
+package struct BackwardState: ~Copyable, Sendable {
   /// The gradient of the final normed hidden states `[N, C]`: the loss writes it, the backward pass reads it.
-  public var dHidden: Matrix
+  package var dHidden: Matrix
   var dStream: Matrix  // [N, C]
   var dNormed: Matrix  // [N, C]
   var dProjected: Matrix  // [N, C] before the norm of what is added to the stream
@@ -23,7 +23,7 @@ public struct BackwardState: ~Copyable, Sendable {
   var dActivated: Matrix  // [N, F]
   var work: Work
   /// Bytes of the allocations.
-  public private(set) var byteCount = 0
+  package private(set) var byteCount = 0
 
   /// What the backward pass of one linear layer uses.
   struct Work: ~Copyable, Sendable {
@@ -63,7 +63,7 @@ public struct BackwardState: ~Copyable, Sendable {
 
   /// Gradients of batches of up to `N` rows with adapters of up to rank `R`; with `includesWeights`, of all weights too, and
   /// with `savesOutputs` of an adapter's magnitudes.
-  public init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool = false, savesOutputs: Bool = false) {
+  package init(_ c: ModelConfiguration, capacity N: Int, rank R: Int, includesWeights: Bool = false, savesOutputs: Bool = false) {
     let (q, k) = (c.queryColumns, c.keyColumns)
     dHidden = Matrix(rows: N, columns: c.hiddenSize)
     dStream = Matrix(rows: N, columns: c.hiddenSize)
@@ -87,7 +87,7 @@ public struct BackwardState: ~Copyable, Sendable {
   }
 
   /// Uses the first `n` rows of everything.
-  public mutating func setRows(_ n: Int) { forEachMatrix { $0.use(n) } }
+  package mutating func setRows(_ n: Int) { forEachMatrix { $0.use(n) } }
 
   /// Calls `body` with each matrix.
   private mutating func forEachMatrix(_ body: (inout Matrix) -> Void) {

@@ -1,5 +1,5 @@
 internal import BasicContainers
-public import DibitKernels
+package import DibitKernels
 internal import DibitTensor
 
 extension Decoder {
@@ -7,7 +7,7 @@ extension Decoder {
   ///
   /// `state` must have recorded the forward pass of the same `segments`, which must be whole sequences. Layers of which it kept the input
   /// alone are computed again, with the same bits.
-  public func backward(
+  package func backward(
     segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
     d: inout BackwardState, gradients: inout Gradients, on compute: Compute
   ) {

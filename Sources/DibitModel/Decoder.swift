@@ -1,21 +1,21 @@
 internal import BasicContainers
-public import DibitKernels
-public import DibitTensor
+package import DibitKernels
+package import DibitTensor
 
 /// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share, for all families.
 @safe
-public struct Decoder: ~Copyable, Sendable {
+package struct Decoder: ~Copyable, Sendable {
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// Its parameters.
-  public var weights: DecoderWeights
+  package var weights: DecoderWeights
   let attention: [Attention]
   let ropes: [RoPE]
   let norm: Normalization
   let headNorm: Normalization
 
   /// A decoder over these weights.
-  public init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
+  package init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights
     attention = (0..<configuration.layers).map { configuration.attention(layer: $0) }
@@ -30,7 +30,7 @@ public struct Decoder: ~Copyable, Sendable {
   /// others the same bits as a pass that wants all, and so do packed weights; float weights may round differently for another number of
   /// rows. A pass that is recorded computes all. `segments` says which tokens belong together and where their rows of the cache lie. Token
   /// ids must lie in the vocabulary and positions in the context: callers check data before.
-  public func forward(
+  package func forward(
     _ tokens: Span<Int32>, segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
     wanted: HiddenRows = .all, on compute: Compute
   ) {
@@ -69,7 +69,7 @@ public struct Decoder: ~Copyable, Sendable {
   }
 
   /// Logits `[n, V]` of the hidden states `hidden: [n, C]`, for which `rounded` has room.
-  public func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
+  package func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
     let output = weights.output.weight
     rounded.round(hidden, for: output, on: compute)
     Linear.forward(hidden, rounded: rounded, weight: output, into: &logits, on: compute)
@@ -77,7 +77,7 @@ public struct Decoder: ~Copyable, Sendable {
   }
 
   /// The same for a single call, which allocates its working memory.
-  public func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
+  package func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
     var rounded = QuantizedRows(capacity: hidden.rows, columns: hidden.columns)
     self.logits(hidden, rounded: &rounded, into: &logits, on: compute)
   }

@@ -1,9 +1,9 @@
 internal import BasicContainers
 internal import DibitKernels
-public import DibitTensor
+package import DibitTensor
 
 /// Which rows' final hidden states a pass is asked for: the others stop at the last layer that has keys and values of its own.
-public enum HiddenRows: Equatable, Sendable {
+package enum HiddenRows: Equatable, Sendable {
   case all
   /// The last row of each segment.
   case last
@@ -12,7 +12,7 @@ public enum HiddenRows: Equatable, Sendable {
 }
 
 /// What a forward pass keeps for a backward pass.
-public enum Recording: Equatable, Sendable {
+package enum Recording: Equatable, Sendable {
   /// Nothing.
   case none
   /// Every layer's activations.
@@ -31,11 +31,11 @@ public enum Recording: Equatable, Sendable {
 
 /// Everything a forward pass writes apart from the cache; allocated once, used for batches of up to `capacity` rows.
 @safe
-public struct DecoderState: ~Copyable, Sendable {
+package struct DecoderState: ~Copyable, Sendable {
   /// The most rows of a batch.
-  public let capacity: Int
+  package let capacity: Int
   /// What is kept for a backward pass.
-  public let recording: Recording
+  package let recording: Recording
   /// The first layers, whose activations the backward pass computes again.
   let recomputed: Int
   var tokens: Buffer<Int32>
@@ -48,7 +48,7 @@ public struct DecoderState: ~Copyable, Sendable {
   var work: Work
   var finalMoments: Matrix  // [N, 1 or 2]
   /// The final normed hidden states `[N, C]` of the last forward pass, of the rows that it was asked for.
-  public internal(set) var hidden: Matrix
+  package internal(set) var hidden: Matrix
   var inputs: UniqueArray<Matrix>  // [N, C] what goes into each recomputed layer
   var blocks: UniqueArray<BlockActivations>
 
@@ -76,7 +76,7 @@ public struct DecoderState: ~Copyable, Sendable {
   }
 
   /// State for batches of `capacity` rows with adapters of up to `rank`; `savesOutputs` where magnitudes of an adapter are trained.
-  public init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, recording: Recording, savesOutputs: Bool = false) {
+  package init(_ configuration: ModelConfiguration, capacity: Int, rank: Int, recording: Recording, savesOutputs: Bool = false) {
     self.capacity = capacity
     self.recording = recording
     recomputed = recording.recomputed(of: configuration.layers)
@@ -101,10 +101,10 @@ public struct DecoderState: ~Copyable, Sendable {
   }
 
   /// Whether a backward pass can follow.
-  public var isRecording: Bool { recording != .none }
+  package var isRecording: Bool { recording != .none }
 
   /// Bytes of the allocations.
-  public var byteCount: Int {
+  package var byteCount: Int {
     var total = stream.byteCount + hidden.byteCount + finalMoments.byteCount + work.byteCount
     for i in 0..<angles.count { total += angles[i].byteCount }
     for i in 0..<inputs.count { total += inputs[i].byteCount }
@@ -113,7 +113,7 @@ public struct DecoderState: ~Copyable, Sendable {
   }
 
   /// Bytes of one layer's activations, and what keeping them costs more than keeping its input.
-  public static func layerByteCount(
+  package static func layerByteCount(
     _ configuration: ModelConfiguration, capacity: Int, rank: Int, savesOutputs: Bool = false
   ) -> (block: Int, kept: Int) {
     let block = BlockActivations(configuration, rows: capacity, rank: rank, savesOutputs: savesOutputs).byteCount

@@ -1,45 +1,45 @@
-public import DibitTensor
+package import DibitTensor
 
 /// One trainable or frozen tensor of a decoder.
-public struct Parameter: Sendable {
+package struct Parameter: Sendable {
   /// Where it lies in a checkpoint.
-  public let name: ParameterName
+  package let name: ParameterName
   /// Its elements: a row for each output, whatever ``ParameterName/layout`` says of the checkpoint.
-  public var weight: Weight
+  package var weight: Weight
   /// Its place in the list of all parameters, for gradients and optimiser state.
-  public let index: Int
+  package let index: Int
   /// Whether weight decay applies: matrices yes, norms and biases no.
-  public var decays: Bool { weight.rows > 1 }
+  package var decays: Bool { weight.rows > 1 }
 }
 
 /// A weight and the bias beside it, as places in ``DecoderWeights/parameters``.
-public struct ParameterPair: Equatable, Sendable {
+package struct ParameterPair: Equatable, Sendable {
   /// The weight's place.
-  public let weight: Int
+  package let weight: Int
   /// The bias's place; nil where there is none.
-  public let bias: Int?
+  package let bias: Int?
 }
 
 /// The parameters of one block. What a family or a layer does not have is nil.
-public struct BlockWeights: Sendable {
+package struct BlockWeights: Sendable {
   /// Before attention, `[C]`.
-  public let inputNorm: ParameterPair?
+  package let inputNorm: ParameterPair?
   /// For the queries, `[D]` or `[H D]`.
-  public let queryNorm: ParameterPair?
+  package let queryNorm: ParameterPair?
   /// For the keys, `[D]` or `[K D]`.
-  public let keyNorm: ParameterPair?
+  package let keyNorm: ParameterPair?
   /// On what attention adds, `[C]`.
-  public let outputNorm: ParameterPair?
+  package let outputNorm: ParameterPair?
   /// Before the feed-forward, `[C]`.
-  public let middleNorm: ParameterPair?
+  package let middleNorm: ParameterPair?
   /// On what the feed-forward adds, `[C]`.
-  public let feedForwardNorm: ParameterPair?
+  package let feedForwardNorm: ParameterPair?
   /// By ``LinearKind``.
   private let linears: [ParameterPair?]
   /// The static scales of int8 keys and values; nil keeps them as floats.
-  public var keyScale: Float?
+  package var keyScale: Float?
   /// As ``keyScale``, for the values.
-  public var valueScale: Float?
+  package var valueScale: Float?
 
   init(
     inputNorm: ParameterPair?, outputNorm: ParameterPair?, middleNorm: ParameterPair?, feedForwardNorm: ParameterPair?,
@@ -50,15 +50,15 @@ public struct BlockWeights: Sendable {
   }
 
   /// The linear layer of `kind`, or nil where this block has none.
-  public func linear(_ kind: LinearKind) -> ParameterPair? { linears[kind.rawValue] }
+  package func linear(_ kind: LinearKind) -> ParameterPair? { linears[kind.rawValue] }
 }
 
 /// All weights of a decoder, as values: a copy shares storage until one side is written.
-public struct DecoderWeights: Sendable {
+package struct DecoderWeights: Sendable {
   /// Every parameter, in the order of ``Parameter/index``.
-  public private(set) var parameters: [Parameter]
+  package private(set) var parameters: [Parameter]
   /// The blocks, the first one first.
-  public var blocks: [BlockWeights]
+  package var blocks: [BlockWeights]
   /// The place of the embedding table.
   let embeddingIndex: Int
   /// The place of the table of learned positions.
@@ -71,7 +71,7 @@ public struct DecoderWeights: Sendable {
   /// Collects every parameter of `configuration` from `provide`, which is told its name and shape.
   ///
   /// `provideScale` gives the static key/value scales, or nil where a checkpoint has none yet.
-  public init<E: Error>(
+  package init<E: Error>(
     _ configuration: ModelConfiguration, provide: (_ name: ParameterName, _ rows: Int, _ columns: Int) throws(E) -> Weight,
     provideScale: (_ tensor: String) throws(E) -> Float?
   ) throws(E) {
@@ -121,26 +121,26 @@ public struct DecoderWeights: Sendable {
   }
 
   /// The number of parameters.
-  public var count: Int { parameters.count }
+  package var count: Int { parameters.count }
 
   /// A row for each token, `[V, C]`.
-  public var embedding: Parameter { parameters[embeddingIndex] }
+  package var embedding: Parameter { parameters[embeddingIndex] }
 
   /// What turns hidden states into logits: the head, or the embedding.
-  public var output: Parameter { parameters[outputIndex] }
+  package var output: Parameter { parameters[outputIndex] }
 
   /// The linear layer of `kind` of a block, or nil where it has none.
-  public func linear(_ kind: LinearKind, _ layer: Int) -> Parameter? { blocks[layer].linear(kind).map { parameters[$0.weight] } }
+  package func linear(_ kind: LinearKind, _ layer: Int) -> Parameter? { blocks[layer].linear(kind).map { parameters[$0.weight] } }
 
   /// Calls `body` with every parameter for writing, in the order of ``Parameter/index``.
-  public mutating func updateEach(_ body: (inout Parameter) -> Void) { for i in parameters.indices { body(&parameters[i]) } }
+  package mutating func updateEach(_ body: (inout Parameter) -> Void) { for i in parameters.indices { body(&parameters[i]) } }
 
   /// Whether some weights lie on a grid.
-  public var isPacked: Bool { parameters.contains { if case .grid = $0.weight.format { true } else { false } } }
+  package var isPacked: Bool { parameters.contains { if case .grid = $0.weight.format { true } else { false } } }
 
   /// Bytes of all weights.
-  public var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }
+  package var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }
 
   /// The number of elements of all weights.
-  public var elementCount: Int { parameters.reduce(0) { $0 + $1.weight.count } }
+  package var elementCount: Int { parameters.reduce(0) { $0 + $1.weight.count } }
 }

@@ -1,17 +1,17 @@
-public import BasicContainers
-public import DibitKernels
-public import DibitTensor
+package import BasicContainers
+package import DibitKernels
+package import DibitTensor
 
 /// What a backward pass accumulates into: the adapter's gradients, and every weight's when all weights are trained.
 @safe
-public struct Gradients: ~Copyable, Sendable {
+package struct Gradients: ~Copyable, Sendable {
   /// One matrix for each parameter, by ``Parameter/index``; empty when the weights are frozen.
-  public var weights: UniqueArray<Matrix>
+  package var weights: UniqueArray<Matrix>
   /// The adapter's gradients, in its own shape.
-  public var adapter: Adapter
+  package var adapter: Adapter
 
   /// Gradients for an adapter of this shape; with `includesWeights`, for all weights too.
-  public init(_ decoder: DecoderWeights, adapter configuration: AdapterConfiguration?, includesWeights: Bool) {
+  package init(_ decoder: DecoderWeights, adapter configuration: AdapterConfiguration?, includesWeights: Bool) {
     adapter = configuration.map { Adapter($0, for: decoder) } ?? .none(for: decoder)
     weights = UniqueArray()
     guard includesWeights else { return }
@@ -19,16 +19,16 @@ public struct Gradients: ~Copyable, Sendable {
   }
 
   /// Whether all weights are trained.
-  public var includesWeights: Bool { !weights.isEmpty }
+  package var includesWeights: Bool { !weights.isEmpty }
 
   /// Sets every gradient to zero.
-  public mutating func clear() {
+  package mutating func clear() {
     adapter.clear()
     for i in 0..<weights.count { weights[i].fill(0) }
   }
 
   /// The Euclidean norm over all gradients.
-  public func norm(on compute: Compute) -> Float {
+  package func norm(on compute: Compute) -> Float {
     var sum = 0.0
     for i in 0..<adapter.count { sum += adapter.a[i].sumOfSquares(on: compute) + adapter.b[i].sumOfSquares(on: compute) }
     for i in 0..<adapter.magnitudes.count { sum += adapter.magnitudes[i].sumOfSquares(on: compute) }

@@ -1,12 +1,12 @@
 internal import BasicContainers
-public import DibitKernels
+package import DibitKernels
 internal import DibitTensor
 
 /// The keys and values of every layer that has its own.
 @safe
-public struct KeyValueCache: ~Copyable, Sendable {
+package struct KeyValueCache: ~Copyable, Sendable {
   /// Rows that fit.
-  public let capacity: Int
+  package let capacity: Int
   var keys: UniqueArray<KeyValueRows>
   var values: UniqueArray<KeyValueRows>
 
@@ -14,7 +14,7 @@ public struct KeyValueCache: ~Copyable, Sendable {
   ///
   /// A cache for training keeps floats, on the grid of the model's static scales if it has such: the backward pass reads them. One for
   /// inference keeps codes of those scales, or else what `precision` says.
-  public init(
+  package init(
     _ configuration: ModelConfiguration, weights: DecoderWeights, capacity: Int, forTraining: Bool, precision: KeyValuePrecision = .int8
   ) {
     self.capacity = capacity
@@ -37,7 +37,7 @@ public struct KeyValueCache: ~Copyable, Sendable {
   }
 
   /// Copies the first `count` rows of another cache of the same model and precision: a conversation goes on in two ways.
-  public mutating func copyRows(from other: borrowing KeyValueCache, count: Int) {
+  package mutating func copyRows(from other: borrowing KeyValueCache, count: Int) {
     require(keys.count == other.keys.count, "KeyValueCache.copyRows: \(other.keys.count) layers to \(keys.count)")
     for i in 0..<keys.count {
       keys[i].copyRows(from: other.keys[i], count: count)
@@ -46,7 +46,7 @@ public struct KeyValueCache: ~Copyable, Sendable {
   }
 
   /// Copies rows to another place of the cache, which they do not overlap: what many texts begin with is computed once.
-  public mutating func copyRows(_ range: Range<Int>, to start: Int) {
+  package mutating func copyRows(_ range: Range<Int>, to start: Int) {
     for i in 0..<keys.count {
       keys[i].copyRows(range, to: start)
       values[i].copyRows(range, to: start)
@@ -54,14 +54,14 @@ public struct KeyValueCache: ~Copyable, Sendable {
   }
 
   /// Bytes that the cache takes.
-  public var byteCount: Int {
+  package var byteCount: Int {
     var total = 0
     for i in 0..<keys.count { total += keys[i].byteCount + values[i].byteCount }
     return total
   }
 
   /// The largest key and value magnitude of a layer in the first `rows` rows, to choose static scales from.
-  public func largestMagnitudes(layer: Int, rows: Int) -> (key: Float, value: Float) {
+  package func largestMagnitudes(layer: Int, rows: Int) -> (key: Float, value: Float) {
     (keys[layer].largestMagnitude(rows: rows), values[layer].largestMagnitude(rows: rows))
   }
 }

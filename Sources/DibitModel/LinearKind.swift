@@ -1,5 +1,5 @@
 /// The linear layers of a decoder block, in the order in which the forward pass uses them.
-public enum LinearKind: Int, CaseIterable, Sendable {
+package enum LinearKind: Int, CaseIterable, Sendable {
   case query, key, value, output, gate, up, down
   /// Queries, keys and values from one layer, where a family has it.
   case queryKeyValue
@@ -7,7 +7,7 @@ public enum LinearKind: Int, CaseIterable, Sendable {
   case gateUp
 
   /// The name that recipes use for it, and PEFT in most families.
-  public var targetName: String {
+  package var targetName: String {
     switch self {
     case .query: "q_proj"
     case .key: "k_proj"
@@ -22,5 +22,5 @@ public enum LinearKind: Int, CaseIterable, Sendable {
   }
 
   /// The names that a family may give its module.
-  public var moduleNames: [String] { self == .output ? ["o_proj", "out_proj"] : [targetName] }
+  package var moduleNames: [String] { self == .output ? ["o_proj", "out_proj"] : [targetName] }
 }

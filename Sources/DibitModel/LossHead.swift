@@ -1,10 +1,10 @@
 internal import BasicContainers
-public import DibitKernels
-public import DibitTensor
+package import DibitKernels
+package import DibitTensor
 
 /// Logits and cross-entropy of the positions that have a label, a chunk of rows at a time: the logits of a whole batch never exist.
 @safe
-public struct LossHead: ~Copyable, Sendable {
+package struct LossHead: ~Copyable, Sendable {
   private let chunk: Int
   private var rows: Matrix  // [chunk, C] hidden states of labelled positions
   private var dRows: Matrix  // [chunk, C]
@@ -19,13 +19,13 @@ public struct LossHead: ~Copyable, Sendable {
   private var positions: Buffer<Int>
 
   /// Bytes of the allocations.
-  public var byteCount: Int {
+  package var byteCount: Int {
     rows.byteCount + dRows.byteCount + rounded.byteCount + logits.byteCount + dLogits.byteCount + inputs.byteCount + capped.byteCount
   }
 
   /// `chunk` rows of logits at a time; by default so many that they take 32 MB, and not fewer than 128: what a head costs to expand is
   /// shared by the rows of a chunk.
-  public init(_ configuration: ModelConfiguration, chunk: Int? = nil) {
+  package init(_ configuration: ModelConfiguration, chunk: Int? = nil) {
     let chunk = chunk ?? min(max((1 << 23) / configuration.vocabularySize, 128), 1024)
     self.chunk = chunk
     rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
@@ -44,7 +44,7 @@ public struct LossHead: ~Copyable, Sendable {
   /// The sum of `weight[i] · loss[i]` in nats over the rows whose target is not negative.
   ///
   /// `hidden: [n, C]`, `targets` and `weights` have `n` entries; `body` is told each labelled row's own loss.
-  public mutating func forward(
+  package mutating func forward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, on compute: Compute,
     eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
@@ -62,7 +62,7 @@ public struct LossHead: ~Copyable, Sendable {
 
   /// As ``forward(_:hidden:targets:weights:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the gradient
   /// of that sum; accumulates the output weight's when `gradients` includes weights.
-  public mutating func forwardBackward(
+  package mutating func forwardBackward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
     total weight: Float = 1,
     dHidden: inout Matrix, gradients: inout Gradients, on compute: Compute,

@@ -1,9 +1,9 @@
-public import DibitJSON
+package import DibitJSON
 internal import DibitKernels
 
 extension ModelConfiguration {
   /// Reads a config.json. A key that would change the numbers in a way that is not supported is an error, never ignored.
-  public init(json: JSONValue) throws(ModelError) {
+  package init(json: JSONValue) throws(ModelError) {
     let keys = ConfigurationKeys(json)
     let name = try keys.string("model_type")
     guard let family = ModelFamily(rawValue: name) else {
@@ -33,7 +33,7 @@ extension ModelConfiguration {
   ]
 
   /// The config.json of an `afm7` model, as mlx-lm writes it.
-  public var json: JSONValue {
+  package var json: JSONValue {
     let factor = Double(feedForwardSize) / Double(hiddenSize)
     return [
       "model_type": .string(family.rawValue), "vocab_size": .integer(vocabularySize), "hidden_dim": .integer(hiddenSize),

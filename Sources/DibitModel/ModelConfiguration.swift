@@ -1,9 +1,9 @@
-public import DibitKernels
+package import DibitKernels
 
 /// The numbers that make a family's decoder: everything in which two checkpoints may differ except their weights.
-public struct ModelConfiguration: Equatable, Sendable {
+package struct ModelConfiguration: Equatable, Sendable {
   /// How rows are normalised.
-  public enum Norm: Equatable, Sendable {
+  package enum Norm: Equatable, Sendable {
     /// RMSNorm.
     case rms
     /// RMSNorm that multiplies by one more than its weight, as gemma stores it.
@@ -13,7 +13,7 @@ public struct ModelConfiguration: Equatable, Sendable {
   }
 
   /// Where a block normalises.
-  public enum NormPlacement: Equatable, Sendable {
+  package enum NormPlacement: Equatable, Sendable {
     /// What goes into attention and feed-forward.
     case before
     /// What comes out of them, before it is added to the residual stream.
@@ -23,7 +23,7 @@ public struct ModelConfiguration: Equatable, Sendable {
   }
 
   /// What is normalised in queries and keys; always with an RMSNorm of the kind of ``norm``.
-  public enum HeadNorm: Equatable, Sendable {
+  package enum HeadNorm: Equatable, Sendable {
     case none
     /// Each head, before RoPE.
     case beforeRoPE
@@ -34,104 +34,104 @@ public struct ModelConfiguration: Equatable, Sendable {
   }
 
   /// Which linear layers add a bias.
-  public struct Biases: Equatable, Sendable {
+  package struct Biases: Equatable, Sendable {
     /// The projections to queries, keys and values.
-    public var queryKeyValue = false
+    package var queryKeyValue = false
     /// The projection behind attention.
-    public var output = false
+    package var output = false
     /// All layers of the feed-forward.
-    public var feedForward = false
+    package var feedForward = false
   }
 
   /// In what layers differ from each other.
-  public struct Layer: Equatable, Sendable {
+  package struct Layer: Equatable, Sendable {
     /// How many keys a query sees, itself included; nil for all before it.
-    public var window: Int?
+    package var window: Int?
     /// The table in ``ModelConfiguration/ropes`` that turns queries and keys; nil where they do not turn.
-    public var rope: Int?
+    package var rope: Int?
   }
 
   /// The architecture.
-  public var family: ModelFamily
+  package var family: ModelFamily
   /// Tokens that the model knows, `V`.
-  public var vocabularySize: Int
+  package var vocabularySize: Int
   /// Channels of the residual stream, `C`.
-  public var hiddenSize: Int
+  package var hiddenSize: Int
   /// Channels inside the feed-forward, `F`.
-  public var feedForwardSize: Int
+  package var feedForwardSize: Int
   /// All layers, those without keys and values of their own included.
-  public var layers: Int
+  package var layers: Int
   /// The last layers, which attend to the keys and values of the last layer before them.
-  public var reusingLayers = 0
+  package var reusingLayers = 0
   /// Query heads, `H`.
-  public var heads: Int
+  package var heads: Int
   /// Key/value heads, `K`.
-  public var keyValueHeads: Int
+  package var keyValueHeads: Int
   /// Elements of a head, `D`.
-  public var headSize: Int
+  package var headSize: Int
   /// The norms of the residual stream.
-  public var norm = Norm.rms
+  package var norm = Norm.rms
   /// The epsilon of those norms.
-  public var normEpsilon: Float
+  package var normEpsilon: Float
   /// Where a block has them.
-  public var normPlacement = NormPlacement.before
+  package var normPlacement = NormPlacement.before
   /// Whether attention and feed-forward read the same residual stream, and are added to it together.
-  public var isParallel = false
+  package var isParallel = false
   /// What is normalised in queries and keys.
-  public var headNorm = HeadNorm.none
+  package var headNorm = HeadNorm.none
   /// The epsilon of those norms.
-  public var headNormEpsilon: Float = 0
+  package var headNormEpsilon: Float = 0
   /// Which linear layers add a bias.
-  public var biases = Biases()
+  package var biases = Biases()
   /// Whether queries, keys and values come from one linear layer.
-  public var fusesQueryKeyValue = false
+  package var fusesQueryKeyValue = false
   /// Whether gate and up come from one linear layer.
-  public var fusesGateUp = false
+  package var fusesGateUp = false
   /// What the feed-forward does to its gate, or to its only projection.
-  public var activation = Activation.silu
+  package var activation = Activation.silu
   /// Whether the feed-forward has a gate.
-  public var isGated = true
+  package var isGated = true
   /// What attention scores are multiplied by.
-  public var attentionScale: Float
+  package var attentionScale: Float
   /// Attention scores become `cap · tanh(score / cap)`.
-  public var attentionSoftCap: Float?
+  package var attentionSoftCap: Float?
   /// Logits become `cap · tanh(logit / cap)`.
-  public var logitSoftCap: Float?
+  package var logitSoftCap: Float?
   /// What embeddings are multiplied by.
-  public var embeddingScale: Float?
+  package var embeddingScale: Float?
   /// Whether a table of learned vectors is added to the embeddings, one for each position of the context.
-  public var learnsPositions = false
+  package var learnsPositions = false
   /// The rotary embeddings that layers choose from.
-  public var ropes: [RotaryEmbedding] = []
+  package var ropes: [RotaryEmbedding] = []
   /// Windows and rotary embeddings, for each layer.
-  public var layerSettings: [Layer] = []
+  package var layerSettings: [Layer] = []
   /// Whether logits use the embedding table.
-  public var tiesEmbeddings: Bool
+  package var tiesEmbeddings: Bool
   /// Whether layers carry static scales for int8 keys and values.
-  public var quantizesKeyValues = false
+  package var quantizesKeyValues = false
   /// The most tokens of a sequence.
-  public var contextLength: Int
+  package var contextLength: Int
 
   /// Layers that have keys and values.
-  public var keyValueLayers: Int { layers - reusingLayers }
+  package var keyValueLayers: Int { layers - reusingLayers }
 
   /// The layer whose keys and values layer `layer` attends to.
-  public func keyValueLayer(of layer: Int) -> Int { min(layer, keyValueLayers - 1) }
+  package func keyValueLayer(of layer: Int) -> Int { min(layer, keyValueLayers - 1) }
 
   /// Columns of the queries of all heads, `H D`.
-  public var queryColumns: Int { heads * headSize }
+  package var queryColumns: Int { heads * headSize }
 
   /// Columns of the keys, and of the values, of all heads, `K D`.
-  public var keyColumns: Int { keyValueHeads * headSize }
+  package var keyColumns: Int { keyValueHeads * headSize }
 
   /// Whether queries and keys are normalised.
-  public var normalizesHeads: Bool { headNorm != .none }
+  package var normalizesHeads: Bool { headNorm != .none }
 
   /// The base of the first rotary embedding's frequencies; 0 where there is none.
-  public var ropeTheta: Double { ropes.first?.theta ?? 0 }
+  package var ropeTheta: Double { ropes.first?.theta ?? 0 }
 
   /// How queries, keys and values of a layer are shaped and what they see.
-  public func attention(layer: Int) -> Attention {
+  package func attention(layer: Int) -> Attention {
     Attention(
       heads: heads, keyValueHeads: keyValueHeads, headSize: headSize, scale: attentionScale, window: layerSettings[layer].window,
       softCap: attentionSoftCap)
@@ -140,13 +140,13 @@ public struct ModelConfiguration: Equatable, Sendable {
 
 extension ModelConfiguration {
   /// The linear layers of a block, in the order in which its parameters are listed.
-  public var linearKinds: [LinearKind] {
+  package var linearKinds: [LinearKind] {
     let attention: [LinearKind] = fusesQueryKeyValue ? [.queryKeyValue, .output] : [.query, .key, .value, .output]
     return attention + (fusesGateUp ? [.gateUp] : isGated ? [.gate, .up] : [.up]) + [.down]
   }
 
   /// Outputs and inputs of a linear layer.
-  public func shape(of kind: LinearKind) -> (rows: Int, columns: Int) {
+  package func shape(of kind: LinearKind) -> (rows: Int, columns: Int) {
     switch kind {
     case .query: (queryColumns, hiddenSize)
     case .key, .value: (keyColumns, hiddenSize)
@@ -159,7 +159,7 @@ extension ModelConfiguration {
   }
 
   /// Whether a linear layer adds a bias.
-  public func hasBias(_ kind: LinearKind) -> Bool {
+  package func hasBias(_ kind: LinearKind) -> Bool {
     switch kind {
     case .query, .key, .value, .queryKeyValue: biases.queryKeyValue
     case .output: biases.output

@@ -1,5 +1,5 @@
 /// Why a configuration or a set of tensors is not a model that Dibit can run.
-public enum ModelError: Error, Equatable, Sendable {
+package enum ModelError: Error, Equatable, Sendable {
   case missingKey(String)
   case invalidValue(key: String, expected: String, found: String)
   case unknownArchitecture(String, known: [String])
@@ -11,7 +11,7 @@ public enum ModelError: Error, Equatable, Sendable {
 
 extension ModelError: CustomStringConvertible {
   /// One sentence: which key or tensor, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .missingKey(let key): "config.json: the key '\(key)' is missing"
     case .invalidValue(let key, let expected, let found): "config.json: '\(key)': expected \(expected), found \(found)"

@@ -1,20 +1,20 @@
 internal import DibitTensor
 
 /// A parameter that a configuration asks for.
-public struct ParameterDeclaration: Equatable, Sendable {
+package struct ParameterDeclaration: Equatable, Sendable {
   /// Where it lies in a checkpoint.
-  public let name: ParameterName
+  package let name: ParameterName
   /// Outputs; 1 for norms and biases.
-  public let rows: Int
+  package let rows: Int
   /// Inputs of an output.
-  public let columns: Int
+  package let columns: Int
   /// Whether weight decay and rounding apply: matrices yes, norms and biases no.
-  public var isMatrix: Bool { rows > 1 }
+  package var isMatrix: Bool { rows > 1 }
 }
 
 extension DecoderWeights {
   /// The parameters and the scale tensors that a model of this configuration has, without any weights.
-  public static func declarations(of configuration: ModelConfiguration) -> (parameters: [ParameterDeclaration], scales: [String]) {
+  package static func declarations(of configuration: ModelConfiguration) -> (parameters: [ParameterDeclaration], scales: [String]) {
     var (parameters, scales): ([ParameterDeclaration], [String]) = ([], [])
     let nothing = Weight(zerosWithRows: 0, columns: 0)
     _ = DecoderWeights(

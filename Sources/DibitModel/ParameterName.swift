@@ -1,5 +1,5 @@
 /// How the numbers of a parameter lie in a checkpoint's tensor. Dibit's own models always hold rows.
-public enum ParameterLayout: Equatable, Sendable {
+package enum ParameterLayout: Equatable, Sendable {
   /// A row for each output: `[rows, columns]`.
   case rows
   /// A row for each input, as GPT-2 stores its layers: `[columns, rows]`.
@@ -9,20 +9,20 @@ public enum ParameterLayout: Equatable, Sendable {
   case interleavedHeads(heads: Int, parts: Int)
 
   /// The shape of the tensor of a parameter `[rows, columns]`; a parameter of one row is a vector.
-  public func shape(rows: Int, columns: Int) -> [Int] {
+  package func shape(rows: Int, columns: Int) -> [Int] {
     if rows == 1 { return [columns] }
     return self == .transposed ? [columns, rows] : [rows, columns]
   }
 
   /// The output channel of the parameter that lies at place `row` of the tensor.
-  public func output(at row: Int, of rows: Int) -> Int {
+  package func output(at row: Int, of rows: Int) -> Int {
     guard case .interleavedHeads(let heads, let parts) = self else { return row }
     let size = rows / (heads * parts)
     return (row / size % parts * heads + row / size / parts) * size + row % size
   }
 
   /// A parameter's numbers, or its gradient's, in the order of the tensor.
-  public func toCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
+  package func toCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
     switch self {
     case .rows: return values
     case .transposed:
@@ -39,7 +39,7 @@ public enum ParameterLayout: Equatable, Sendable {
   }
 
   /// The way back of ``toCheckpoint(_:rows:columns:)``.
-  public func fromCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
+  package func fromCheckpoint(_ values: [Float], rows: Int, columns: Int) -> [Float] {
     switch self {
     case .rows: return values
     case .transposed: return rows == 1 ? values : Self.transposed.toCheckpoint(values, rows: columns, columns: rows)
@@ -55,23 +55,23 @@ public enum ParameterLayout: Equatable, Sendable {
   }
 
   /// How the rows of an adapter's `B` lie: as the outputs of the layer that it belongs to, but never transposed.
-  public var ofAdapterB: ParameterLayout { self == .transposed ? .rows : self }
+  package var ofAdapterB: ParameterLayout { self == .transposed ? .rows : self }
 }
 
 /// Where a parameter lies in a checkpoint: a tensor, or some rows of one that a family stores fused.
-public struct ParameterName: Equatable, Sendable {
+package struct ParameterName: Equatable, Sendable {
   /// The tensor's name in the checkpoint.
-  public var tensor: String
+  package var tensor: String
   /// Other names that checkpoints of the family use for it.
-  public var alternatives: [String] = []
+  package var alternatives: [String] = []
   /// The rows that belong to the parameter; nil for all.
-  public var rows: Range<Int>?
+  package var rows: Range<Int>?
   /// The module's path, for adapters: `model.layers.3.self_attn.q_proj`.
-  public var module: String
+  package var module: String
   /// How the tensor's numbers are ordered.
-  public var layout = ParameterLayout.rows
+  package var layout = ParameterLayout.rows
   /// Whether it is a table with a row for each token or position.
-  public var isTable = false
+  package var isTable = false
 
   /// The tensor called `module.weight`, or `module.bias`.
   init(_ module: String, _ kind: String = "weight") {
@@ -86,5 +86,5 @@ public struct ParameterName: Equatable, Sendable {
   }
 
   /// Whether this is a table with a row for each token or position: the embedding, or an output head of its own.
-  public static func isEmbedding(_ name: ParameterName) -> Bool { name.isTable }
+  package static func isEmbedding(_ name: ParameterName) -> Bool { name.isTable }
 }

@@ -1,13 +1,13 @@
 /// The names of a family's parameters: what a family is beside its configuration.
-public struct ParameterNames: Sendable {
+package struct ParameterNames: Sendable {
   /// The embedding table.
-  public let embedding: ParameterName
+  package let embedding: ParameterName
   /// The table of learned positions.
-  public let positions: ParameterName
+  package let positions: ParameterName
   /// The norm before the output head.
-  public let finalNorm: ParameterName
+  package let finalNorm: ParameterName
   /// The output head, where it is not the embedding.
-  public let head: ParameterName
+  package let head: ParameterName
   private let configuration: ModelConfiguration
   private let words: Words
 
@@ -45,7 +45,7 @@ public struct ParameterNames: Sendable {
   }
 
   /// The names for one configuration.
-  public init(_ configuration: ModelConfiguration) {
+  package init(_ configuration: ModelConfiguration) {
     self.configuration = configuration
     words = Words(configuration.family)
     embedding = Self.table(words.base + "." + words.embedding)
@@ -81,31 +81,31 @@ public struct ParameterNames: Sendable {
   private func norm(_ layer: Int, _ module: String) -> ParameterName { Self.inBase(ParameterName(block(layer) + "." + module)) }
 
   /// The bias beside a weight, in the same order.
-  public func bias(of weight: ParameterName) -> ParameterName {
+  package func bias(of weight: ParameterName) -> ParameterName {
     var name = Self.inBase(ParameterName(weight.module, "bias"))
     name.layout = weight.layout
     return name
   }
 
   /// The norm before attention.
-  public func inputNorm(_ layer: Int) -> ParameterName { norm(layer, words.inputNorm) }
+  package func inputNorm(_ layer: Int) -> ParameterName { norm(layer, words.inputNorm) }
   /// The norm of what attention adds.
-  public func outputNorm(_ layer: Int) -> ParameterName { norm(layer, words.outputNorm) }
+  package func outputNorm(_ layer: Int) -> ParameterName { norm(layer, words.outputNorm) }
   /// The norm before the feed-forward.
-  public func middleNorm(_ layer: Int) -> ParameterName { norm(layer, words.middleNorm) }
+  package func middleNorm(_ layer: Int) -> ParameterName { norm(layer, words.middleNorm) }
   /// The norm of what the feed-forward adds.
-  public func feedForwardNorm(_ layer: Int) -> ParameterName { norm(layer, words.feedForwardNorm) }
+  package func feedForwardNorm(_ layer: Int) -> ParameterName { norm(layer, words.feedForwardNorm) }
   /// The norm of the query heads.
-  public func queryNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".q_norm") }
+  package func queryNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".q_norm") }
   /// The norm of the key heads.
-  public func keyNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".k_norm") }
+  package func keyNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".k_norm") }
   /// The tensors with the static scales of int8 keys and values.
-  public func keyScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_key_scale" }
+  package func keyScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_key_scale" }
   /// As ``keyScale(_:)``, for the values.
-  public func valueScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_value_scale" }
+  package func valueScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_value_scale" }
 
   /// A linear layer of a block; some families keep several in one tensor.
-  public func linear(_ kind: LinearKind, _ layer: Int) -> ParameterName {
+  package func linear(_ kind: LinearKind, _ layer: Int) -> ParameterName {
     let (attention, feedForward) = (block(layer) + "." + words.attention + ".", block(layer) + ".mlp.")
     var name: ParameterName
     switch kind {

@@ -1,13 +1,13 @@
-public import DibitKernels
+package import DibitKernels
 
 #if canImport(Glibc)
   internal import Glibc
 #endif
 
 /// The frequencies of a rotary position embedding: those of RoFormer, or one of the ways to stretch them over a longer context.
-public struct RotaryEmbedding: Equatable, Sendable {
+package struct RotaryEmbedding: Equatable, Sendable {
   /// How frequencies are stretched.
-  public enum Scaling: Equatable, Sendable {
+  package enum Scaling: Equatable, Sendable {
     /// Not at all.
     case none
     /// Positions are divided by `factor` (Chen et al., "Position interpolation", 2023).
@@ -21,21 +21,21 @@ public struct RotaryEmbedding: Equatable, Sendable {
   }
 
   /// The base of the frequencies.
-  public var theta: Double
+  package var theta: Double
   /// The elements of a head that turn, from its first. An odd number turns one more, as in transformers.
-  public var dimensions: Int
+  package var dimensions: Int
   /// Which of them turn together.
-  public var pairing = RoPE.Pairing.half
+  package var pairing = RoPE.Pairing.half
   /// How frequencies are stretched.
-  public var scaling = Scaling.none
+  package var scaling = Scaling.none
   /// What queries and keys are multiplied by while they turn.
-  public var attentionFactor = 1.0
+  package var attentionFactor = 1.0
 
   /// The pairs that turn.
-  public var pairs: Int { (dimensions + 1) / 2 }
+  package var pairs: Int { (dimensions + 1) / 2 }
 
   /// One number for each pair, in radians per position.
-  public var frequencies: [Double] {
+  package var frequencies: [Double] {
     let plain = RoPE.frequencies(headSize: dimensions, theta: theta)
     switch scaling {
     case .none: return plain

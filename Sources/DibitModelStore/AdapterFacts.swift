@@ -1,34 +1,34 @@
 internal import DibitCheckpoint
-public import DibitJSON
+package import DibitJSON
 
 /// What goes with an adapter's matrices through every form of its files: what it answers, how it is asked, what it learnt from.
 ///
 /// In directories these are a `manifest.json` and, where there are sketches of the texts that it learnt from, a file with them; PEFT and
 /// mlx-lm take no notice of either. In GGUF files they are the keys `dibit.manifest` and `dibit.training_texts`.
-public struct AdapterFacts: Equatable, Sendable {
+package struct AdapterFacts: Equatable, Sendable {
   /// The members of a manifest, without those that tell the files and the base from others.
-  public var manifest: JSONObject
+  package var manifest: JSONObject
   /// The bytes of the sketches, for which the manifest vouches.
-  public var trainingTexts: [UInt8]?
+  package var trainingTexts: [UInt8]?
   /// The README.md to be written beside the adapter; it is not read back.
-  public var card: String?
+  package var card: String?
   /// What PEFT is told to load as the base; nil for the name of the base's directory.
-  public var baseName: String?
+  package var baseName: String?
 
   /// Facts to be written.
-  public init(manifest: JSONObject = JSONObject(), trainingTexts: [UInt8]? = nil) {
+  package init(manifest: JSONObject = JSONObject(), trainingTexts: [UInt8]? = nil) {
     self.manifest = manifest
     self.trainingTexts = trainingTexts
   }
 
   /// The digest of the base that the adapter was made for; nil where its files do not say.
-  public private(set) var baseDigest: String?
+  package private(set) var baseDigest: String?
 
   private static let own = ["format", "version", "digest", "base_digest"]
   private static let sketches = "training_texts"
 
   /// Reads what lies beside or in an adapter of any form; nothing where another tool wrote it.
-  public static func read(_ path: String) throws(ModelStoreError) -> AdapterFacts {
+  package static func read(_ path: String) throws(ModelStoreError) -> AdapterFacts {
     if GGUFAdapter.recognises(path) { return try GGUFAdapter.facts(path) }
     guard isRegularFile(path + "/" + StoreFile.manifest), let json = try? readJSON(StoreFile.manifest, in: path),
       json["format"]?.string == StoredAdapter.format

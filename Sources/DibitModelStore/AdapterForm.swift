@@ -1,14 +1,14 @@
 internal import DibitCheckpoint
-public import DibitJSON
+package import DibitJSON
 
 /// The forms in which an adapter lies on a disk, called after the tools that read them.
-public enum AdapterForm: String, Sendable {
+package enum AdapterForm: String, Sendable {
   case peft = "PEFT"
   case mlx = "mlx-lm"
   case gguf = "llama.cpp"
 
   /// The form of what lies at `path`; nil where that is no adapter.
-  public init?(_ path: String) {
+  package init?(_ path: String) {
     if isRegularFile(path + "/" + MLXAdapter.weights) {
       self = .mlx
     } else if isRegularFile(path + "/" + StoreFile.adapterConfiguration) || isRegularFile(path + "/" + StoreFile.adapterWeights) {
@@ -21,7 +21,7 @@ public enum AdapterForm: String, Sendable {
   }
 
   /// The file that holds the matrices.
-  public func weights(of path: String) -> String {
+  package func weights(of path: String) -> String {
     switch self {
     case .peft:
       let names = [StoreFile.adapterWeights, StoreFile.adapterPickle]
@@ -32,7 +32,7 @@ public enum AdapterForm: String, Sendable {
   }
 
   /// What its files say of rank, scale, layers and base, under PEFT's names and mlx-lm's `scale`.
-  public func configuration(of path: String) throws(ModelStoreError) -> JSONObject {
+  package func configuration(of path: String) throws(ModelStoreError) -> JSONObject {
     if self == .gguf { return try GGUFAdapter.configuration(path) }
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)
     if self == .peft {

@@ -1,12 +1,12 @@
 internal import BasicContainers
-public import DibitCheckpoint
-public import DibitModel
+package import DibitCheckpoint
+package import DibitModel
 internal import DibitKernels
 internal import DibitTensor
 
 /// The matrices of an adapter of any origin, under PEFT's names: `base_model.model.<module>.lora_A.weight` and
 /// `.lora_B.weight`.
-public struct AdapterSource: Sendable {
+package struct AdapterSource: Sendable {
   let path: String
   let configuration: AdapterConfiguration
   let checkpoint: Checkpoint
@@ -19,7 +19,7 @@ public struct AdapterSource: Sendable {
 
   /// The adapter among the tensors of a checkpoint whose names are `prefix`, a module and one of two endings; the rank is that of its
   /// matrices.
-  public static func named(_ checkpoint: Checkpoint, prefix: String, a: String, b: String, alpha: Float, path: String)
+  package static func named(_ checkpoint: Checkpoint, prefix: String, a: String, b: String, alpha: Float, path: String)
     throws(ModelStoreError) -> AdapterSource
   {
     var views: [TensorView] = []
@@ -50,7 +50,7 @@ public struct AdapterSource: Sendable {
   }
 
   /// The adapter, for a model that has all of its modules.
-  public func adapter(for weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
+  package func adapter(for weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
     var configuration = configuration
     adaptOnlyWhatIsStored(of: weights, &configuration)
     var adapter = Adapter(configuration, for: weights)
@@ -108,14 +108,14 @@ public struct AdapterSource: Sendable {
 
 extension AdapterSource {
   /// Opens an adapter of `model` that another tool made: a directory of PEFT's or mlx-lm's, or a GGUF file.
-  public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
+  package static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
     if GGUFAdapter.recognises(path) { return try GGUFAdapter.open(path, for: model) }
     try StoreKind.checkImport(path)
     return try open(path)
   }
 
   /// Opens a directory of PEFT's or mlx-lm's.
-  public static func open(_ path: String) throws(ModelStoreError) -> AdapterSource {
+  package static func open(_ path: String) throws(ModelStoreError) -> AdapterSource {
     if isRegularFile(path + "/" + MLXAdapter.weights) { return try MLXAdapter.open(path) }
     return try StoredAdapter.source(path)
   }

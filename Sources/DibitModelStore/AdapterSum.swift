@@ -1,17 +1,17 @@
 internal import BasicContainers
 internal import DibitKernels
-public import DibitModel
+package import DibitModel
 internal import DibitTensor
 
 /// An adapter on the disk and how much of it is wanted.
-public struct AdapterPart: Equatable, Sendable {
+package struct AdapterPart: Equatable, Sendable {
   /// The adapter's directory.
-  public let path: String
+  package let path: String
   /// What its update is multiplied by.
-  public let weight: Double
+  package let weight: Double
 
   /// A part of a sum.
-  public init(path: String, weight: Double = 1) {
+  package init(path: String, weight: Double = 1) {
     self.path = path
     self.weight = weight
   }
@@ -23,7 +23,7 @@ extension StoredAdapter {
   /// Their ranks are laid side by side: the A stand above each other, the B, multiplied by weight and scale, beside each other, and the
   /// sum's own scale is 1. So nothing is lost but the rounding of B. An adapter alone with weight 1 stays as it is. What magnitudes (DoRA)
   /// multiply by depends on the whole weight, so that they have no sum.
-  public static func sum(_ parts: [AdapterPart], for model: StoredModel) throws(ModelStoreError) -> Adapter {
+  package static func sum(_ parts: [AdapterPart], for model: StoredModel) throws(ModelStoreError) -> Adapter {
     if parts.count == 1, parts[0].weight == 1 { return try open(parts[0].path, for: model) }
     var adapters = UniqueArray<Adapter>()
     var configuration = AdapterConfiguration()

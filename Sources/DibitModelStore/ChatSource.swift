@@ -1,31 +1,31 @@
 internal import DibitCheckpoint
 internal import DibitDigest
-public import DibitJinja
-public import DibitJSON
-public import DibitTokenizer
+package import DibitJinja
+package import DibitJSON
+package import DibitTokenizer
 
 /// What a model's source says about chats: its template and the tokens that the template may name.
-public struct ChatSource: Sendable {
+package struct ChatSource: Sendable {
   /// The template; nil where the source has none.
-  public let template: JinjaChatTemplate?
+  package let template: JinjaChatTemplate?
   /// The spellings of the tokens that end an answer.
-  public let endTokens: [String]
+  package let endTokens: [String]
   /// The same as a `tokenizer_config.json`, to be kept beside a converted model; nil where the source says nothing.
-  public let json: JSONValue?
+  package let json: JSONValue?
   /// SHA-256 of the template and the tokens that it may name; nil where the source has no template.
-  public var digest: String? { template == nil ? nil : json.map { SHA256.digest(Array($0.serialized().utf8)) } }
+  package var digest: String? { template == nil ? nil : json.map { SHA256.digest(Array($0.serialized().utf8)) } }
 
   private static let tokenKeys = ["bos_token", "eos_token", "unk_token", "pad_token"]
 
   /// Reads what lies beside a model, or within its GGUF file.
   ///
   /// - Throws: ``ModelStoreError``; for a template outside the supported subset too.
-  public static func open(_ path: String) throws(ModelStoreError) -> ChatSource {
+  package static func open(_ path: String) throws(ModelStoreError) -> ChatSource {
     try ChatSource(try members(path), path: path)
   }
 
   /// What lies beside a model as a `tokenizer_config.json`, whether or not the template in it can be rendered; nil where there is nothing.
-  public static func settings(of path: String) throws(ModelStoreError) -> JSONValue? {
+  package static func settings(of path: String) throws(ModelStoreError) -> JSONValue? {
     let members = try members(path)
     return members.count > 0 ? .object(members) : nil
   }
@@ -60,7 +60,7 @@ public struct ChatSource: Sendable {
   }
 
   /// How the model is spoken to; the template sees no tools, and `today` where it asks for the date.
-  public func format(for tokenizer: Tokenizer, today: JinjaClock?) -> ChatFormat {
+  package func format(for tokenizer: Tokenizer, today: JinjaClock?) -> ChatFormat {
     ChatFormat(tokenizer: tokenizer, jinja: template, endTokens: endTokens, clock: today)
   }
 

@@ -1,31 +1,31 @@
-public import DibitCheckpoint
-public import DibitJSON
-public import DibitKernels
-public import DibitModel
-public import DibitTensor
-public import DibitTokenizer
+package import DibitCheckpoint
+package import DibitJSON
+package import DibitKernels
+package import DibitModel
+package import DibitTensor
+package import DibitTokenizer
 
 /// Writes a model with float weights as a checkpoint directory that `dibit convert` and other tools read.
-public struct FloatCheckpoint: Sendable {
+package struct FloatCheckpoint: Sendable {
   static let format = "dibit-checkpoint"
   /// Floats that are expanded and written in one piece.
   private static let pieceElements = 4 << 20
 
   /// The config.json.
-  public let json: JSONValue
+  package let json: JSONValue
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// Its parameters, in any format.
-  public let weights: DecoderWeights
+  package let weights: DecoderWeights
   /// What matrices are written as: F32, F16 or BF16. Norms and scales are written as F32 unless ``keepsNormsWide`` is false.
-  public let dtype: DType
+  package let dtype: DType
   /// Whether norms and scales stay F32 beside 16-bit matrices.
-  public let keepsNormsWide: Bool
+  package let keepsNormsWide: Bool
   /// The tokenizer.
-  public let tokenizer: Tokenizer?
+  package let tokenizer: Tokenizer?
 
   /// A checkpoint to be written.
-  public init(
+  package init(
     json: JSONValue, configuration: ModelConfiguration, weights: DecoderWeights, dtype: DType, keepsNormsWide: Bool = true,
     tokenizer: Tokenizer?
   ) {
@@ -41,7 +41,7 @@ public struct FloatCheckpoint: Sendable {
   ///
   /// Parameters that the family stores fused are written as one tensor. Layers that `adapter` adapts are written as it makes them. `progress` is told the bytes written and in all after every piece,
   /// and stops the work by returning false: the result is then false too, and the directory is not to be used.
-  public func write(
+  package func write(
     _ facts: JSONObject, merging adapter: borrowing Adapter, into directory: borrowing StagedDirectory, on compute: Compute,
     progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(CheckpointError) -> Bool {
@@ -100,7 +100,7 @@ public struct FloatCheckpoint: Sendable {
   }
 
   /// The same with the weights as they are.
-  public func write(
+  package func write(
     _ facts: JSONObject, into directory: borrowing StagedDirectory, on compute: Compute,
     progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(CheckpointError) -> Bool {

@@ -1,14 +1,14 @@
 internal import BasicContainers
-public import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitJSON
-public import DibitModel
+package import DibitModel
 internal import DibitTensor
 
 /// Adapters as mlx-lm keeps them: `adapters.safetensors` with `<module>.lora_a [in, R]` and `<module>.lora_b [R, out]`, and an
 /// `adapter_config.json` whose `scale` multiplies `B A` as it is (PEFT's alpha is `scale · rank`).
 ///
 /// afm7 computes q, k and v in one module, `qkv_proj`, whose matrices mlx-lm numbers: `qkv_proj.lora_a.0` is q's.
-public enum MLXAdapter {
+package enum MLXAdapter {
   static let weights = "adapters.safetensors"
   private static let fused = ".qkv_proj"
   private static let parts = [".q_proj", ".k_proj", ".v_proj"]
@@ -57,7 +57,7 @@ public enum MLXAdapter {
   /// Writes an adapter of `model` with its facts into `directory`.
   ///
   /// Layers that keep q, k and v of one matrix apart only in the adapter (afm7) are written as mlx-lm's fused module.
-  public static func write(
+  package static func write(
     _ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, into directory: borrowing StagedDirectory
   ) throws(CheckpointError) {
     let weights = model.weights

@@ -1,28 +1,28 @@
-public import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitDigest
-public import DibitJSON
-public import DibitQuantization
+package import DibitJSON
+package import DibitQuantization
 
 /// The small files of a model directory, written beside its weights.
-public struct ModelFiles: Sendable {
+package struct ModelFiles: Sendable {
   static let format = "dibit-model"
   private static let version = 1
 
   /// The source's config.json.
-  public let configuration: JSONValue
+  package let configuration: JSONValue
   /// How the tensors are stored.
-  public let scheme: QuantizationScheme
+  package let scheme: QuantizationScheme
   /// The bytes of tokenizer.json.
-  public let tokenizer: [UInt8]
+  package let tokenizer: [UInt8]
   /// What the source says about chats, kept as tokenizer_config.json; nil where it says nothing.
-  public let chat: JSONValue?
+  package let chat: JSONValue?
   /// SHA-256 of model.safetensors.
-  public let weightsDigest: String
+  package let weightsDigest: String
   /// Where the weights come from, for the manifest.
-  public let source: JSONValue
+  package let source: JSONValue
 
   /// The files beside finished weights.
-  public init(
+  package init(
     configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], chat: JSONValue? = nil, weightsDigest: String,
     source: JSONValue
   ) {
@@ -35,10 +35,10 @@ public struct ModelFiles: Sendable {
   }
 
   /// The tensor that holds the scales of a packed tensor.
-  public static func scalesName(_ tensor: String) -> String { tensor + ".scales" }
+  package static func scalesName(_ tensor: String) -> String { tensor + ".scales" }
 
   /// Writes config.json, tokenizer.json and manifest.json; returns the model's digest, which covers all that changes its output.
-  public func write(into directory: borrowing StagedDirectory) throws(ModelStoreError) -> String {
+  package func write(into directory: borrowing StagedDirectory) throws(ModelStoreError) -> String {
     var configuration = configuration.object ?? JSONObject()
     configuration[QuantizationScheme.key] = scheme.json
     let text = JSONValue.object(configuration).serialized(pretty: true) + "\n"

@@ -9,7 +9,7 @@ extension ModelSource {
   ]
 
   /// The tensors of an unconverted source that its architecture has no place for: what they mean would be lost.
-  public var unknownTensors: [String] {
+  package var unknownTensors: [String] {
     let (parameters, scales) = DecoderWeights.declarations(of: configuration)
     var known = Set(parameters.map(\.name.tensor) + scales)
     // A tied head may be written out; it repeats the embedding.

@@ -1,25 +1,25 @@
-public import DibitCheckpoint
-public import DibitJSON
-public import DibitModel
-public import DibitQuantization
+package import DibitCheckpoint
+package import DibitJSON
+package import DibitModel
+package import DibitQuantization
 
 /// A model of any source that can be read, in Hugging Face terms: a config.json, and parameters under Hugging Face names.
 ///
 /// Sources are directories (of Hugging Face, KerasHub, or made by `dibit convert`) and single files; see ``CheckpointFormat``.
-public struct ModelSource: Sendable {
+package struct ModelSource: Sendable {
   /// The path it was opened with.
-  public let path: String
+  package let path: String
   /// What config.json says, or would say.
-  public let json: JSONValue
+  package let json: JSONValue
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// The parameters; their names and layouts are Hugging Face's, whatever the format.
-  public let checkpoint: Checkpoint
+  package let checkpoint: Checkpoint
   /// How the tensors are stored; nil for a checkpoint that was not converted.
-  public let scheme: QuantizationScheme?
+  package let scheme: QuantizationScheme?
 
   /// Opens a directory or a file.
-  public static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
+  package static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
     try StoreKind.checkModel(path)
     let stored: Checkpoint
     do throws(CheckpointError) { stored = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
@@ -65,7 +65,7 @@ public struct ModelSource: Sendable {
   }
 
   /// What the configuration asks for, after checking that an unconverted source has every parameter with a float dtype and its shape.
-  public func declarations() throws(ModelStoreError) -> (parameters: [ParameterDeclaration], scales: [String]) {
+  package func declarations() throws(ModelStoreError) -> (parameters: [ParameterDeclaration], scales: [String]) {
     let declarations = DecoderWeights.declarations(of: configuration)
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
     for parameter in declarations.parameters { try reader.check(parameter.name, parameter.rows, parameter.columns) }
@@ -73,7 +73,7 @@ public struct ModelSource: Sendable {
   }
 
   /// The parameters, over the mapped files where they are stored as kernels read them.
-  public func weights() throws(ModelStoreError) -> DecoderWeights {
+  package func weights() throws(ModelStoreError) -> DecoderWeights {
     try checkThatNothingIsLeftOut()
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
     return try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)

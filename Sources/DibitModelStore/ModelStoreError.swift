@@ -1,11 +1,11 @@
-public import DibitCheckpoint
-public import DibitJSON
-public import DibitModel
-public import DibitQuantization
-public import DibitTokenizer
+package import DibitCheckpoint
+package import DibitJSON
+package import DibitModel
+package import DibitQuantization
+package import DibitTokenizer
 
 /// Why a model or adapter directory cannot be used.
-public enum ModelStoreError: Error, Equatable, Sendable {
+package enum ModelStoreError: Error, Equatable, Sendable {
   case checkpoint(CheckpointError)
   case model(ModelError, path: String)
   case quantization(QuantizationError, path: String)
@@ -37,7 +37,7 @@ public enum ModelStoreError: Error, Equatable, Sendable {
 
 extension ModelStoreError: CustomStringConvertible {
   /// One sentence: what, where, what was expected and found, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .checkpoint(let error): "\(error)"
     case .model(let error, let path): "'\(path)': \(error)"
@@ -82,7 +82,7 @@ extension ModelStoreError: CustomStringConvertible {
   }
 
   /// What kind of failure this is.
-  public var errorClass: CheckpointError.Class {
+  package var errorClass: CheckpointError.Class {
     switch self {
     case .checkpoint(let error): error.errorClass
     case .noTokenizer: .missingInput

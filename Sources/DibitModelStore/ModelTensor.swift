@@ -1,28 +1,28 @@
-public import DibitTensor
+package import DibitTensor
 
 /// How a tensor of a model lies in model.safetensors.
-public struct ModelTensor: Equatable, Sendable {
+package struct ModelTensor: Equatable, Sendable {
   /// Its published name.
-  public let name: String
+  package let name: String
   /// Its published shape.
-  public let shape: [Int]
+  package let shape: [Int]
   /// The rows of a matrix; 1 for a vector.
-  public let rows: Int
+  package let rows: Int
   /// The elements of a row.
-  public let columns: Int
+  package let columns: Int
   /// How elements are stored.
-  public let format: WeightFormat
+  package let format: WeightFormat
 
   /// A tensor of `rows` times `columns` elements, which `shape` may divide in another way.
-  public init(name: String, shape: [Int], rows: Int, columns: Int, format: WeightFormat) {
+  package init(name: String, shape: [Int], rows: Int, columns: Int, format: WeightFormat) {
     (self.name, self.shape, self.rows, self.columns, self.format) = (name, shape, rows, columns, format)
   }
 
   /// Whether elements are codes on a grid, with scales in a tensor of their own.
-  public var isPacked: Bool { if case .grid = format { true } else { false } }
+  package var isPacked: Bool { if case .grid = format { true } else { false } }
 
   /// The type of the file's elements: bytes where the tensor is packed.
-  public var dtype: DType {
+  package var dtype: DType {
     switch format {
     case .f32: .f32
     case .f16: .f16
@@ -32,15 +32,15 @@ public struct ModelTensor: Equatable, Sendable {
   }
 
   /// Bits of an element, its share of a scale left out.
-  public var bits: Int {
+  package var bits: Int {
     if case .grid(let bits, _) = format { bits } else { dtype.byteCount * 8 }
   }
 
   /// Bytes in the file, scales included.
-  public var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
+  package var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
 
   /// What the file declares: the tensor, and the scales of a packed one.
-  public var declarations: [(name: String, dtype: DType, shape: [Int])] {
+  package var declarations: [(name: String, dtype: DType, shape: [Int])] {
     guard case .grid(let bits, let group) = format else { return [(name: name, dtype: dtype, shape: shape)] }
     return [
       (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
@@ -49,7 +49,7 @@ public struct ModelTensor: Equatable, Sendable {
   }
 
   /// The order of the file. Packed tensors are multiples of 64 bytes, and F32 tensors of 4: so all are aligned for the kernels.
-  public static func inFileOrder<Element>(_ elements: [Element], _ tensor: (Element) -> ModelTensor) -> [Element] {
+  package static func inFileOrder<Element>(_ elements: [Element], _ tensor: (Element) -> ModelTensor) -> [Element] {
     func place(_ tensor: ModelTensor) -> Int { tensor.isPacked ? 0 : tensor.format == .f32 ? 1 : 2 }
     return (0...2).flatMap { part in elements.filter { place(tensor($0)) == part } }
   }

@@ -1,4 +1,4 @@
-public import DibitJSON
+package import DibitJSON
 internal import DibitCheckpoint
 internal import DibitDigest
 internal import DibitKernels
@@ -7,36 +7,36 @@ internal import DibitTensor
 internal import DibitTokenizer
 
 /// Everything that can be checked of a model, a checkpoint or an adapter by itself: digests, shapes, numbers, tokenizer.
-public struct StoreInspection: Sendable {
+package struct StoreInspection: Sendable {
   /// What lies there.
-  public enum Kind: String, Sendable {
+  package enum Kind: String, Sendable {
     case model, checkpoint, adapter
   }
 
   /// One thing that was looked at.
-  public struct Item: Sendable {
+  package struct Item: Sendable {
     /// The file's name, or the whole directory's where it is a matter of several files.
-    public let file: String
+    package let file: String
     /// What was looked at.
-    public let what: String
+    package let what: String
     /// What was found, where it is right.
-    public let detail: String
+    package let detail: String
     /// What is wrong; nil where nothing is.
-    public let fault: ModelStoreError?
+    package let fault: ModelStoreError?
   }
 
   /// The path.
-  public let path: String
+  package let path: String
   /// What lies there.
-  public private(set) var kind = Kind.checkpoint
+  package private(set) var kind = Kind.checkpoint
   /// In the order in which they were looked at.
-  public private(set) var items: [Item] = []
+  package private(set) var items: [Item] = []
 
   /// The first fault.
-  public var fault: ModelStoreError? { items.lazy.compactMap(\.fault).first }
+  package var fault: ModelStoreError? { items.lazy.compactMap(\.fault).first }
 
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     [
       "path": .string(path), "kind": .string(kind.rawValue), "whole": .bool(fault == nil),
       "checks": .array(
@@ -52,7 +52,7 @@ public struct StoreInspection: Sendable {
   /// Looks at everything; `isStopped` ends it early. A fault in one thing keeps no other from being looked at.
   ///
   /// - Throws: ``ModelStoreError`` when there is nothing that could be looked at.
-  public init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
+  package init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
     let path = Self.whole(path)
     self.path = path
     let isGGUF = GGUFAdapter.recognises(path)

@@ -1,17 +1,17 @@
 internal import BasicContainers
-public import DibitCheckpoint
-public import DibitJSON
-public import DibitModel
+package import DibitCheckpoint
+package import DibitJSON
+package import DibitModel
 internal import DibitTensor
 
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
-public enum StoredAdapter {
+package enum StoredAdapter {
   static let format = "dibit-adapter"
   /// The largest rank that is read.
   static let largestRank = 4096
 
   /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
-  public static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
+  package static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
     let manifest = try readManifest(path)
     let manifestPath = path + "/" + StoreFile.manifest
     guard let base = manifest["base_digest"]?.string else {
@@ -25,13 +25,13 @@ public enum StoredAdapter {
   }
 
   /// The manifest of an adapter directory.
-  public static func readManifest(_ path: String) throws(ModelStoreError) -> JSONValue {
+  package static func readManifest(_ path: String) throws(ModelStoreError) -> JSONValue {
     try StoreKind.checkAdapter(path)
     return try readJSON(StoreFile.manifest, in: path)
   }
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
-  public static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
+  package static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
     try source(path).adapter(for: weights)
   }
 
@@ -44,7 +44,7 @@ public enum StoredAdapter {
   }
 
   /// Writes PEFT's two files and the facts into `directory`; the manifest gets the format and the base's digest in front.
-  public static func write(
+  package static func write(
     _ adapter: borrowing Adapter, base: StoredModel, facts: AdapterFacts, into directory: borrowing StagedDirectory
   ) throws(CheckpointError) {
     let digest = try writePEFT(adapter, base: base, named: facts.baseName ?? base.name, into: directory)
@@ -52,7 +52,7 @@ public enum StoredAdapter {
   }
 
   /// The same with nothing beside the manifest.
-  public static func write(
+  package static func write(
     _ adapter: borrowing Adapter, base: StoredModel, manifest: JSONObject, into directory: borrowing StagedDirectory
   ) throws(CheckpointError) {
     try write(adapter, base: base, facts: AdapterFacts(manifest: manifest), into: directory)

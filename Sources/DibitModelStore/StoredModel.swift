@@ -1,32 +1,32 @@
 internal import DibitCheckpoint
-public import DibitJSON
-public import DibitModel
-public import DibitQuantization
-public import DibitTokenizer
+package import DibitJSON
+package import DibitModel
+package import DibitQuantization
+package import DibitTokenizer
 
 /// A model directory: `config.json`, safetensors weights and `tokenizer.json`; after conversion also `manifest.json`.
 ///
 /// Packed and 16-bit weights stay in the mapped file; norms are small and become F32.
-public struct StoredModel: Sendable {
+package struct StoredModel: Sendable {
   /// The directory.
-  public let path: String
+  package let path: String
   /// What config.json says, or would say.
-  public let json: JSONValue
+  package let json: JSONValue
   /// The model's shape.
-  public let configuration: ModelConfiguration
+  package let configuration: ModelConfiguration
   /// Its parameters, over the mapped file.
-  public let weights: DecoderWeights
+  package let weights: DecoderWeights
   /// Its tokenizer.
-  public let tokenizer: Tokenizer
+  package let tokenizer: Tokenizer
   /// How the tensors are stored; nil for a checkpoint that was not converted.
-  public let scheme: QuantizationScheme?
+  package let scheme: QuantizationScheme?
   /// What identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
-  public let digest: String?
+  package let digest: String?
 
   /// Opens a converted model or a float checkpoint, and begins to compare its weights with the digest in its manifest.
   ///
   /// - Parameter checksWeights: False for measurements, which nothing should run beside.
-  public static func open(_ path: String, checksWeights: Bool = true) throws(ModelStoreError) -> StoredModel {
+  package static func open(_ path: String, checksWeights: Bool = true) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
     if checksWeights { WeightsCheck.begin(path) }
     let (configuration, weights) = (source.configuration, try source.weights())
@@ -41,17 +41,17 @@ public struct StoredModel: Sendable {
   }
 
   /// Opens a converted model; a plain checkpoint is ``ModelStoreError/notConverted(path:)``.
-  public static func openConverted(_ path: String) throws(ModelStoreError) -> StoredModel {
+  package static func openConverted(_ path: String) throws(ModelStoreError) -> StoredModel {
     let model = try open(path)
     guard model.digest != nil else { throw .notConverted(path: path) }
     return model
   }
 
   /// What the model is called: the name of its directory, or "model" where the path ends in none.
-  public var name: String { fileName(of: path) ?? "model" }
+  package var name: String { fileName(of: path) ?? "model" }
 
   /// The decoder that runs these weights.
-  public func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
+  package func makeDecoder() -> Decoder { Decoder(configuration, weights: weights) }
 
   private static func digest(in path: String, _ scheme: QuantizationScheme?) throws(ModelStoreError) -> String? {
     guard scheme != nil else { return nil }

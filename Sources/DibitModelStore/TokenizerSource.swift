@@ -1,17 +1,17 @@
 package import DibitCheckpoint
 internal import DibitJSON
 internal import DibitTensor
-public import DibitTokenizer
+package import DibitTokenizer
 
 /// Finds the tokenizer of a model, in whatever form its source keeps it.
 ///
 /// Known are Hugging Face's tokenizer.json, SentencePiece's tokenizer.model, the vocabulary inside a GGUF file and llama2.c's
 /// tokenizer.bin; files are recognised by their contents.
-public struct TokenizerSource: Sendable {
+package struct TokenizerSource: Sendable {
   /// The tokenizer.
-  public let tokenizer: Tokenizer
+  package let tokenizer: Tokenizer
   /// The bytes of its tokenizer.json: those of the source where it has one.
-  public let json: [UInt8]
+  package let json: [UInt8]
 
   private init(_ tokenizer: Tokenizer, json: [UInt8]? = nil) {
     self.tokenizer = tokenizer
@@ -21,7 +21,7 @@ public struct TokenizerSource: Sendable {
   /// Reads a tokenizer file, or the tokenizer of a model directory or file.
   ///
   /// - Parameter vocabularySize: The model's, where it is known: it names the files of llama2.c.
-  public static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> TokenizerSource {
+  package static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> TokenizerSource {
     if isDirectory(path) { return try directory(path, vocabularySize) }
     if let file = try candidate(path) { return try read(file) }
     // The weights of a model: its tokenizer lies beside them.

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Opening a model reads nothing of its weights but what is used. Their digest takes about as long as reading them from memory, so it is
 /// computed on a thread of its own, while the first pass runs over the same bytes. ``StoredModel/open(_:checksWeights:)`` begins it; whoever
 /// gives results away calls ``finish(_:)`` or ``finishAll()`` before.
-public final class WeightsCheck: Sendable {
+package final class WeightsCheck: Sendable {
   private let directory: String
   private let expected: String
   private let outcome = Mutex<Outcome?>(nil)
@@ -27,7 +27,7 @@ public final class WeightsCheck: Sendable {
   }
 
   /// Begins to check the weights of a directory whose manifest has their digest; does nothing for anything else.
-  public static func begin(_ directory: String) {
+  package static func begin(_ directory: String) {
     guard isDirectory(directory), isRegularFile(directory + "/" + StoreFile.manifest),
       let digest = (try? readJSON(StoreFile.manifest, in: directory))?["weights_sha256"]?.string
     else { return }
@@ -40,12 +40,12 @@ public final class WeightsCheck: Sendable {
   /// Waits for all checks that were begun: for a process that is one job.
   ///
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` for the first file that is not what it was.
-  public static func finishAll() throws(ModelStoreError) { try finish { _ in true } }
+  package static func finishAll() throws(ModelStoreError) { try finish { _ in true } }
 
   /// Waits for the checks of one directory: for a job among others.
   ///
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)``.
-  public static func finish(_ directory: String) throws(ModelStoreError) { try finish { $0.directory == directory } }
+  package static func finish(_ directory: String) throws(ModelStoreError) { try finish { $0.directory == directory } }
 
   private static func finish(where isMeant: (WeightsCheck) -> Bool) throws(ModelStoreError) {
     let checks = pending.withLock { checks in

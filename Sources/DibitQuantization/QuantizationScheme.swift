@@ -1,26 +1,26 @@
-public import DibitJSON
-public import DibitTensor
+package import DibitJSON
+package import DibitTensor
 
 /// How the tensors of a model are stored.
-public struct QuantizationScheme: Equatable, Sendable {
+package struct QuantizationScheme: Equatable, Sendable {
   /// Bits of a weight in a linear layer: 2, 4, 16 (floats of the source's 16-bit type, BF16 for others) or 32.
-  public var bits = 2
+  package var bits = 2
   /// Consecutive inputs that share a scale; nil for a whole row.
-  public var group: Int? = 64
+  package var group: Int? = 64
   /// Bits of the embedding and of an output head of its own: 4, 16 or 32.
-  public var embeddingBits = 4
+  package var embeddingBits = 4
 
   /// 2 bits in groups of 64, embedding at 4 bits.
-  public init() {}
+  package init() {}
 
   /// The group sizes that kernels support, apart from a whole row.
-  public static let groups = [32, 64, 128]
+  package static let groups = [32, 64, 128]
 
   /// Whether linear layers lie on a grid.
-  public var isQuantized: Bool { bits <= 4 }
+  package var isQuantized: Bool { bits <= 4 }
 
   /// The format of a matrix with `columns` inputs; `bits` is ``bits`` or ``embeddingBits``, `source` the dtype it comes from.
-  public func format(bits: Int, columns: Int, source: DType) -> WeightFormat {
+  package func format(bits: Int, columns: Int, source: DType) -> WeightFormat {
     switch bits {
     case 32: .f32
     case 16: source == .f16 ? .f16 : .bf16
@@ -31,12 +31,12 @@ public struct QuantizationScheme: Equatable, Sendable {
 
 extension QuantizationScheme {
   /// The key of config.json that holds the scheme.
-  public static let key = "quantization"
+  package static let key = "quantization"
   private static let formatName = "dibit-grid"
   private static let version = 2
 
   /// The block of config.json that says how to read the tensors.
-  public var json: JSONValue {
+  package var json: JSONValue {
     [
       "format": .string(Self.formatName), "version": .integer(Self.version), "bits": .integer(bits),
       "group_size": group.map { .integer($0) } ?? "row", "embedding_bits": .integer(embeddingBits),
@@ -44,7 +44,7 @@ extension QuantizationScheme {
   }
 
   /// Reads that block.
-  public init(json: JSONValue) throws(QuantizationError) {
+  package init(json: JSONValue) throws(QuantizationError) {
     guard json["format"]?.string == Self.formatName else {
       throw .unsupported(key: "format", expected: "'\(Self.formatName)'", found: json["format"]?.serialized() ?? "nothing")
     }
@@ -68,11 +68,11 @@ extension QuantizationScheme {
 }
 
 /// Why a quantisation block cannot be used.
-public enum QuantizationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum QuantizationError: Error, Equatable, Sendable, CustomStringConvertible {
   case unsupported(key: String, expected: String, found: String)
 
   /// One sentence: which key, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unsupported(let key, let expected, let found): "config.json: 'quantization.\(key)': expected \(expected), found \(found)"
     }

@@ -1,40 +1,40 @@
 /// What recipes for adapters and for whole models have in common; nil leaves the command's default.
-public struct OptimizationRecipe: Equatable, Sendable {
+package struct OptimizationRecipe: Equatable, Sendable {
   /// The seed of everything random.
-  public var seed: UInt64?
+  package var seed: UInt64?
   /// The peak learning rate, `learning_rate`.
-  public var learningRate: Double?
+  package var learningRate: Double?
   /// The share of all steps that warms up, `warmup`.
-  public var warmUp: Double?
+  package var warmUp: Double?
   /// The same in steps, `lr_schedule.warmup`.
-  public var warmUpSteps: Int?
+  package var warmUpSteps: Int?
   /// What follows the warm-up: `cosine_decay`, `linear_schedule` or `constant`, `lr_schedule.name`.
-  public var schedule: String?
+  package var schedule: String?
   /// The learning rate of the last step, `lr_schedule.end`.
-  public var finalLearningRate: Double?
+  package var finalLearningRate: Double?
   /// Multiplied by the learning rate and the parameter at each step, `weight_decay`.
-  public var weightDecay: Double?
+  package var weightDecay: Double?
   /// The largest gradient norm, `grad_clip`.
-  public var clipNorm: Double?
+  package var clipNorm: Double?
   /// How much of the running average a step keeps, `ema_decay`.
-  public var averageDecay: Double?
+  package var averageDecay: Double?
   /// The most tokens that go through the model at once, `micro_batch_tokens`.
-  public var microBatchTokens: Int?
+  package var microBatchTokens: Int?
   /// Validations without a gain that end a run, `patience`.
-  public var patience: Int?
+  package var patience: Int?
   /// Whether the best parameters are kept and not the last, `keep`.
-  public var keepsBest: Bool?
+  package var keepsBest: Bool?
   /// What products are computed in, `compute_dtype`: `bfloat16` or `float32`.
-  public var computeType: String?
+  package var computeType: String?
   /// Steps between checkpoints, `save_every`.
-  public var checkpointSteps: Int?
+  package var checkpointSteps: Int?
   /// How far above the median a loss is suspicious, `watchdog.factor`.
-  public var watchdogFactor: Double?
+  package var watchdogFactor: Double?
   /// Suspicious steps in a row that end a run, `watchdog.steps`.
-  public var watchdogSteps: Int?
+  package var watchdogSteps: Int?
 
   /// The names of schedules, those of mlx-lm.
-  public static let schedules = ["cosine_decay", "linear_schedule", "constant"]
+  package static let schedules = ["cosine_decay", "linear_schedule", "constant"]
 
   init(_ root: inout RecipeReader) throws(RecipeError) {
     seed = try root.seed("seed")

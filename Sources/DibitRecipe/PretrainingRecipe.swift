@@ -1,7 +1,7 @@
 /// How to train all weights of a model, as written in a recipe. Paths are relative to the working directory.
-public struct PretrainingRecipe: Equatable, Sendable {
+package struct PretrainingRecipe: Equatable, Sendable {
   /// Where training begins.
-  public enum Start: Equatable, Sendable {
+  package enum Start: Equatable, Sendable {
     /// Random weights of a new shape, `model`.
     case random(Shape)
     /// A float checkpoint, `initial`; its shape and its tokenizer are kept.
@@ -9,31 +9,31 @@ public struct PretrainingRecipe: Equatable, Sendable {
   }
 
   /// The shape of a new model.
-  public struct Shape: Equatable, Sendable {
+  package struct Shape: Equatable, Sendable {
     /// Tokens of the tokenizer that is trained first, `model.vocab_size`.
-    public var vocabularySize = 4096
+    package var vocabularySize = 4096
     /// Channels of the residual stream, `model.hidden_dim`.
-    public var hiddenSize: Int
+    package var hiddenSize: Int
     /// All layers, `model.num_layers`.
-    public var layers: Int
+    package var layers: Int
     /// The last layers, which reuse keys and values, `model.num_kv_reuse_layers`.
-    public var reusingLayers: Int
+    package var reusingLayers: Int
     /// Query heads, `model.num_heads`.
-    public var heads: Int
+    package var heads: Int
     /// Key/value heads, `model.num_kv_heads`.
-    public var keyValueHeads: Int
+    package var keyValueHeads: Int
     /// Feed-forward channels over ``hiddenSize``, `model.hidden_dim_scale_factor`.
-    public var feedForwardFactor = 3.25
+    package var feedForwardFactor = 3.25
     /// The most tokens of a sequence in use, `model.max_position_embeddings`.
-    public var contextLength = 1024
+    package var contextLength = 1024
     /// The base of the rotary frequencies, `model.rope_theta`.
-    public var ropeTheta = 500_000.0
+    package var ropeTheta = 500_000.0
     /// What the embedding begins with, `model.embedding`.
-    public var embedding = Embedding.random
+    package var embedding = Embedding.random
   }
 
   /// What an embedding begins with.
-  public enum Embedding: String, CaseIterable, Equatable, Sendable {
+  package enum Embedding: String, CaseIterable, Equatable, Sendable {
     /// Random numbers.
     case random
     /// What company each token keeps in the text.
@@ -41,47 +41,47 @@ public struct PretrainingRecipe: Equatable, Sendable {
   }
 
   /// A grid, in the words of a converted model's `config.json`.
-  public struct Quantization: Equatable, Sendable {
+  package struct Quantization: Equatable, Sendable {
     /// Bits of linear layers, `quantization.bits`: 2 or 4.
-    public var bits = 2
+    package var bits = 2
     /// Inputs that share a scale, `quantization.group_size`: 32, 64 or 128.
-    public var groupSize = 64
+    package var groupSize = 64
     /// Bits of embeddings, `quantization.embedding_bits`: 4, or 16 for floats.
-    public var embeddingBits = 4
+    package var embeddingBits = 4
   }
 
   /// Folders or files of plain text.
-  public var data: [String]
+  package var data: [String]
   /// Held-out text, `validation_data`; empty for none.
-  public var validationData: [String]
+  package var validationData: [String]
   /// What is trained.
-  public var start: Start
+  package var start: Start
   /// The checkpoint that the model begins as, if it does.
-  public var initial: String? { if case .checkpoint(let path) = start { path } else { nil } }
+  package var initial: String? { if case .checkpoint(let path) = start { path } else { nil } }
   /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
-  public var parsesSpecialTokens = false
+  package var parsesSpecialTokens = false
   /// What does not depend on text.
-  public var optimization: OptimizationRecipe
+  package var optimization: OptimizationRecipe
   /// The peak learning rate of the embedding, `embedding_learning_rate`; nil for that of all other weights.
-  public var embeddingLearningRate: Double?
+  package var embeddingLearningRate: Double?
   /// How weights are rounded in every pass, `quantization`; nil for float weights.
-  public var quantization: Quantization?
+  package var quantization: Quantization?
   /// Training steps.
-  public var steps: Int
+  package var steps: Int
   /// Sequences of a step, `batch_size`.
-  public var batchSize = 16
+  package var batchSize = 16
   /// Tokens of a sequence in training, `max_seq_length`.
-  public var sequenceLength = 256
+  package var sequenceLength = 256
   /// Steps between two looks at the held-out text, `validation_interval`.
-  public var validationInterval = 250
+  package var validationInterval = 250
 
   /// What the embedding begins with; a checkpoint's is no matter of the text.
-  public var embedding: Embedding {
+  package var embedding: Embedding {
     if case .random(let shape) = start { shape.embedding } else { .random }
   }
 
   /// Decodes a recipe; `file` is its name in errors. `settings` are pairs `key=value` that win over the text.
-  public init(yaml: String, file: String, settings: [String] = []) throws(RecipeError) {
+  package init(yaml: String, file: String, settings: [String] = []) throws(RecipeError) {
     var root = try RecipeReader(yaml: yaml, file: file, settings: settings)
     optimization = try OptimizationRecipe(&root)
     func need<Value>(_ value: Value?, _ key: String) throws(RecipeError) -> Value {

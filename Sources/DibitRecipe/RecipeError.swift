@@ -1,5 +1,5 @@
 /// Why a recipe cannot be read. Lines count from 1; line 0 is a setting of the command line, and `file` says so.
-public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case syntax(file: String, line: Int, problem: String)
   case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])
   case duplicateKey(file: String, line: Int, key: String)
@@ -9,7 +9,7 @@ public enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case badSetting(String)
 
   /// One sentence that begins with file and line.
-  public var description: String {
+  package var description: String {
     switch self {
     case .syntax(let file, let line, let problem): "\(Self.place(file, line)): \(problem)"
     case .unknownKey(let file, let line, let key, let suggestion, let allowed):

@@ -1,46 +1,46 @@
 /// How to train an adapter, as written in a recipe; nil leaves the command's default. Key names follow mlx-lm where it has one.
-public struct TrainingRecipe: Equatable, Sendable {
+package struct TrainingRecipe: Equatable, Sendable {
   /// What does not depend on adapters.
-  public var optimization: OptimizationRecipe
+  package var optimization: OptimizationRecipe
   /// Passes over the texts.
-  public var epochs: Int?
+  package var epochs: Int?
   /// Texts that go through the model together, `batch_size`.
-  public var batchSize: Int?
+  package var batchSize: Int?
   /// Batches of a step, `grad_accumulation_steps`.
-  public var accumulation: Int?
+  package var accumulation: Int?
   /// Steps between two validations, `steps_per_eval`; otherwise they come after each pass.
-  public var validationInterval: Int?
+  package var validationInterval: Int?
   /// How much texts count by their labels, `class_weights`.
-  public var classWeights: ClassWeights?
+  package var classWeights: ClassWeights?
   /// The most tokens of a text with its prompt and answer, `max_seq_length`.
-  public var maximumTokens: Int?
+  package var maximumTokens: Int?
   /// The adapter's rank, `lora_parameters.rank`.
-  public var rank: Int?
+  package var rank: Int?
   /// The update is scaled by alpha over rank, `lora_parameters.alpha`.
-  public var alpha: Double?
+  package var alpha: Double?
   /// The update is multiplied by it, `lora_parameters.scale`, in the place of alpha.
-  public var scale: Double?
+  package var scale: Double?
   /// Whether alpha is divided by the root of the rank, `lora_parameters.use_rslora`.
-  public var stabilizesRank: Bool?
+  package var stabilizesRank: Bool?
   /// Whether each output of an adapted layer has a trained magnitude, `lora_parameters.use_dora`.
-  public var decomposesWeights: Bool?
+  package var decomposesWeights: Bool?
   /// The share of inputs that the adapter does not see in a step, `lora_parameters.dropout`.
-  public var dropout: Double?
+  package var dropout: Double?
   /// Names of the adapted linear layers, `lora_parameters.keys`.
-  public var targets: [String]?
+  package var targets: [String]?
   /// What the model is told to do, `prompt.instruction`.
-  public var instruction: String?
+  package var instruction: String?
   /// The key of the answer's JSON, `prompt.key`.
-  public var key: String?
+  package var key: String?
   /// What the prompt is put into, `prompt.form`: `chat` or `plain`.
-  public var form: String?
+  package var form: String?
   /// How the prompt is written, with `{instruction}` and `{text}`, `prompt.template`.
-  public var template: String?
+  package var template: String?
   /// How much a token of the answer's JSON counts, where one of a label counts 1, `prompt.scaffolding_weight`.
-  public var scaffoldingWeight: Double?
+  package var scaffoldingWeight: Double?
 
   /// How much texts count by their labels.
-  public enum ClassWeights: Equatable, Sendable {
+  package enum ClassWeights: Equatable, Sendable {
     /// All alike.
     case equal
     /// Texts of rare labels more.
@@ -50,20 +50,20 @@ public struct TrainingRecipe: Equatable, Sendable {
   }
 
   /// How much the texts of a label count.
-  public struct LabelWeight: Equatable, Sendable {
+  package struct LabelWeight: Equatable, Sendable {
     /// The label.
-    public let label: String
+    package let label: String
     /// How much: 1 where nothing is said.
-    public let weight: Double
+    package let weight: Double
 
     /// A label and its weight.
-    public init(label: String, weight: Double) { (self.label, self.weight) = (label, weight) }
+    package init(label: String, weight: Double) { (self.label, self.weight) = (label, weight) }
   }
 
   /// Decodes a recipe; `targets` are the names of linear layers that exist.
   ///
   /// `settings` are pairs `key=value` that win over the text, which may be nil: the key is a path with dots, the value YAML.
-  public init(yaml: String?, file: String, settings: [String] = [], targets allowed: [String]) throws(RecipeError) {
+  package init(yaml: String?, file: String, settings: [String] = [], targets allowed: [String]) throws(RecipeError) {
     var root = try RecipeReader(yaml: yaml, file: file, settings: settings)
     optimization = try OptimizationRecipe(&root)
     epochs = try root.int("epochs", 1...10_000)

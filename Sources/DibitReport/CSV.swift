@@ -14,10 +14,10 @@ package enum CSV {
 
 extension EvaluationReport {
   /// What a table of confusions begins with.
-  public static let confusionColumns = ["run", "kind", "truth", "prediction", "texts"]
+  package static let confusionColumns = ["run", "kind", "truth", "prediction", "texts"]
 
   /// The confusion matrices of all runs and baselines as CSV: a record for each run, true label and predicted label, with zeros.
-  public var confusionCSV: String {
+  package var confusionCSV: String {
     var text = CSV.record(Self.confusionColumns)
     for run in everything {
       for (truth, row) in run.metrics.confusion.enumerated() {

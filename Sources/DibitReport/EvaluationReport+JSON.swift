@@ -1,12 +1,12 @@
-public import DibitJSON
+package import DibitJSON
 internal import DibitStatistics
 
 extension EvaluationReport {
   /// The version of the JSON form; it changes when a key changes its meaning, not when one is added.
-  public static let schema = 1
+  package static let schema = 1
 
   /// The report for machines; `docs/formats/report.md` says what each key means. Unknown values are left out.
-  public var json: JSONValue {
+  package var json: JSONValue {
     var object = JSONObject()
     object["schema"] = .integer(Self.schema)
     object["model"] = text(model)

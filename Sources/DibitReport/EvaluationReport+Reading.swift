@@ -1,4 +1,4 @@
-public import DibitJSON
+package import DibitJSON
 internal import DibitStatistics
 
 extension EvaluationReport {
@@ -6,7 +6,7 @@ extension EvaluationReport {
   ///
   /// Keys that are not known are passed over. Metrics are computed again from the confusion matrix and must agree with what is written.
   /// - Throws: ``ReportError`` with the way to the first fault.
-  public init(json: JSONValue) throws(ReportError) {
+  package init(json: JSONValue) throws(ReportError) {
     let top = try ReportReader(json).members()
     let schema = try top.required("schema").count()
     guard schema == Self.schema else {
@@ -73,7 +73,7 @@ extension EvaluationReport {
   private static let mostRuns = 1000
 
   /// Parses the UTF-8 of a saved report.
-  public init(parsing text: some Collection<UInt8>) throws(ReportError) {
+  package init(parsing text: some Collection<UInt8>) throws(ReportError) {
     let value: JSONValue
     // No report nests deeper; a hostile file shall not either.
     do throws(JSONError) { value = try JSONValue(parsing: text, depthLimit: 16) } catch { throw .json(error) }

@@ -2,7 +2,7 @@ internal import DibitStatistics
 
 extension EvaluationReport {
   /// How the subject stands against what it must beat.
-  public enum Standing: String, Equatable, Sendable {
+  package enum Standing: String, Equatable, Sendable {
     /// Better than the base and than every baseline, beyond noise.
     case better
     /// Not shown to be better than all of them.
@@ -18,7 +18,7 @@ extension EvaluationReport {
   }
 
   /// How the report's ``subject`` stands, by accuracy and corrected p-values.
-  public var standing: Standing {
+  package var standing: Standing {
     let found = rivals.map { comparison(subject?.name ?? "", $0.name) }
     if found.isEmpty { return .alone }
     if twin != nil { return .identical }
@@ -57,7 +57,7 @@ extension EvaluationReport {
   }
 
   /// One sentence: is the subject better than the base and than every baseline, by how much, and how sure is that.
-  public var verdict: String {
+  package var verdict: String {
     guard let subject, examples > 0 else { return "Nothing was evaluated." }
     let share = "\(percent(subject.metrics.accuracy)) of \(examples) \(plural(examples, "text")) right"
     let name = describe(subject)

@@ -3,14 +3,14 @@ internal import DibitStatistics
 /// A report as one page for a browser: no network, no scripts, light and dark, for phones, desks, printers and screen readers.
 ///
 /// Every text of the report is escaped; the page also forbids scripts and everything from elsewhere by its content security policy.
-public struct HTMLReport: Sendable {
+package struct HTMLReport: Sendable {
   let report: EvaluationReport
 
   /// A page that shows `report`.
-  public init(_ report: EvaluationReport) { self.report = report }
+  package init(_ report: EvaluationReport) { self.report = report }
 
   /// The page; equal reports give equal bytes.
-  public var html: String {
+  package var html: String {
     let sections: [(id: String, title: String, body: String)] = [
       ("scores", "Scores", scores), ("comparisons", "Comparisons", comparisons), ("data", "The data", hygiene),
       ("labels", "Labels", labels),
@@ -52,7 +52,7 @@ public struct HTMLReport: Sendable {
   }
 
   /// What tells these pages from others.
-  public static let generator = "<meta name=\"generator\" content=\"dibit evaluate\">"
+  package static let generator = "<meta name=\"generator\" content=\"dibit evaluate\">"
 
   /// Styles are the page's own; everything else is forbidden.
   private static let policy = [

@@ -1,32 +1,32 @@
 internal import DibitJSON
 
 /// A loss over the steps of training.
-public struct LossSeries: Equatable, Sendable {
+package struct LossSeries: Equatable, Sendable {
   /// A loss at a step.
-  public struct Point: Equatable, Sendable {
+  package struct Point: Equatable, Sendable {
     /// Steps done before it was measured.
-    public var step: Int
+    package var step: Int
     /// The loss in nats per token.
-    public var loss: Double
+    package var loss: Double
 
     /// A point of known values.
-    public init(step: Int, loss: Double) { (self.step, self.loss) = (step, loss) }
+    package init(step: Int, loss: Double) { (self.step, self.loss) = (step, loss) }
   }
 
   /// What it is: "training", "validation".
-  public var name: String
+  package var name: String
   /// In the order of steps.
-  public var points: [Point]
+  package var points: [Point]
 
   /// A series of points.
-  public init(name: String, points: [Point]) { (self.name, self.points) = (name, points) }
+  package init(name: String, points: [Point]) { (self.name, self.points) = (name, points) }
 
   /// At most so many points: what a chart can show.
   private static let mostPoints = 200
 
   /// The losses in an event log of training, one event in a line: training, each point the mean of equally many steps, and validation.
   /// Lines that are no events of a step or a validation are passed over.
-  public static func read(eventLog bytes: [UInt8]) -> [LossSeries] {
+  package static func read(eventLog bytes: [UInt8]) -> [LossSeries] {
     var (training, validation): ([Point], [Point]) = ([], [])
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
       guard let event = try? JSONValue(parsing: line), let step = event["step"]?.int, let loss = event["loss"]?.double, loss.isFinite

@@ -1,14 +1,14 @@
-public import DibitJSON
+package import DibitJSON
 internal import DibitStatistics
 
 extension RankedReports {
   /// The version of the JSON form; it changes when a key changes its meaning, not when one is added.
-  public static let schema = 1
+  package static let schema = 1
 
   /// The ranking for machines; `docs/formats/report.md` says what each key means. Unknown values are left out.
   ///
   /// - Parameter unreadable: files that are no reports, and why.
-  public func json(unreadable: [(file: String, reason: String)] = []) -> JSONValue {
+  package func json(unreadable: [(file: String, reason: String)] = []) -> JSONValue {
     [
       "schema": .integer(Self.schema), "metric": .string(metric.rawValue),
       "groups": .array(groups.map(json)),

@@ -3,7 +3,7 @@ internal import DibitStatistics
 extension RankedReports {
   /// The tables for a terminal: without line breaks and without control characters, whatever names hold. No line is wider than `width`, from
   /// 60 on: names are cut, then columns are left out.
-  public func lines(width: Int? = nil) -> [String] {
+  package func lines(width: Int? = nil) -> [String] {
     groups.enumerated().flatMap { number, group in (number > 0 ? [""] : []) + lines(of: group, width) }
   }
 

@@ -1,43 +1,43 @@
 internal import DibitStatistics
 
 /// Saved reports beside each other: runs over the same texts from the best to the worst, and each run over time.
-public struct RankedReports: Equatable, Sendable {
+package struct RankedReports: Equatable, Sendable {
   /// A run in its group.
-  public struct Entry: Equatable, Sendable {
+  package struct Entry: Equatable, Sendable {
     /// Its place, from 1.
-    public let rank: Int
+    package let rank: Int
     /// The run.
-    public let run: ReportedRun
+    package let run: ReportedRun
     /// Its report, by its place among ``RankedReports/reports``.
-    public let report: Int
+    package let report: Int
     /// Whether the order of this run and the best may be noise: by the comparison of both if a report holds one, otherwise by whether
     /// their intervals overlap; nil where nothing tells.
-    public let mayBeNoise: Bool?
+    package let mayBeNoise: Bool?
     /// The best run less this one, where a report holds that comparison.
-    public let toBest: RunComparison?
+    package let toBest: RunComparison?
   }
 
   /// Runs over the same texts under the same labels.
-  public struct Group: Equatable, Sendable {
+  package struct Group: Equatable, Sendable {
     /// A report of these texts, by its place: it says what they are.
-    public let first: Int
+    package let first: Int
     /// How many reports are about these texts.
-    public let count: Int
+    package let count: Int
     /// From the best to the worst.
-    public let entries: [Entry]
+    package let entries: [Entry]
     /// Runs that several dated reports have, in the order of their first.
-    public let histories: [RunHistory]
+    package let histories: [RunHistory]
   }
 
   /// What was ranked.
-  public let reports: [SavedReport]
+  package let reports: [SavedReport]
   /// What runs are ranked by.
-  public let metric: RankingMetric
+  package let metric: RankingMetric
   /// One for each set of texts, in the order of their first reports.
-  public let groups: [Group]
+  package let groups: [Group]
 
   /// Ranks the runs and baselines of all reports, with ``RunRanking``'s rule for what can be compared.
-  public init(_ reports: [SavedReport], by metric: RankingMetric = .accuracy) {
+  package init(_ reports: [SavedReport], by metric: RankingMetric = .accuracy) {
     self.reports = reports
     self.metric = metric
     groups = RunRanking(reports.map(\.report)).groups.compactMap { runs in
@@ -91,25 +91,25 @@ public struct RankedReports: Equatable, Sendable {
 }
 
 /// A run of the same name on the same texts in several reports.
-public struct RunHistory: Equatable, Sendable {
+package struct RunHistory: Equatable, Sendable {
   /// The run in one report.
-  public struct Point: Equatable, Sendable {
+  package struct Point: Equatable, Sendable {
     /// The report, by its place among ``RankedReports/reports``.
-    public let report: Int
+    package let report: Int
     /// When it was made.
-    public let date: ReportDate
+    package let date: ReportDate
     /// The metric; nil where it is unknown.
-    public let value: Double?
+    package let value: Double?
     /// The metric less that of the report before.
-    public let change: Double?
+    package let change: Double?
   }
 
   /// The run's name.
-  public let name: String
+  package let name: String
   /// What made its answers.
-  public let kind: ReportedRun.Kind
+  package let kind: ReportedRun.Kind
   /// In the order of time.
-  public let points: [Point]
+  package let points: [Point]
 
   /// The histories of runs, baselines left out, that at least two of the dated reports have.
   static func histories(_ reports: [(place: Int, saved: SavedReport)], _ metric: RankingMetric) -> [RunHistory] {

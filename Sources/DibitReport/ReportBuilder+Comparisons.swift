@@ -2,7 +2,7 @@ internal import DibitStatistics
 
 extension ReportBuilder {
   /// Compares pairs of runs by accuracy and by macro F1; p-values and intervals are corrected for all pairs of a metric.
-  public func compare(_ pairs: [(a: RunOutcomes, b: RunOutcomes)]) -> [RunComparison] {
+  package func compare(_ pairs: [(a: RunOutcomes, b: RunOutcomes)]) -> [RunComparison] {
     corrected(pairs.map { PairTest(accuracyOf: $0.a, $0.b, self) }) + corrected(pairs.map { PairTest(macroF1Of: $0.a, $0.b, self) })
   }
 

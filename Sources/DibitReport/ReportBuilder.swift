@@ -1,28 +1,28 @@
-public import DibitStatistics
+package import DibitStatistics
 internal import RealModule
 
 /// Turns outcomes into runs, intervals and comparisons.
-public struct ReportBuilder: Sendable {
+package struct ReportBuilder: Sendable {
   /// The number of labels.
-  public let labels: Int
+  package let labels: Int
   /// Each example's true labels; at least one.
-  public let truths: [[Int]]
+  package let truths: [[Int]]
   /// How intervals are made.
-  public var bootstrap: Bootstrap
+  package var bootstrap: Bootstrap
   /// The examples' texts; empty when the report shall hold none.
-  public var texts: [String] = []
+  package var texts: [String] = []
   /// How many mistakes are shown with their text.
-  public var sampleCount = 12
+  package var sampleCount = 12
   /// How many characters of a text are shown.
-  public var sampleLength = 600
+  package var sampleLength = 600
 
   /// A builder for examples with these true labels.
-  public init(labels: Int, truths: [[Int]], bootstrap: Bootstrap = Bootstrap()) {
+  package init(labels: Int, truths: [[Int]], bootstrap: Bootstrap = Bootstrap()) {
     (self.labels, self.truths, self.bootstrap) = (labels, truths, bootstrap)
   }
 
   /// Forecasts of a run. The truth of an example with several labels is the one that the run finds most likely: any of them is right.
-  public func forecasts(_ outcomes: RunOutcomes) -> Forecasts {
+  package func forecasts(_ outcomes: RunOutcomes) -> Forecasts {
     let likeliest = zip(truths, outcomes.logProbabilities).map { truths, row in
       truths.reduce(truths.first ?? 0) { row[$1] > row[$0] ? $1 : $0 }
     }
@@ -30,7 +30,7 @@ public struct ReportBuilder: Sendable {
   }
 
   /// The run of these outcomes with every metric.
-  public func run(_ outcomes: RunOutcomes) -> ReportedRun {
+  package func run(_ outcomes: RunOutcomes) -> ReportedRun {
     let forecasts = forecasts(outcomes)
     let (predictions, confidences, hits) = (forecasts.predictions, forecasts.confidences, forecasts.hits)
     var run = ReportedRun(
@@ -134,7 +134,7 @@ public struct ReportBuilder: Sendable {
   /// Every two runs are compared, adapters before the models they are of; every adapter with every baseline, and without adapters the
   /// first run.
   /// - Parameters: `runs` and `baselines` have outcomes for the same examples in the same order; `names` are the labels' names.
-  public func report(names: [String], split: String, truncated: Int = 0, runs: [RunOutcomes], baselines: [RunOutcomes]) -> EvaluationReport
+  package func report(names: [String], split: String, truncated: Int = 0, runs: [RunOutcomes], baselines: [RunOutcomes]) -> EvaluationReport
   {
     var report = EvaluationReport(
       labels: names, split: split, examples: truths.count, truncated: truncated, runs: runs.map { run($0) },

@@ -1,10 +1,10 @@
 /// A time in UTC, from the name of a report in a folder of runs: `20261121T174503Z-0a1b2c3d.json`.
-public struct ReportDate: Equatable, Comparable, Sendable, CustomStringConvertible {
+package struct ReportDate: Equatable, Comparable, Sendable, CustomStringConvertible {
   /// Year, month, day, hour, minute and second as 14 digits.
   private let digits: [UInt8]
 
   /// The time in a file's name; nil where it has another form.
-  public init?(fileName: String) {
+  package init?(fileName: String) {
     let name = Array(
       fileName.utf8.suffix(from: fileName.utf8.lastIndex(of: UInt8(ascii: "/")) ?? fileName.startIndex).drop { $0 == UInt8(ascii: "/") })
     guard name.count == 16 + 1 + 8 + 5, name[8] == UInt8(ascii: "T"), name[15] == UInt8(ascii: "Z"), name[16] == UInt8(ascii: "-"),
@@ -20,7 +20,7 @@ public struct ReportDate: Equatable, Comparable, Sendable, CustomStringConvertib
   /// The name of the file of a report that was made so many seconds after 1970 began and has this SHA-256.
   ///
   /// Days to dates: an era of 400 years has 146,097 days, and years that begin in March have their leap day at the end.
-  public static func fileName(seconds: Double, digest: String) -> String {
+  package static func fileName(seconds: Double, digest: String) -> String {
     let whole = Int(seconds.rounded(.down))
     let (day, second) = (whole / 86_400, whole % 86_400)
     let shifted = day + 719_468
@@ -36,13 +36,13 @@ public struct ReportDate: Equatable, Comparable, Sendable, CustomStringConvertib
   }
 
   /// "2026-11-21 17:45:03 UTC".
-  public var description: String { "\(text(0, 4))-\(text(4, 2))-\(text(6, 2)) \(text(8, 2)):\(text(10, 2)):\(text(12, 2)) UTC" }
+  package var description: String { "\(text(0, 4))-\(text(4, 2))-\(text(6, 2)) \(text(8, 2)):\(text(10, 2)):\(text(12, 2)) UTC" }
 
   /// "2026-11-21T17:45:03Z", the form of ISO 8601.
-  public var iso: String { "\(text(0, 4))-\(text(4, 2))-\(text(6, 2))T\(text(8, 2)):\(text(10, 2)):\(text(12, 2))Z" }
+  package var iso: String { "\(text(0, 4))-\(text(4, 2))-\(text(6, 2))T\(text(8, 2)):\(text(10, 2)):\(text(12, 2))Z" }
 
   /// Whether the left time comes first.
-  public static func < (left: ReportDate, right: ReportDate) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
+  package static func < (left: ReportDate, right: ReportDate) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
 
   private func text(_ start: Int, _ count: Int) -> String { String(decoding: digits[start..<start + count], as: UTF8.self) }
   private func number(_ start: Int, _ count: Int) -> Int { digits[start..<start + count].reduce(0) { 10 * $0 + Int($1) - 0x30 } }

@@ -1,13 +1,13 @@
-public import DibitJSON
+package import DibitJSON
 
 /// Why bytes are not a saved report. `place` is the way to the value, as in `runs[0].confusion`.
-public enum ReportError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ReportError: Error, Equatable, Sendable, CustomStringConvertible {
   case json(JSONError)
   case missing(place: String)
   case unexpected(place: String, expected: String, found: String)
 
   /// One line: what, where, expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .json(let error): "not a saved report: \(error)"
     case .missing(let place): "not a saved report: '\(place)' is missing; 'dibit evaluate --json' writes reports"

@@ -1,29 +1,29 @@
-public import DibitJSON
+package import DibitJSON
 
 extension ReportedRun {
   /// The answered examples before each text of a few-shot prompt.
-  public struct Shots: Equatable, Sendable {
+  package struct Shots: Equatable, Sendable {
     /// How many were asked for and could be had.
-    public var asked: Int
+    package var asked: Int
     /// How many there are: as many as fit into the model's context.
-    public var examples: Int
+    package var examples: Int
     /// Of how many the text was cut.
-    public var cutExamples: Int
+    package var cutExamples: Int
     /// Tokens of all of them.
-    public var tokens: Int
+    package var tokens: Int
     /// The most tokens that the model takes.
-    public var context: Int
+    package var context: Int
     /// Texts that were cut to fit behind them.
-    public var cutTexts: Int
+    package var cutTexts: Int
 
     /// Known values.
-    public init(asked: Int, examples: Int, cutExamples: Int, tokens: Int, context: Int, cutTexts: Int) {
+    package init(asked: Int, examples: Int, cutExamples: Int, tokens: Int, context: Int, cutTexts: Int) {
       (self.asked, self.examples, self.cutExamples) = (asked, examples, cutExamples)
       (self.tokens, self.context, self.cutTexts) = (tokens, context, cutTexts)
     }
 
     /// The values under the names that reports give them.
-    public var json: JSONValue {
+    package var json: JSONValue {
       [
         "asked": .integer(asked), "examples": .integer(examples), "cut_examples": .integer(cutExamples), "tokens": .integer(tokens),
         "context": .integer(context), "cut_texts": .integer(cutTexts),
@@ -31,7 +31,7 @@ extension ReportedRun {
     }
 
     /// Reads what ``json`` wrote; nil for anything else.
-    public init?(json: JSONValue) { try? self.init(ReportReader(json)) }
+    package init?(json: JSONValue) { try? self.init(ReportReader(json)) }
 
     init(_ reader: ReportReader) throws(ReportError) {
       let shots = try reader.members()
@@ -42,7 +42,7 @@ extension ReportedRun {
     }
 
     /// What the prompt had to leave out, in sentences for people.
-    public var notes: [HygieneNote] {
+    package var notes: [HygieneNote] {
       var notes: [HygieneNote] = []
       if examples < asked {
         notes.append(

@@ -1,41 +1,41 @@
-public import DibitStatistics
+package import DibitStatistics
 
 /// Two runs over the same examples.
-public struct RunComparison: Equatable, Sendable {
+package struct RunComparison: Equatable, Sendable {
   /// The metric of comparisons by the share of right answers: McNemar's test and the score interval that belongs to it.
-  public static let accuracy = "accuracy"
+  package static let accuracy = "accuracy"
   /// The metric of comparisons by macro F1: p-value and interval of one paired bootstrap.
-  public static let macroF1 = "macro_f1"
+  package static let macroF1 = "macro_f1"
 
   /// The first run.
-  public var a: String
+  package var a: String
   /// The second run.
-  public var b: String
+  package var b: String
   /// What was compared: ``accuracy`` or ``macroF1``.
-  public var metric: String
+  package var metric: String
   /// The first run's metric less the second's.
-  public var difference: Double
+  package var difference: Double
   /// Where the true difference is. It leaves out 0 exactly where ``pValue`` is below 0.05: it is of the same test, corrected in the same way.
-  public var interval: ConfidenceInterval
+  package var interval: ConfidenceInterval
   /// The p-value of "there is no difference", corrected by Holm's method for all comparisons of this metric in the report.
-  public var pValue: Double
+  package var pValue: Double
   /// The p-value of this comparison alone.
-  public var rawPValue: Double
+  package var rawPValue: Double
   /// What ``rawPValue`` was multiplied with; the level of ``interval``, were it alone, is `1 - 0.05 / correction`.
-  public var correction: Double = 1
+  package var correction: Double = 1
   /// Cohen's h, for accuracies.
-  public var effectSize: Double?
+  package var effectSize: Double?
   /// Examples that only the first run has right, over those that only the second has; nil when unknown or infinite.
-  public var oddsRatio: Double?
+  package var oddsRatio: Double?
   /// The smallest difference that so many examples would have shown with a chance of 80 %, for accuracies.
-  public var smallestDetectable: Double?
+  package var smallestDetectable: Double?
   /// How many examples would show a difference as large as the one found with a chance of 80 %, for accuracies that differ.
-  public var examplesNeeded: Int?
+  package var examplesNeeded: Int?
   /// Whether both runs gave every label of every example the very same probability: two names for one thing.
-  public var isIdentical = false
+  package var isIdentical = false
 
   /// A comparison of known values.
-  public init(
+  package init(
     a: String, b: String, metric: String, difference: Double, interval: ConfidenceInterval, pValue: Double, rawPValue: Double,
     effectSize: Double? = nil, oddsRatio: Double? = nil, smallestDetectable: Double? = nil
   ) {
@@ -45,12 +45,12 @@ public struct RunComparison: Equatable, Sendable {
   }
 
   /// Whether the first run is better beyond noise: the difference is positive and the corrected p-value below 0.05.
-  public var isBetter: Bool { difference > 0 && pValue < 0.05 }
+  package var isBetter: Bool { difference > 0 && pValue < 0.05 }
   /// Whether the second run is better beyond noise.
-  public var isWorse: Bool { difference < 0 && pValue < 0.05 }
+  package var isWorse: Bool { difference < 0 && pValue < 0.05 }
 
   /// The same with the runs exchanged.
-  public var swapped: RunComparison {
+  package var swapped: RunComparison {
     var other = RunComparison(
       a: b, b: a, metric: metric, difference: -difference,
       interval: ConfidenceInterval(low: -interval.high, high: -interval.low, level: interval.level), pValue: pValue, rawPValue: rawPValue,

@@ -4,24 +4,24 @@ internal import DibitStatistics
 ///
 /// Reports can be compared only if they scored the same texts under the same labels: the digest of the data (where known), the split, the
 /// number of examples and the labels must agree. Runs of other reports are listed apart, by name.
-public struct RunRanking: Equatable, Sendable {
+package struct RunRanking: Equatable, Sendable {
   /// A run and where it is from.
-  public struct Entry: Equatable, Sendable {
+  package struct Entry: Equatable, Sendable {
     /// Which report, by its place in the list that was ranked.
-    public let report: Int
+    package let report: Int
     /// The run.
-    public let run: ReportedRun
+    package let run: ReportedRun
     /// The interval of the best run's accuracy overlaps this run's: the order of the two may be noise.
-    public let overlapsBest: Bool
+    package let overlapsBest: Bool
   }
 
   /// Runs over the same texts, from the highest accuracy to the lowest; equal ones in the order of the list.
-  public let groups: [[Entry]]
+  package let groups: [[Entry]]
 
   /// Ranks every run and baseline of `reports`, one group for each set of texts.
   ///
   /// The same run in two reports (same kind and name, same confusion matrix), as happens to the base model, is listed once.
-  public init(_ reports: [EvaluationReport]) {
+  package init(_ reports: [EvaluationReport]) {
     var groups: [(first: EvaluationReport, entries: [(report: Int, run: ReportedRun)])] = []
     for (index, report) in reports.enumerated() {
       let place = groups.firstIndex { $0.first.asksTheSame(as: report) } ?? groups.count

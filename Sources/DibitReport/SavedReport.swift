@@ -1,23 +1,23 @@
 internal import DibitStatistics
 
 /// A saved report and where it lies.
-public struct SavedReport: Equatable, Sendable {
+package struct SavedReport: Equatable, Sendable {
   /// The path of its file.
-  public var file: String
+  package var file: String
   /// The report.
-  public var report: EvaluationReport
+  package var report: EvaluationReport
   /// When it was made, as far as the file's name tells.
-  public var date: ReportDate?
+  package var date: ReportDate?
 
   /// A report that was read from `file`.
-  public init(file: String, report: EvaluationReport) {
+  package init(file: String, report: EvaluationReport) {
     (self.file, self.report) = (file, report)
     date = ReportDate(fileName: file)
   }
 }
 
 /// What runs are ranked by.
-public enum RankingMetric: String, Equatable, Sendable, CaseIterable {
+package enum RankingMetric: String, Equatable, Sendable, CaseIterable {
   /// The share of right answers.
   case accuracy
   /// The mean of the labels' F1.
@@ -26,7 +26,7 @@ public enum RankingMetric: String, Equatable, Sendable, CaseIterable {
   case logLoss = "log_loss"
 
   /// What a person calls it.
-  public var name: String {
+  package var name: String {
     switch self {
     case .accuracy: "accuracy"
     case .macroF1: "macro F1"
@@ -35,7 +35,7 @@ public enum RankingMetric: String, Equatable, Sendable, CaseIterable {
   }
 
   /// A run's value; nil where it is unknown.
-  public func value(of run: ReportedRun) -> Double? {
+  package func value(of run: ReportedRun) -> Double? {
     switch self {
     case .accuracy: run.metrics.accuracy
     case .macroF1: run.metrics.macroF1

@@ -1,18 +1,18 @@
 internal import DibitStatistics
 
 /// A report on one screen of a terminal: the verdict, the runs, and every label if there are no more than 24.
-public struct TerminalReport: Sendable {
+package struct TerminalReport: Sendable {
   private let report: EvaluationReport
   private let width: Int
   private let height: Int
 
   /// A summary of at most `width` cells and `height - 1` lines: the last line of the screen is the prompt's.
-  public init(_ report: EvaluationReport, width: Int = 80, height: Int = 24) {
+  package init(_ report: EvaluationReport, width: Int = 80, height: Int = 24) {
     (self.report, self.width, self.height) = (report, max(width, 40), max(height, 12))
   }
 
   /// The lines, without line breaks and without control characters, whatever names and labels hold.
-  public var lines: [String] {
+  package var lines: [String] {
     let verdict = TerminalText.wrap(report.verdict, width, limit: max(4, min((320 + width - 1) / width, height - 12)))
     let facts = TerminalText.wrap(facts, width, limit: 2)
     let room = height - 1 - verdict.count - facts.count

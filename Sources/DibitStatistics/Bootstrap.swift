@@ -6,9 +6,9 @@ internal import RealModule
 /// Examples are drawn with replacement from the set itself, as many as it has, and the statistic is computed of each such sample. The same
 /// seed gives the same interval. Sources: Efron and Tibshirani, "An introduction to the bootstrap" (1993), chapters 13 and 14; Efron, "Better
 /// bootstrap confidence intervals" (1987) for BCa.
-public struct Bootstrap: Equatable, Sendable {
+package struct Bootstrap: Equatable, Sendable {
   /// How an interval is read from the statistics of the samples.
-  public enum Method: Equatable, Sendable {
+  package enum Method: Equatable, Sendable {
     /// Their quantiles.
     case percentile
     /// Quantiles moved by what the samples tell about bias and about a spread that changes with the value.
@@ -16,27 +16,27 @@ public struct Bootstrap: Equatable, Sendable {
   }
 
   /// How many samples are drawn.
-  public var resamples: Int
+  package var resamples: Int
   /// The share of repetitions in which an interval should be right.
-  public var level: Double
+  package var level: Double
   /// How intervals are read.
-  public var method: Method
+  package var method: Method
   /// What the samples follow from.
-  public var seed: UInt64
+  package var seed: UInt64
 
   /// A bootstrap with these settings.
-  public init(resamples: Int = 2000, level: Double = 0.95, method: Method = .bca, seed: UInt64 = 0) {
+  package init(resamples: Int = 2000, level: Double = 0.95, method: Method = .bca, seed: UInt64 = 0) {
     (self.resamples, self.level, self.method, self.seed) = (resamples, level, method, seed)
   }
 
   /// A statistic of the whole set with what the samples say about it.
-  public struct Estimate: Equatable, Sendable {
+  package struct Estimate: Equatable, Sendable {
     /// The statistic of the set.
-    public let value: Double
+    package let value: Double
     /// Where the true value is.
-    public let interval: ConfidenceInterval
+    package let interval: ConfidenceInterval
     /// The standard deviation of the samples' statistics.
-    public let standardError: Double
+    package let standardError: Double
   }
 
   /// Estimates `statistic` of a set of `count` examples. It is given indices of examples, some of them several times, others not at all.
@@ -44,13 +44,13 @@ public struct Bootstrap: Equatable, Sendable {
   /// For a difference of two runs there is ``ResampledDifference``.
   /// With `strata` (a group for each example, for instance its true label) every sample has as many examples of each group as the set.
   /// Samples whose statistic is not finite are left out.
-  public func estimate(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> Estimate {
+  package func estimate(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> Estimate {
     let found = estimates(count: count, strata: strata) { [statistic($0)] }
     return found[0]
   }
 
   /// Estimates several statistics on the same samples: `statistics` gives their values, always as many and in the same order.
-  public func estimates(count: Int, strata: [Int]? = nil, statistics: ([Int]) -> [Double]) -> [Estimate] {
+  package func estimates(count: Int, strata: [Int]? = nil, statistics: ([Int]) -> [Double]) -> [Estimate] {
     let values = statistics(Array(0..<count))
     var replicates = [[Double]](repeating: [], count: values.count)
     sample(count: count, strata: strata) { indices in
@@ -77,7 +77,7 @@ public struct Bootstrap: Equatable, Sendable {
   }
 
   /// The statistics of the samples, in the order in which they were drawn.
-  public func distribution(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> [Double] {
+  package func distribution(count: Int, strata: [Int]? = nil, statistic: ([Int]) -> Double) -> [Double] {
     var values: [Double] = []
     values.reserveCapacity(resamples)
     sample(count: count, strata: strata) { values.append(statistic($0)) }

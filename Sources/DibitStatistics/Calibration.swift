@@ -1,20 +1,20 @@
 internal import DibitTensor
 
 /// A group of examples of similar confidence: a point of a reliability diagram.
-public struct CalibrationBin: Equatable, Sendable {
+package struct CalibrationBin: Equatable, Sendable {
   /// The lowest confidence of the bin.
-  public let low: Double
+  package let low: Double
   /// The highest confidence of the bin.
-  public let high: Double
+  package let high: Double
   /// Examples in the bin.
-  public let count: Int
+  package let count: Int
   /// Their mean confidence; 0 in an empty bin.
-  public let confidence: Double
+  package let confidence: Double
   /// The share of them that are right; 0 in an empty bin.
-  public let accuracy: Double
+  package let accuracy: Double
 
   /// A bin of known values.
-  public init(low: Double, high: Double, count: Int, confidence: Double, accuracy: Double) {
+  package init(low: Double, high: Double, count: Int, confidence: Double, accuracy: Double) {
     (self.low, self.high, self.count, self.confidence, self.accuracy) = (
       low, high, count, confidence, accuracy
     )
@@ -25,9 +25,9 @@ public struct CalibrationBin: Equatable, Sendable {
 ///
 /// Sources: Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015); Guo et al., "On
 /// calibration of modern neural networks" (2017); for bins of equal mass Nguyen and O'Connor (2015).
-public struct Calibration: Equatable, Sendable {
+package struct Calibration: Equatable, Sendable {
   /// Where one bin ends and the next begins.
-  public enum Binning: Equatable, Sendable {
+  package enum Binning: Equatable, Sendable {
     /// Confidences `((m - 1) / M, m / M]`; bins may be empty.
     case equalWidth
     /// The same number of examples in every bin as far as possible: examples of one confidence stay together.
@@ -35,10 +35,10 @@ public struct Calibration: Equatable, Sendable {
   }
 
   /// The bins from low to high confidence.
-  public let bins: [CalibrationBin]
+  package let bins: [CalibrationBin]
 
   /// Sorts examples into `bins` bins; `confidences` are probabilities of what was predicted, `hits` says whether that was right.
-  public init(confidences: [Double], hits: [Bool], bins: Int = 15, binning: Binning = .equalWidth) {
+  package init(confidences: [Double], hits: [Bool], bins: Int = 15, binning: Binning = .equalWidth) {
     require(
       confidences.count == hits.count && bins > 0,
       "Calibration: \(confidences.count) confidences, \(hits.count) outcomes, \(bins) bins")
@@ -85,7 +85,7 @@ public struct Calibration: Equatable, Sendable {
   }
 
   /// The mean distance of confidence and accuracy over examples (ECE).
-  public var expectedError: Double {
+  package var expectedError: Double {
     let total = bins.reduce(0) { $0 + $1.count }
     return total > 0
       ? bins.reduce(0) { $0 + Double($1.count) * abs($1.confidence - $1.accuracy) } / Double(total)
@@ -93,7 +93,7 @@ public struct Calibration: Equatable, Sendable {
   }
 
   /// ``expectedError`` over `bins` bins of equal width of the examples at `indices`, which may repeat: what a bootstrap asks for.
-  public static func expectedError(confidences: [Double], hits: [Bool], bins: Int, at indices: [Int]) -> Double {
+  package static func expectedError(confidences: [Double], hits: [Bool], bins: Int, at indices: [Int]) -> Double {
     var sums = [Double](repeating: 0, count: bins)
     for index in indices { sums[bin(of: confidences[index], bins)] += (hits[index] ? 1 : 0) - confidences[index] }
     return indices.isEmpty ? 0 : sums.reduce(0) { $0 + abs($1) } / Double(indices.count)
@@ -105,7 +105,7 @@ public struct Calibration: Equatable, Sendable {
   }
 
   /// The largest distance of confidence and accuracy in a bin that has examples (MCE).
-  public var maximumError: Double {
+  package var maximumError: Double {
     bins.reduce(0) { $1.count > 0 ? max($0, abs($1.confidence - $1.accuracy)) : $0 }
   }
 }

@@ -2,7 +2,7 @@ internal import RealModule
 
 extension ClassificationMetrics {
   /// The mean recall of labels that have examples: accuracy as if every label were equally frequent.
-  public var balancedAccuracy: Double {
+  package var balancedAccuracy: Double {
     let occurring = perLabel.filter { $0.support > 0 }
     return occurring.isEmpty ? 0 : occurring.reduce(0) { $0 + $1.recall } / Double(occurring.count)
   }
@@ -11,7 +11,7 @@ extension ClassificationMetrics {
   ///
   /// `(p₀ - pₑ) / (1 - pₑ)` with `pₑ = Σ support · predicted / n²`. 0 where chance alone would agree fully, as with a single label.
   /// Source: Cohen, "A coefficient of agreement for nominal scales" (1960).
-  public var cohenKappa: Double {
+  package var cohenKappa: Double {
     guard count > 0 else { return 0 }
     let n = Double(count)
     let chance = zip(perLabel, predicted).reduce(0) {
@@ -24,7 +24,7 @@ extension ClassificationMetrics {
   ///
   /// `(c n - Σ pₖ tₖ) / √((n² - Σ pₖ²)(n² - Σ tₖ²))` with `c` hits, `pₖ` predictions and `tₖ` examples of label k.
   /// Source: Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient" (2004).
-  public var matthewsCorrelation: Double {
+  package var matthewsCorrelation: Double {
     let n = Double(count)
     var (both, predictions, truths) = (0.0, 0.0, 0.0)
     for (metrics, predicted) in zip(perLabel, predicted) {

@@ -1,18 +1,18 @@
 /// Precision, recall and F1 of one label.
-public struct LabelMetrics: Equatable, Sendable {
+package struct LabelMetrics: Equatable, Sendable {
   /// The share of texts given the label that carry it.
-  public let precision: Double
+  package let precision: Double
   /// The share of texts that carry the label and were given it.
-  public let recall: Double
+  package let recall: Double
   /// The harmonic mean of precision and recall.
-  public let f1: Double
+  package let f1: Double
   /// Examples that carry the label.
-  public let support: Int
+  package let support: Int
 
   /// Counts: texts rightly given the label, texts given it, and texts that carry it.
   ///
   /// As scikit-learn with `zero_division=0`: a label that is never predicted has precision 0, one without examples recall 0.
-  public init(hits: Int, predicted: Int, support: Int) {
+  package init(hits: Int, predicted: Int, support: Int) {
     precision = predicted > 0 ? Double(hits) / Double(predicted) : 0
     recall = support > 0 ? Double(hits) / Double(support) : 0
     // One division of whole numbers, so that equal counts give equal bits.
@@ -22,25 +22,25 @@ public struct LabelMetrics: Equatable, Sendable {
 }
 
 /// How predictions compare with the truth: one predicted label per example.
-public struct ClassificationMetrics: Equatable, Sendable {
+package struct ClassificationMetrics: Equatable, Sendable {
   /// `confusion[t][p]`: examples of true label `t` that were given label `p`.
-  public let confusion: [[Int]]
+  package let confusion: [[Int]]
   /// Metrics of each label, by its index.
-  public let perLabel: [LabelMetrics]
+  package let perLabel: [LabelMetrics]
   /// How often each label was predicted.
-  public let predicted: [Int]
+  package let predicted: [Int]
   /// The number of examples.
-  public let count: Int
+  package let count: Int
 
   /// Counts pairs of true and predicted label, as indices below `labels`.
-  public init(labels: Int, pairs: some Sequence<(truth: Int, prediction: Int)>) {
+  package init(labels: Int, pairs: some Sequence<(truth: Int, prediction: Int)>) {
     var confusion = [[Int]](repeating: [Int](repeating: 0, count: labels), count: labels)
     for pair in pairs { confusion[pair.truth][pair.prediction] += 1 }
     self.init(counts: confusion)
   }
 
   /// What a confusion matrix says, or nil when it is not square, has a negative count or more than 2^52 examples.
-  public init?(confusion: [[Int]]) {
+  package init?(confusion: [[Int]]) {
     var count = 0
     for row in confusion {
       guard row.count == confusion.count else { return nil }
@@ -66,33 +66,33 @@ public struct ClassificationMetrics: Equatable, Sendable {
   }
 
   /// Examples whose prediction is right.
-  public var hits: Int { confusion.indices.reduce(0) { $0 + confusion[$1][$1] } }
+  package var hits: Int { confusion.indices.reduce(0) { $0 + confusion[$1][$1] } }
 
   /// The share of examples whose prediction is right; with one label per example also micro precision, recall and F1.
-  public var accuracy: Double { count > 0 ? Double(hits) / Double(count) : 0 }
+  package var accuracy: Double { count > 0 ? Double(hits) / Double(count) : 0 }
 
   /// Labels that occur in the truth or in the predictions: what scikit-learn's averages go over.
-  public var present: [Int] {
+  package var present: [Int] {
     confusion.indices.filter { perLabel[$0].support > 0 || predicted[$0] > 0 }
   }
 
   /// The mean F1 over labels that occur in the truth or in the predictions, as scikit-learn's default.
-  public var macroF1: Double { macro(\.f1) }
+  package var macroF1: Double { macro(\.f1) }
 
   /// The mean of a label's metric over ``present`` labels.
-  public func macro(_ metric: (LabelMetrics) -> Double) -> Double {
+  package func macro(_ metric: (LabelMetrics) -> Double) -> Double {
     let present = present
     return present.isEmpty
       ? 0 : present.reduce(0) { $0 + metric(perLabel[$1]) } / Double(present.count)
   }
 
   /// The mean of a label's metric, each label weighted by its examples.
-  public func weighted(_ metric: (LabelMetrics) -> Double) -> Double {
+  package func weighted(_ metric: (LabelMetrics) -> Double) -> Double {
     count > 0 ? perLabel.reduce(0) { $0 + Double($1.support) * metric($1) } / Double(count) : 0
   }
 
   /// The share of the most frequent true label: what always answering it would score.
-  public var majorityShare: Double {
+  package var majorityShare: Double {
     count > 0 ? Double(perLabel.map(\.support).max() ?? 0) / Double(count) : 0
   }
 }

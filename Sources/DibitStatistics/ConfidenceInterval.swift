@@ -2,23 +2,23 @@ internal import DibitTensor
 internal import RealModule
 
 /// A range that holds the true value in a share `level` of repetitions.
-public struct ConfidenceInterval: Equatable, Sendable {
+package struct ConfidenceInterval: Equatable, Sendable {
   /// Its lower end.
-  public let low: Double
+  package let low: Double
   /// Its upper end.
-  public let high: Double
+  package let high: Double
   /// How often such an interval is right, for instance 0.95.
-  public let level: Double
+  package let level: Double
 
   /// An interval of known ends.
-  public init(low: Double, high: Double, level: Double = 0.95) {
+  package init(low: Double, high: Double, level: Double = 0.95) {
     (self.low, self.high, self.level) = (low, high, level)
   }
 
   /// Wilson's interval for a share: `successes` of `trials`. It never leaves 0…1 and is right also for few trials and rare errors.
   ///
   /// Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927), without continuity correction.
-  public static func wilson(successes: Int, of trials: Int, level: Double = 0.95)
+  package static func wilson(successes: Int, of trials: Int, level: Double = 0.95)
     -> ConfidenceInterval
   {
     require(

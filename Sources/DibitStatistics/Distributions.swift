@@ -2,14 +2,14 @@ internal import DibitTensor
 internal import RealModule
 
 /// The standard normal distribution.
-public enum Normal {
+package enum Normal {
   /// The probability of a value at most `x`.
-  public static func cumulative(_ x: Double) -> Double { 0.5 * .erfc(-x / .sqrt(2)) }
+  package static func cumulative(_ x: Double) -> Double { 0.5 * .erfc(-x / .sqrt(2)) }
 
   /// The value that is not exceeded with probability `p`; infinite at 0 and 1.
   ///
   /// Acklam's rational approximation (relative error 1.15e-9), then one step of Halley's method down to rounding.
-  public static func quantile(_ p: Double) -> Double {
+  package static func quantile(_ p: Double) -> Double {
     require(p >= 0 && p <= 1, "Normal.quantile: \(p) is no probability")
     if p == 0 { return -.infinity }
     if p == 1 { return .infinity }
@@ -56,9 +56,9 @@ public enum Normal {
 }
 
 /// The number of successes in independent trials.
-public enum Binomial {
+package enum Binomial {
   /// The probability of exactly `k` successes in `n` trials of probability `p`.
-  public static func mass(_ k: Int, of n: Int, _ p: Double) -> Double {
+  package static func mass(_ k: Int, of n: Int, _ p: Double) -> Double {
     guard k >= 0, k <= n else { return 0 }
     if p <= 0 { return k == 0 ? 1 : 0 }
     if p >= 1 { return k == n ? 1 : 0 }
@@ -70,7 +70,7 @@ public enum Binomial {
   /// The probability of at most `k` successes in `n` trials of probability `p`.
   ///
   /// Sums from the larger end of the shorter tail until terms no longer count: O(√n) terms, as their number is a few standard deviations.
-  public static func cumulative(_ k: Int, of n: Int, _ p: Double) -> Double {
+  package static func cumulative(_ k: Int, of n: Int, _ p: Double) -> Double {
     if k < 0 { return 0 }
     if k >= n || p <= 0 { return 1 }
     if p >= 1 { return 0 }

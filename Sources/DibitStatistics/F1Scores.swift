@@ -1,15 +1,15 @@
 /// F1 of the examples at some indices, which may repeat: what a bootstrap asks for thousands of times. The same values as those of
 /// ``ClassificationMetrics``, without the matrix.
-public struct F1Scores: Equatable, Sendable {
+package struct F1Scores: Equatable, Sendable {
   /// F1 of each label, 0 for one that occurs neither in the truth nor in the predictions.
-  public let perLabel: [Double]
+  package let perLabel: [Double]
   /// The mean over labels that occur in the truth or in the predictions.
-  public let macro: Double
+  package let macro: Double
   /// The mean over labels, each weighted by its examples.
-  public let weighted: Double
+  package let weighted: Double
 
   /// Scores of the examples at `indices`; `truths` and `predictions` are indices below `labels`.
-  public init(labels: Int, truths: [Int], predictions: [Int], at indices: [Int]) {
+  package init(labels: Int, truths: [Int], predictions: [Int], at indices: [Int]) {
     var hits = [Int](repeating: 0, count: labels)
     var (support, predicted) = (hits, hits)
     for index in indices {

@@ -2,14 +2,14 @@ internal import DibitTensor
 internal import RealModule
 
 /// Probabilities of every label for each example, beside the truth.
-public struct Forecasts: Equatable, Sendable {
+package struct Forecasts: Equatable, Sendable {
   /// The true label of each example.
-  public let truths: [Int]
+  package let truths: [Int]
   /// For each example the natural logarithm of each label's probability; minus infinity where it is zero.
-  public let logProbabilities: [[Double]]
+  package let logProbabilities: [[Double]]
 
   /// Forecasts of `truths.count` examples; every row of `logProbabilities` has one value for each label.
-  public init(truths: [Int], logProbabilities: [[Double]]) {
+  package init(truths: [Int], logProbabilities: [[Double]]) {
     let labels = logProbabilities.first?.count ?? 0
     require(
       truths.count == logProbabilities.count && logProbabilities.allSatisfy { $0.count == labels }
@@ -19,39 +19,39 @@ public struct Forecasts: Equatable, Sendable {
   }
 
   /// The number of examples.
-  public var count: Int { truths.count }
+  package var count: Int { truths.count }
 
   /// The probability that example `index` was given for `label`.
-  public func probability(_ index: Int, of label: Int) -> Double { min(1, .exp(logProbabilities[index][label])) }
+  package func probability(_ index: Int, of label: Int) -> Double { min(1, .exp(logProbabilities[index][label])) }
 
   /// The most likely label of each example; the first wins a tie.
-  public var predictions: [Int] {
+  package var predictions: [Int] {
     logProbabilities.map { row in row.indices.max { row[$0] < row[$1] } ?? 0 }
   }
 
   /// The probability of each example's most likely label.
-  public var confidences: [Double] { logProbabilities.map { min(1, .exp($0.max() ?? 0)) } }
+  package var confidences: [Double] { logProbabilities.map { min(1, .exp($0.max() ?? 0)) } }
 
   /// Whether the most likely label is the true one.
-  public var hits: [Bool] { zip(predictions, truths).map { $0 == $1 } }
+  package var hits: [Bool] { zip(predictions, truths).map { $0 == $1 } }
 
   /// The mean negative logarithm of the true label's probability, in nats; infinite where one was given zero.
-  public var logLoss: Double {
+  package var logLoss: Double {
     count > 0 ? -zip(truths, logProbabilities).reduce(0) { $0 + $1.1[$1.0] } / Double(count) : 0
   }
 
   /// The negative logarithm of each example's true label's probability, in nats.
-  public var losses: [Double] { zip(truths, logProbabilities).map { -$1[$0] } }
+  package var losses: [Double] { zip(truths, logProbabilities).map { -$1[$0] } }
 
   /// The mean of each example's squared distance from certainty of the truth, `Σ (p - y)²` over labels: 0 at best, 2 at worst.
   ///
   /// Source: Brier, "Verification of forecasts expressed in terms of probability" (1950), the original form.
-  public var brier: Double {
+  package var brier: Double {
     count > 0 ? squaredDistances.reduce(0, +) / Double(count) : 0
   }
 
   /// Each example's squared distance from certainty of the truth: ``brier`` is their mean.
-  public var squaredDistances: [Double] {
+  package var squaredDistances: [Double] {
     zip(truths, logProbabilities).map { truth, row in
       row.enumerated().reduce(0) { sum, value in
         let distance = Double.exp(value.element) - (value.offset == truth ? 1 : 0)
@@ -63,7 +63,7 @@ public struct Forecasts: Equatable, Sendable {
   /// The mean over labels of how well a label's probability tells its examples from the others (``ROC/area(_:positive:)``).
   ///
   /// Labels without examples, or without others, are left out; nil when none is left.
-  public var macroAUROC: Double? {
+  package var macroAUROC: Double? {
     guard let labels = logProbabilities.first?.count else { return nil }
     let areas = (0..<labels).compactMap { label in
       ROC.area(logProbabilities.map { $0[label] }, positive: truths.map { $0 == label })
@@ -73,9 +73,9 @@ public struct Forecasts: Equatable, Sendable {
 }
 
 /// Probabilities of one event, beside whether it happened.
-public enum BinaryForecasts {
+package enum BinaryForecasts {
   /// The mean of `(p - y)²`: 0 at best, 1 at worst.
-  public static func brier(_ probabilities: [Double], happened: [Bool]) -> Double {
+  package static func brier(_ probabilities: [Double], happened: [Bool]) -> Double {
     require(
       probabilities.count == happened.count,
       "brier: \(probabilities.count) probabilities, \(happened.count) outcomes")
@@ -88,11 +88,11 @@ public enum BinaryForecasts {
 }
 
 /// How well a score tells two groups apart.
-public enum ROC {
+package enum ROC {
   /// The probability that a positive example scores higher than a negative one, ties counting half: the area under the ROC curve.
   ///
   /// Computed from ranks (Mann and Whitney) in O(n log n). nil when either group is empty.
-  public static func area(_ scores: [Double], positive: [Bool]) -> Double? {
+  package static func area(_ scores: [Double], positive: [Bool]) -> Double? {
     require(
       scores.count == positive.count, "ROC.area: \(scores.count) scores, \(positive.count) outcomes"
     )

@@ -8,41 +8,41 @@ internal import RealModule
 /// counting 1 / v; the exponent with the least sum is kept. That is as robust as it is plain: there is nothing to start from, nothing to
 /// converge, and errors of 0 are no harder than others. Sources: Cortes et al., "Learning curves: asymptotic values and rate of
 /// convergence" (1993); Viering and Loog, "The shape of learning curves: a review" (2022).
-public struct LearningCurve: Equatable, Sendable {
+package struct LearningCurve: Equatable, Sendable {
   /// What training on some texts led to.
-  public struct Point: Equatable, Sendable {
+  package struct Point: Equatable, Sendable {
     /// The number of training texts.
-    public let texts: Int
+    package let texts: Int
     /// For each training on so many texts whether each test text was right: the same test texts in the same order for all points.
-    public let hits: [[Bool]]
+    package let hits: [[Bool]]
 
     /// A point of one or several trainings.
-    public init(texts: Int, hits: [[Bool]]) { (self.texts, self.hits) = (texts, hits) }
+    package init(texts: Int, hits: [[Bool]]) { (self.texts, self.hits) = (texts, hits) }
 
     /// The share of wrong answers over all trainings.
-    public var error: Double {
+    package var error: Double {
       Double(hits.reduce(0) { $0 + $1.count { !$0 } }) / Double(max(1, hits.reduce(0) { $0 + $1.count }))
     }
   }
 
   /// A fitted curve.
-  public struct Fit: Equatable, Sendable {
+  package struct Fit: Equatable, Sendable {
     /// The error that no number of texts goes below, c.
-    public let limit: Double
+    package let limit: Double
     /// The factor a.
-    public let scale: Double
+    package let scale: Double
     /// The exponent b.
-    public let exponent: Double
+    package let exponent: Double
     /// The root of the mean squared distance between curve and points, in standard errors of the points: some 1 at most where the points
     /// lie on such a curve but for the draw of the test texts.
-    public let misfit: Double
+    package let misfit: Double
 
     /// The error after training on `texts` texts.
-    public func error(_ texts: Int) -> Double { limit + scale * .exp(-exponent * .log(Double(texts))) }
+    package func error(_ texts: Int) -> Double { limit + scale * .exp(-exponent * .log(Double(texts))) }
   }
 
   /// Why the curve says nothing about more texts.
-  public enum Doubt: Error, Equatable, Sendable {
+  package enum Doubt: Error, Equatable, Sendable {
     /// There are fewer than three sizes.
     case tooFewPoints(Int)
     /// From the smallest to the largest size accuracy did not grow beyond noise: where its true growth is.
@@ -54,30 +54,30 @@ public struct LearningCurve: Equatable, Sendable {
   }
 
   /// What more texts would bring.
-  public struct Prediction: Equatable, Sendable {
+  package struct Prediction: Equatable, Sendable {
     /// All training texts.
-    public let texts: Int
+    package let texts: Int
     /// The accuracy with them.
-    public let accuracy: Double
+    package let accuracy: Double
     /// Where it is, as far as the test texts tell.
-    public let interval: ConfidenceInterval
+    package let interval: ConfidenceInterval
     /// How much it is above the curve at the texts that there are.
-    public let gain: Double
+    package let gain: Double
     /// Where that is.
-    public let gainInterval: ConfidenceInterval
+    package let gainInterval: ConfidenceInterval
   }
 
   /// The exponents that are tried, from 0.02 to 3 in equal ratios.
-  public static let exponents: [Double] = (0..<160).map { 0.02 * .exp(Double($0) / 159 * .log(150)) }
+  package static let exponents: [Double] = (0..<160).map { 0.02 * .exp(Double($0) / 159 * .log(150)) }
 
   /// The points, by number of texts.
-  public let points: [Point]
+  package let points: [Point]
   /// The fitted curve; nil with fewer than three sizes.
-  public let fit: Fit?
+  package let fit: Fit?
   private let solver: CurveSolver
 
   /// A curve through `points`, whose sizes are positive and differ; all have outcomes of the same number of test texts.
-  public init(_ points: [Point]) {
+  package init(_ points: [Point]) {
     let tests = points.first?.hits.first?.count ?? 0
     require(
       points.allSatisfy { $0.texts > 0 && !$0.hits.isEmpty && $0.hits.allSatisfy { $0.count == tests } }
@@ -98,7 +98,7 @@ public struct LearningCurve: Equatable, Sendable {
   /// Test texts are drawn anew `bootstrap.resamples` times, and where a size was trained several times its trainings too; the curve is
   /// fitted to each draw, and the quantiles of what the fits say are the interval. With one training of each size the interval does not
   /// know that another would have come out otherwise.
-  public func prediction(more: Int, bootstrap: Bootstrap = Bootstrap()) -> Result<Prediction, Doubt> {
+  package func prediction(more: Int, bootstrap: Bootstrap = Bootstrap()) -> Result<Prediction, Doubt> {
     require(more >= 0, "LearningCurve.prediction: \(more) more texts")
     guard let fit, let largest = points.last else { return .failure(.tooFewPoints(points.count)) }
     let tests = largest.hits[0].count

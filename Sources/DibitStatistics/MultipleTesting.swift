@@ -1,9 +1,9 @@
 /// Corrections for looking at several p-values at once: of twenty true null hypotheses one is below 0.05.
-public enum MultipleTesting {
+package enum MultipleTesting {
   /// Holm's step-down correction: below alpha, at most a share alpha of whole studies has any false finding.
   ///
   /// Source: Holm, "A simple sequentially rejective multiple test procedure" (1979).
-  public static func holm(_ pValues: [Double]) -> [Double] {
+  package static func holm(_ pValues: [Double]) -> [Double] {
     zip(pValues, holmFactors(pValues)).map { min(1, $0 * $1) }
   }
 
@@ -11,7 +11,7 @@ public enum MultipleTesting {
   /// below that of a smaller one.
   ///
   /// An interval at level `1 - alpha / factor` leaves out what its test refutes at alpha once the p-value is corrected.
-  public static func holmFactors(_ pValues: [Double]) -> [Double] {
+  package static func holmFactors(_ pValues: [Double]) -> [Double] {
     let order = pValues.indices.sorted { pValues[$0] < pValues[$1] }
     var (factors, largest) = (pValues, 0.0)
     for (rank, index) in order.enumerated() {
@@ -26,7 +26,7 @@ public enum MultipleTesting {
   /// Benjamini and Hochberg's step-up correction: below alpha, at most a share alpha of the findings is false on average.
   ///
   /// Source: Benjamini and Hochberg, "Controlling the false discovery rate" (1995).
-  public static func benjaminiHochberg(_ pValues: [Double]) -> [Double] {
+  package static func benjaminiHochberg(_ pValues: [Double]) -> [Double] {
     let order = pValues.indices.sorted { pValues[$0] > pValues[$1] }
     var (adjusted, smallest) = (pValues, 1.0)
     for (place, index) in order.enumerated() {

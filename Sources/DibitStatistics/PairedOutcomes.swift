@@ -2,25 +2,25 @@ internal import DibitTensor
 internal import RealModule
 
 /// Two runs over the same examples: how often both, one or none of them was right.
-public struct PairedOutcomes: Equatable, Sendable {
+package struct PairedOutcomes: Equatable, Sendable {
   /// Examples that both runs have right.
-  public let both: Int
+  package let both: Int
   /// Examples that only the first run has right.
-  public let onlyFirst: Int
+  package let onlyFirst: Int
   /// Examples that only the second run has right.
-  public let onlySecond: Int
+  package let onlySecond: Int
   /// Examples that no run has right.
-  public let neither: Int
+  package let neither: Int
 
   /// Counts of a two by two table.
-  public init(both: Int, onlyFirst: Int, onlySecond: Int, neither: Int) {
+  package init(both: Int, onlyFirst: Int, onlySecond: Int, neither: Int) {
     (self.both, self.onlyFirst, self.onlySecond, self.neither) = (
       both, onlyFirst, onlySecond, neither
     )
   }
 
   /// Whether each run was right, example by example in the same order.
-  public init(first: [Bool], second: [Bool]) {
+  package init(first: [Bool], second: [Bool]) {
     require(
       first.count == second.count, "PairedOutcomes: \(first.count) and \(second.count) examples")
     let pairs = zip(first, second)
@@ -31,15 +31,15 @@ public struct PairedOutcomes: Equatable, Sendable {
   }
 
   /// The number of examples.
-  public var count: Int { both + onlyFirst + onlySecond + neither }
+  package var count: Int { both + onlyFirst + onlySecond + neither }
   /// Examples on which the runs differ: the only ones that tell them apart.
-  public var discordant: Int { onlyFirst + onlySecond }
+  package var discordant: Int { onlyFirst + onlySecond }
   /// The first run's accuracy.
-  public var firstAccuracy: Double { count > 0 ? Double(both + onlyFirst) / Double(count) : 0 }
+  package var firstAccuracy: Double { count > 0 ? Double(both + onlyFirst) / Double(count) : 0 }
   /// The second run's accuracy.
-  public var secondAccuracy: Double { count > 0 ? Double(both + onlySecond) / Double(count) : 0 }
+  package var secondAccuracy: Double { count > 0 ? Double(both + onlySecond) / Double(count) : 0 }
   /// The first run's accuracy less the second's.
-  public var difference: Double { count > 0 ? Double(onlyFirst - onlySecond) / Double(count) : 0 }
+  package var difference: Double { count > 0 ? Double(onlyFirst - onlySecond) / Double(count) : 0 }
 
   // MARK: McNemar's test
 
@@ -49,17 +49,17 @@ public struct PairedOutcomes: Equatable, Sendable {
   /// It is the score test of ``differenceInterval(alpha:correction:)`` at 0. Sources: McNemar, "Note on the sampling error of the difference
   /// between correlated proportions" (1947); Edwards, "Note on the correction for continuity in testing the significance of the difference
   /// between correlated proportions" (1948).
-  public var pValue: Double { pValue(of: 0) }
+  package var pValue: Double { pValue(of: 0) }
 
   /// The exact two-sided p-value of "neither run is better": of `discordant` tosses of a coin, at most the smaller count on either side. It
   /// says nothing about differences other than 0, so that no interval goes with it: what ``pValue`` is checked against.
-  public var exactPValue: Double {
+  package var exactPValue: Double {
     guard onlyFirst != onlySecond else { return 1 }
     return min(1, 2 * Binomial.cumulative(min(onlyFirst, onlySecond), of: discordant, 0.5))
   }
 
   /// The fewest discordant examples that can be significant, all of them for one run, where p-values are multiplied by `correction`.
-  public static func leastDiscordant(alpha: Double = 0.05, correction: Double = 1) -> Int {
+  package static func leastDiscordant(alpha: Double = 0.05, correction: Double = 1) -> Int {
     // (m - 1) / √m ≥ z, a quadratic in √m; rounding may leave it one off.
     let z = Normal.quantile(1 - alpha / correction / 2)
     let root = (z + .sqrt(z * z + 4)) / 2
@@ -76,7 +76,7 @@ public struct PairedOutcomes: Equatable, Sendable {
   /// interval with the correction for continuity that the test has. Sources: Tango, "Equivalence test and confidence interval for the
   /// difference in proportions for the paired-sample design" (1998); Chang, Liu, Hou, Yan and Shan, "Continuity corrected score confidence
   /// interval for the difference in proportions in paired data" (2024).
-  public func differenceInterval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
+  package func differenceInterval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
     require(alpha > 0 && alpha < 1 && correction >= 1, "differenceInterval: alpha \(alpha), correction \(correction)")
     guard count > 0 else { return ConfidenceInterval(low: -1, high: 1, level: 1 - alpha) }
     func isRefuted(_ difference: Double) -> Bool { pValue(of: difference) * correction < alpha }
@@ -116,10 +116,10 @@ public struct PairedOutcomes: Equatable, Sendable {
   // MARK: Effect sizes
 
   /// Cohen's h, `2 arcsin √p₁ - 2 arcsin √p₂`: a difference in accuracy on a scale where 0.2 is small, 0.5 medium and 0.8 large.
-  public var cohenH: Double { 2 * .asin(.sqrt(firstAccuracy)) - 2 * .asin(.sqrt(secondAccuracy)) }
+  package var cohenH: Double { 2 * .asin(.sqrt(firstAccuracy)) - 2 * .asin(.sqrt(secondAccuracy)) }
 
   /// How many times as often the first run alone is right as the second alone; infinite where the second never is, nil where none is.
-  public var oddsRatio: Double? {
+  package var oddsRatio: Double? {
     discordant > 0 ? (onlySecond > 0 ? Double(onlyFirst) / Double(onlySecond) : .infinity) : nil
   }
 
@@ -131,7 +131,7 @@ public struct PairedOutcomes: Equatable, Sendable {
   /// where that is larger, for runs that differ by δ are discordant at least so often. nil where even a difference of 1 would not be found.
   /// Source: Connor, "Sample size for testing differences in proportions for the paired-sample design" (1987), with the test's correction for
   /// continuity.
-  public func smallestDetectableDifference(power: Double = 0.8, alpha: Double = 0.05) -> Double? {
+  package func smallestDetectableDifference(power: Double = 0.8, alpha: Double = 0.05) -> Double? {
     guard count > 0 else { return nil }
     let n = Double(count)
     func found(_ difference: Double) -> Bool {
@@ -150,7 +150,7 @@ public struct PairedOutcomes: Equatable, Sendable {
   /// of them, at least the difference; nil for no difference, which no number shows.
   ///
   /// ``smallestDetectableDifference(power:alpha:)`` solved for n; for a `discordance` of 0 one of both runs has right whatever the other has.
-  public static func examplesNeeded(
+  package static func examplesNeeded(
     difference: Double, discordance: Double = 0, power: Double = 0.8, alpha: Double = 0.05
   ) -> Int? {
     let needed = examples(toShow: abs(difference), discordance: discordance, power: power, alpha: alpha)

@@ -4,9 +4,9 @@
 /// Test and interval are read from the same ranks of the same samples: a p-value is twice the rank of the first sample beyond 0 over
 /// `samples + 1`, and an end of the interval is the sample of the highest rank whose p-value is small enough. So the interval leaves out 0
 /// exactly where the p-value says so. Source: Efron and Tibshirani, "An introduction to the bootstrap" (1993), chapters 13 and 15.
-public struct ResampledDifference: Equatable, Sendable {
+package struct ResampledDifference: Equatable, Sendable {
   /// The first run's metric less the second's on all examples.
-  public let value: Double
+  package let value: Double
   /// The differences of the samples, ascending.
   private let samples: [Double]
   /// The two-sided p-value of the surest outcome that so few examples can have.
@@ -19,7 +19,7 @@ public struct ResampledDifference: Equatable, Sendable {
   /// `differing` is the number of examples to which the runs gave different answers. If neither were better, each of these answers could as
   /// well be the other run's, so that no outcome of m such examples is less likely than 2^(1-m): a bootstrap of few examples does not know
   /// that, and would find differences in them. Samples whose difference is not finite are left out.
-  public init(
+  package init(
     _ bootstrap: Bootstrap, count: Int, differing: Int, range: ClosedRange<Double> = -1...1, statistic: ([Int]) -> Double
   ) {
     value = statistic(Array(0..<count))
@@ -29,7 +29,7 @@ public struct ResampledDifference: Equatable, Sendable {
   }
 
   /// The two-sided p-value of "there is no difference", at least `2 / (samples + 1)`.
-  public var pValue: Double {
+  package var pValue: Double {
     let (below, above) = (samples.count { $0 <= 0 }, samples.count { $0 >= 0 })
     return pValue(rank: min(below, above) + 1)
   }
@@ -37,7 +37,7 @@ public struct ResampledDifference: Equatable, Sendable {
   /// Where the true difference is: see ``ResampledDifference``; p-values are multiplied by `correction`.
   ///
   /// Where there are too few examples or samples for any p-value to be small enough, it is everything that is possible.
-  public func interval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
+  package func interval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
     // The highest rank whose p-value is below alpha: they grow with the rank.
     var (rank, end) = (0, samples.count + 1)
     while rank + 1 < end {

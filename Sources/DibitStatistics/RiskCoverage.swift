@@ -4,31 +4,31 @@ internal import DibitTensor
 ///
 /// Sources: El-Yaniv and Wiener, "On the foundations of noise-free selective classification" (2010); the excess area is of Geifman, Uziel
 /// and El-Yaniv (2019).
-public struct RiskCoverage: Equatable, Sendable {
+package struct RiskCoverage: Equatable, Sendable {
   /// Answer where the confidence is at least `threshold`.
-  public struct Point: Equatable, Sendable {
+  package struct Point: Equatable, Sendable {
     /// The lowest confidence that is answered.
-    public let threshold: Double
+    package let threshold: Double
     /// The share of examples that is answered.
-    public let coverage: Double
+    package let coverage: Double
     /// The share of answers that is wrong.
-    public let risk: Double
+    package let risk: Double
 
     /// A point of known values.
-    public init(threshold: Double, coverage: Double, risk: Double) {
+    package init(threshold: Double, coverage: Double, risk: Double) {
       (self.threshold, self.coverage, self.risk) = (threshold, coverage, risk)
     }
   }
 
   /// A point for each confidence that occurs, from the highest to the lowest; the last one answers everything.
-  public let points: [Point]
+  package let points: [Point]
   /// The mean risk over coverages 1/n, 2/n, … 1 (AURC); examples of one confidence come in any order, and their mean counts.
-  public let area: Double
+  package let area: Double
   /// ``area`` less that of an order which puts every right answer first (E-AURC): 0 at best.
-  public let excessArea: Double
+  package let excessArea: Double
 
   /// The curve of examples with `confidences` of their predictions, which are right where `hits` says so.
-  public init(confidences: [Double], hits: [Bool]) {
+  package init(confidences: [Double], hits: [Bool]) {
     require(
       confidences.count == hits.count,
       "RiskCoverage: \(confidences.count) confidences, \(hits.count) outcomes")
@@ -59,10 +59,10 @@ public struct RiskCoverage: Equatable, Sendable {
   }
 
   /// The largest coverage whose risk is at most `risk`, with its point; nil when even the surest answers are worse.
-  public func widest(risk: Double) -> Point? { points.last { $0.risk <= risk } }
+  package func widest(risk: Double) -> Point? { points.last { $0.risk <= risk } }
 
   /// At most `count` points, evenly spread in coverage, the last one included: enough to draw the curve.
-  public func thinned(to count: Int) -> [Point] {
+  package func thinned(to count: Int) -> [Point] {
     guard points.count > count, count > 1 else { return points }
     var (result, next): ([Point], Double) = ([], 1 / Double(count))
     for (index, point) in points.enumerated()

@@ -3,20 +3,20 @@
 /// Conventions are scikit-learn's for indicator matrices with `zero_division=0`: averages over labels take every label, those without
 /// examples with 0; averages over examples take every example, so that an example without labels that rightly gets none counts 0 in
 /// ``samples`` (but is right in ``subsetAccuracy``).
-public struct TagMetrics: Equatable, Sendable {
+package struct TagMetrics: Equatable, Sendable {
   /// Four views of the overlap of two sets.
-  public struct Scores: Equatable, Sendable {
+  package struct Scores: Equatable, Sendable {
     /// The share of given labels that are true.
-    public var precision = 0.0
+    package var precision = 0.0
     /// The share of true labels that were given.
-    public var recall = 0.0
+    package var recall = 0.0
     /// The harmonic mean of both: twice the overlap over the sum of the sizes.
-    public var f1 = 0.0
+    package var f1 = 0.0
     /// The overlap over the size of the union.
-    public var jaccard = 0.0
+    package var jaccard = 0.0
 
     /// Scores of counts: labels in both sets, labels given, labels that are true.
-    public init(hits: Int, predicted: Int, support: Int) {
+    package init(hits: Int, predicted: Int, support: Int) {
       let label = LabelMetrics(hits: hits, predicted: predicted, support: support)
       (precision, recall, f1) = (label.precision, label.recall, label.f1)
       let union = predicted + support - hits
@@ -24,7 +24,7 @@ public struct TagMetrics: Equatable, Sendable {
     }
 
     /// The mean of `scores`, all 0 when there is none.
-    public init(mean scores: [Scores]) {
+    package init(mean scores: [Scores]) {
       let n = Double(max(scores.count, 1))
       precision = scores.reduce(0) { $0 + $1.precision } / n
       recall = scores.reduce(0) { $0 + $1.recall } / n
@@ -34,22 +34,22 @@ public struct TagMetrics: Equatable, Sendable {
   }
 
   /// Over all decisions about a label of an example.
-  public let micro: Scores
+  package let micro: Scores
   /// The mean over labels.
-  public let macro: Scores
+  package let macro: Scores
   /// The mean over examples.
-  public let samples: Scores
+  package let samples: Scores
   /// The share of examples whose set is exactly right.
-  public let subsetAccuracy: Double
+  package let subsetAccuracy: Double
   /// The share of decisions about a label of an example that are wrong.
-  public let hammingLoss: Double
+  package let hammingLoss: Double
   /// Metrics of each label, by its index.
-  public let perLabel: [LabelMetrics]
+  package let perLabel: [LabelMetrics]
   /// The number of examples.
-  public let count: Int
+  package let count: Int
 
   /// Counts pairs of true and predicted sets of labels, as indices below `labels`.
-  public init(labels: Int, examples: some Sequence<(truth: Set<Int>, prediction: Set<Int>)>) {
+  package init(labels: Int, examples: some Sequence<(truth: Set<Int>, prediction: Set<Int>)>) {
     var (hits, support, predicted) = (
       [Int](repeating: 0, count: labels), [Int](repeating: 0, count: labels),
       [Int](repeating: 0, count: labels)
@@ -84,18 +84,18 @@ public struct TagMetrics: Equatable, Sendable {
 }
 
 /// How well scores put the true labels of an example first.
-public struct TagRanking: Equatable, Sendable {
+package struct TagRanking: Equatable, Sendable {
   /// How many labels are looked at.
-  public let k: Int
+  package let k: Int
   /// The mean share of the first `k` labels that are true.
-  public let precision: Double
+  package let precision: Double
   /// The mean share of true labels that are among the first `k`, over examples that have true labels.
-  public let recall: Double
+  package let recall: Double
 
   /// Ranks each example's `scores` (one per label, higher is earlier, the lower index wins a tie) and looks at the first `k`.
   ///
   /// Where there are fewer than `k` labels, precision still divides by `k`.
-  public init(at k: Int, truths: [Set<Int>], scores: [[Double]]) {
+  package init(at k: Int, truths: [Set<Int>], scores: [[Double]]) {
     self.k = k
     var (precision, recall, labelled) = (0.0, 0.0, 0)
     for (truth, scores) in zip(truths, scores) {

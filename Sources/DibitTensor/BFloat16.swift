@@ -1,13 +1,13 @@
 /// The upper half of a `Float`: 8 exponent and 7 fraction bits.
-public struct BFloat16: BitwiseCopyable, Equatable, Sendable {
+package struct BFloat16: BitwiseCopyable, Equatable, Sendable {
   /// The sixteen bits.
-  public var bitPattern: UInt16
+  package var bitPattern: UInt16
 
   /// The value with these bits.
-  public init(bitPattern: UInt16) { self.bitPattern = bitPattern }
+  package init(bitPattern: UInt16) { self.bitPattern = bitPattern }
 
   /// Rounds to nearest, ties to even; a NaN stays a NaN.
-  public init(_ value: Float) {
+  package init(_ value: Float) {
     let bits = value.bitPattern
     bitPattern = value.isNaN ? UInt16(bits >> 16) | 0x40 : UInt16(truncatingIfNeeded: (bits &+ 0x7FFF &+ (bits >> 16 & 1)) >> 16)
   }
@@ -15,5 +15,5 @@ public struct BFloat16: BitwiseCopyable, Equatable, Sendable {
 
 extension Float {
   /// The same number; every `BFloat16` is a `Float`.
-  public init(_ value: BFloat16) { self.init(bitPattern: UInt32(value.bitPattern) << 16) }
+  package init(_ value: BFloat16) { self.init(bitPattern: UInt32(value.bitPattern) << 16) }
 }

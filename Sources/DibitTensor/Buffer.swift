@@ -5,23 +5,23 @@ internal import Synchronization
 private let allocationCount = Atomic<Int>(0)
 
 /// The number of ``Buffer`` allocations since the process began.
-public func bufferAllocationCount() -> Int { allocationCount.load(ordering: .relaxed) }
+package func bufferAllocationCount() -> Int { allocationCount.load(ordering: .relaxed) }
 
 /// Owns `count` elements, zeroed and 64-byte aligned: the only allocator of numeric memory.
 ///
 /// Use it for state that is allocated once and written many times. For short lists use `Array`. A large buffer takes memory only where it
 /// has been written: a cache for a long context costs what a conversation uses of it.
 @safe
-public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
+package struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   /// The number of elements.
-  public let count: Int
+  package let count: Int
   @usableFromInline let base: UnsafeMutablePointer<Element>
 
   /// From this size on memory comes as pages from the system, which are zero when they are first touched.
   private static var pagedBytes: Int { 1 << 20 }
 
   /// Allocates `count` elements whose bytes are all zero.
-  public init(count: Int) {
+  package init(count: Int) {
     require(count >= 0, "Buffer: count \(count) is negative")
     let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
     require(!overflow, "Buffer: \(count) elements of \(MemoryLayout<Element>.stride) bytes overflow")
@@ -49,10 +49,10 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// Bytes of all elements, whether they have been written or not.
-  public var byteCount: Int { count * MemoryLayout<Element>.stride }
+  package var byteCount: Int { count * MemoryLayout<Element>.stride }
 
   /// The elements, for reading.
-  public var span: Span<Element> {
+  package var span: Span<Element> {
     // SAFETY: `base` is initialised in init, freed in deinit, and the span cannot outlive the borrow of self.
     @_lifetime(borrow self) get {
       unsafe _overrideLifetime(Span(_unsafeStart: base, count: count), borrowing: self)
@@ -60,7 +60,7 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// The elements, for writing.
-  public var mutableSpan: MutableSpan<Element> {
+  package var mutableSpan: MutableSpan<Element> {
     // SAFETY: as `span`, and the exclusive borrow of self keeps every other access out.
     @_lifetime(&self) mutating get {
       unsafe _overrideLifetime(MutableSpan(_unsafeStart: base, count: count), mutating: &self)
@@ -69,7 +69,7 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
 
   /// One element; the index is checked.
   @inlinable
-  public subscript(index: Int) -> Element {
+  package subscript(index: Int) -> Element {
     get {
       require(index >= 0 && index < count, "Buffer: index \(index) outside 0..<\(count)")
       return unsafe base[index]
@@ -81,8 +81,8 @@ public struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// The address of the first element, for C kernels. Valid while the buffer lives.
-  @unsafe public var pointer: UnsafePointer<Element> { unsafe UnsafePointer(base) }
+  @unsafe package var pointer: UnsafePointer<Element> { unsafe UnsafePointer(base) }
 
   /// The address of the first element, for C kernels that write.
-  @unsafe public var mutablePointer: UnsafeMutablePointer<Element> { mutating get { unsafe base } }
+  @unsafe package var mutablePointer: UnsafeMutablePointer<Element> { mutating get { unsafe base } }
 }

@@ -1,5 +1,5 @@
 /// The element type of a stored tensor, in the spelling of safetensors.
-public enum DType: String, CaseIterable, Sendable {
+package enum DType: String, CaseIterable, Sendable {
   case bool = "BOOL"
   case u8 = "U8"
   case i8 = "I8"
@@ -17,7 +17,7 @@ public enum DType: String, CaseIterable, Sendable {
   case u64 = "U64"
 
   /// The size of one element in bytes.
-  public var byteCount: Int {
+  package var byteCount: Int {
     switch self {
     case .bool, .u8, .i8, .f8e4m3, .f8e5m2: 1
     case .i16, .u16, .f16, .bf16: 2
@@ -27,7 +27,7 @@ public enum DType: String, CaseIterable, Sendable {
   }
 
   /// Whether the elements are floating-point numbers.
-  public var isFloat: Bool {
+  package var isFloat: Bool {
     switch self {
     case .f8e4m3, .f8e5m2, .f16, .bf16, .f32, .f64: true
     default: false

@@ -2,17 +2,17 @@
 ///
 /// A workspace allocates the largest matrix it needs once and sets ``rows`` for each batch: see ``setRows(_:)``.
 @safe
-public struct Matrix: ~Copyable, Sendable {
+package struct Matrix: ~Copyable, Sendable {
   /// Rows in use.
-  public private(set) var rows: Int
+  package private(set) var rows: Int
   /// Elements of a row.
-  public let columns: Int
+  package let columns: Int
   /// The most rows that fit the allocation.
-  public let capacity: Int
+  package let capacity: Int
   var storage: Buffer<Float>
 
   /// A zeroed matrix.
-  public init(rows: Int, columns: Int) {
+  package init(rows: Int, columns: Int) {
     require(rows >= 0 && columns >= 0, "Matrix: shape [\(rows), \(columns)] is negative")
     self.rows = rows
     self.columns = columns
@@ -21,32 +21,32 @@ public struct Matrix: ~Copyable, Sendable {
   }
 
   /// A matrix with these elements, row by row.
-  public init(rows: Int, columns: Int, values: [Float]) {
+  package init(rows: Int, columns: Int, values: [Float]) {
     require(values.count == rows * columns, "Matrix: \(values.count) values for shape [\(rows), \(columns)]")
     self.init(rows: rows, columns: columns)
     for (index, value) in values.enumerated() { storage[index] = value }
   }
 
   /// The number of elements in use.
-  public var count: Int { rows * columns }
+  package var count: Int { rows * columns }
 
   /// Bytes of the allocation.
-  public var byteCount: Int { storage.byteCount }
+  package var byteCount: Int { storage.byteCount }
 
   /// `[rows, columns]`, for messages.
-  public var shape: String { "[\(rows), \(columns)]" }
+  package var shape: String { "[\(rows), \(columns)]" }
 
   /// Uses the first `rows` rows of the allocation.
-  public mutating func setRows(_ rows: Int) {
+  package mutating func setRows(_ rows: Int) {
     require(rows >= 0 && rows <= capacity, "Matrix: \(rows) rows exceed the capacity of \(capacity)")
     self.rows = rows
   }
 
   /// The elements in use, row by row.
-  public var span: Span<Float> { @_lifetime(borrow self) get { storage.span.extracting(0..<count) } }
+  package var span: Span<Float> { @_lifetime(borrow self) get { storage.span.extracting(0..<count) } }
 
   /// The elements in use, for writing.
-  public var mutableSpan: MutableSpan<Float> {
+  package var mutableSpan: MutableSpan<Float> {
     // SAFETY: `count` elements of the storage are in use and the exclusive borrow of self keeps every other access out.
     @_lifetime(&self) mutating get {
       unsafe _overrideLifetime(MutableSpan(_unsafeStart: storage.mutablePointer, count: count), mutating: &self)
@@ -54,7 +54,7 @@ public struct Matrix: ~Copyable, Sendable {
   }
 
   /// One element.
-  public subscript(row: Int, column: Int) -> Float {
+  package subscript(row: Int, column: Int) -> Float {
     get {
       require(row >= 0 && row < rows && column >= 0 && column < columns, "Matrix: [\(row), \(column)] outside \(shape)")
       return storage[row * columns + column]
@@ -66,34 +66,34 @@ public struct Matrix: ~Copyable, Sendable {
   }
 
   /// A copy of the elements in use.
-  public var values: [Float] {
+  package var values: [Float] {
     let span = span
     return Array(copying: span)
   }
 
   /// Sets every element in use.
-  public mutating func fill(_ value: Float) {
+  package mutating func fill(_ value: Float) {
     var span = mutableSpan
     for index in span.indices { span[index] = value }
   }
 
   /// Copies the elements of a matrix of the same shape.
-  public mutating func copy(_ other: borrowing Matrix) {
+  package mutating func copy(_ other: borrowing Matrix) {
     require(rows == other.rows && columns == other.columns, "Matrix.copy: \(other.shape) into \(shape)")
     // SAFETY: both hold `count` floats; an owner is never aliased.
     unsafe storage.mutablePointer.update(from: other.storage.pointer, count: count)
   }
 
   /// The address of the first element, for C kernels. Valid while the matrix lives.
-  @unsafe public var pointer: UnsafePointer<Float> { unsafe storage.pointer }
+  @unsafe package var pointer: UnsafePointer<Float> { unsafe storage.pointer }
 
   /// The address of the first element, for C kernels that write.
-  @unsafe public var mutablePointer: UnsafeMutablePointer<Float> { mutating get { unsafe storage.mutablePointer } }
+  @unsafe package var mutablePointer: UnsafeMutablePointer<Float> { mutating get { unsafe storage.mutablePointer } }
 }
 
 extension Array where Element: BitwiseCopyable {
   /// The elements of a span.
-  public init(copying span: Span<Element>) {
+  package init(copying span: Span<Element>) {
     self.init()
     reserveCapacity(span.count)
     for index in span.indices { append(span[index]) }

@@ -1,11 +1,11 @@
 internal import Synchronization
 
 /// What happens when the system refuses memory.
-public enum MemoryFailure {
+package enum MemoryFailure {
   private static let handler = Mutex<(@Sendable (Int) -> Never)?>(nil)
 
   /// From now on `handler` ends the process; it is told how many bytes were refused. Without one the process traps.
-  public static func handle(by handler: @escaping @Sendable (_ bytes: Int) -> Never) { self.handler.withLock { $0 = handler } }
+  package static func handle(by handler: @escaping @Sendable (_ bytes: Int) -> Never) { self.handler.withLock { $0 = handler } }
 
   /// Ends the process because `bytes` bytes were refused.
   static func end(_ bytes: Int) -> Never {

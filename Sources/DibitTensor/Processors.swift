@@ -2,12 +2,12 @@ internal import CDibitThreads
 internal import Glibc
 
 /// How many threads help, on this machine and in this container.
-public enum Processors {
+package enum Processors {
   /// The threads that a computation should use: one for each physical core that the process may run on, but no more than the CPU time
   /// that its control groups grant. At least 1.
   ///
   /// A core's second hardware thread shares the vector units, the caches and the way to memory that kernels keep busy already.
-  public static let available = min(max(physicalCores(affinity(), read: contents), 1), quota ?? .max)
+  package static let available = min(max(physicalCores(affinity(), read: contents), 1), quota ?? .max)
 
   /// The hardware threads that the process may use at a time; more threads than these keep each other from running.
   package static let schedulable = min(max(affinity().count, 1), quota ?? .max)

@@ -2,7 +2,7 @@
 ///
 /// Unlike `precondition`, the message survives `-O`.
 @inlinable @inline(__always)
-public func require(_ condition: Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line) {
+package func require(_ condition: Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line) {
   if !condition { trap(message(), file: file, line: line) }
 }
 

@@ -1,12 +1,12 @@
 internal import CDibitBytes
 
 /// The compression function of SHA-256 (FIPS 180-4), with the CPU's own instructions where it has them.
-public enum SHA256Blocks {
+package enum SHA256Blocks {
   /// Bytes of a block.
-  public static let size = 64
+  package static let size = 64
 
   /// Adds whole blocks to the eight words of `state`; `portable` uses the code for CPUs without instructions for it.
-  public static func compress(_ state: inout [UInt32], _ blocks: Span<UInt8>, portable: Bool) {
+  package static func compress(_ state: inout [UInt32], _ blocks: Span<UInt8>, portable: Bool) {
     require(state.count == 8 && blocks.count % size == 0, "SHA256Blocks: \(state.count) words, \(blocks.count) bytes")
     let function = unsafe portable ? dibit_sha256_portable : dibit_sha256
     unsafe blocks.withUnsafeBufferPointer { blocks in

@@ -1,15 +1,15 @@
 /// Immutable bytes that several weights share: a mapped file or an allocation, freed with the last reference.
 @safe
-public final class SharedBytes: @unchecked Sendable {
+package final class SharedBytes: @unchecked Sendable {
   /// The number of bytes.
-  public let count: Int
+  package let count: Int
   /// Whether the bytes may be written while uniquely referenced; a mapped file's may not.
   let isWritable: Bool
   let base: UnsafeMutableRawPointer
   private let release: (UnsafeMutableRawPointer, Int) -> Void
 
   /// Zeroed, writable memory, 64-byte aligned.
-  public init(zeroed count: Int) {
+  package init(zeroed count: Int) {
     require(count >= 0, "SharedBytes: count \(count) is negative")
     self.count = count
     isWritable = true
@@ -19,14 +19,14 @@ public final class SharedBytes: @unchecked Sendable {
   }
 
   /// A copy of `bytes`.
-  public convenience init(_ bytes: [UInt8]) {
+  package convenience init(_ bytes: [UInt8]) {
     self.init(zeroed: bytes.count)
     // SAFETY: `base` holds `count` bytes and nobody else has seen it yet.
     unsafe bytes.withUnsafeBytes { unsafe base.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(base), byteCount: bytes.count) }
   }
 
   /// Adopts read-only memory, for instance a mapped file, that `release` gives back.
-  @unsafe public init(adopting base: UnsafeMutableRawPointer, count: Int, release: @escaping (UnsafeMutableRawPointer, Int) -> Void) {
+  @unsafe package init(adopting base: UnsafeMutableRawPointer, count: Int, release: @escaping (UnsafeMutableRawPointer, Int) -> Void) {
     self.count = count
     isWritable = false
     unsafe self.base = base
@@ -38,22 +38,22 @@ public final class SharedBytes: @unchecked Sendable {
 
 /// A slice of shared bytes.
 @safe
-public struct Bytes: Sendable {
+package struct Bytes: Sendable {
   var owner: SharedBytes
   /// The first byte of the slice in its owner.
-  public let offset: Int
+  package let offset: Int
   /// The number of bytes.
-  public let count: Int
+  package let count: Int
 
   /// All bytes of `owner`.
-  public init(_ owner: SharedBytes) {
+  package init(_ owner: SharedBytes) {
     self.owner = owner
     offset = 0
     count = owner.count
   }
 
   /// The bytes `range` of `owner`.
-  public init(_ owner: SharedBytes, range: Range<Int>) {
+  package init(_ owner: SharedBytes, range: Range<Int>) {
     require(range.lowerBound >= 0 && range.upperBound <= owner.count, "Bytes: \(range) outside \(owner.count) bytes")
     self.owner = owner
     offset = range.lowerBound
@@ -61,13 +61,13 @@ public struct Bytes: Sendable {
   }
 
   /// The bytes `range` of this slice.
-  public func slice(_ range: Range<Int>) -> Bytes {
+  package func slice(_ range: Range<Int>) -> Bytes {
     require(range.lowerBound >= 0 && range.upperBound <= count, "Bytes.slice: \(range) outside \(count) bytes")
     return Bytes(owner, range: offset + range.lowerBound..<offset + range.upperBound)
   }
 
   /// The bytes, for bounds-checked parsing.
-  public var span: RawSpan {
+  package var span: RawSpan {
     // SAFETY: the owner keeps the memory alive as long as the borrow of self lasts, and init checked the range.
     @_lifetime(borrow self) get {
       unsafe _overrideLifetime(RawSpan(_unsafeStart: UnsafeRawPointer(owner.base + offset), byteCount: count), borrowing: self)
@@ -75,7 +75,7 @@ public struct Bytes: Sendable {
   }
 
   /// The bytes as elements, for digests.
-  public var bytes: Span<UInt8> {
+  package var bytes: Span<UInt8> {
     // SAFETY: as `span`; every bit pattern is a byte.
     @_lifetime(borrow self) get {
       unsafe _overrideLifetime(
@@ -84,13 +84,13 @@ public struct Bytes: Sendable {
   }
 
   /// One byte; the index is checked.
-  public subscript(index: Int) -> UInt8 {
+  package subscript(index: Int) -> UInt8 {
     require(index >= 0 && index < count, "Bytes: index \(index) outside 0..<\(count)")
     return unsafe owner.base.load(fromByteOffset: offset + index, as: UInt8.self)
   }
 
   /// The same bytes at an address that is a multiple of `alignment`: itself, or a copy when a file put them elsewhere.
-  public func aligned(to alignment: Int) -> Bytes {
+  package func aligned(to alignment: Int) -> Bytes {
     if unsafe UInt(bitPattern: pointer) % UInt(alignment) == 0 { return self }
     let copy = SharedBytes(zeroed: count)
     unsafe copy.base.copyMemory(from: pointer, byteCount: count)
@@ -98,13 +98,13 @@ public struct Bytes: Sendable {
   }
 
   /// A copy of the bytes.
-  public var array: [UInt8] {
+  package var array: [UInt8] {
     // SAFETY: init checked that `count` bytes lie behind the address.
     unsafe Array(UnsafeRawBufferPointer(start: owner.base + offset, count: count))
   }
 
   /// The address of the first byte, for C kernels. Valid while the owner lives.
-  @unsafe public var pointer: UnsafeRawPointer { unsafe UnsafeRawPointer(owner.base + offset) }
+  @unsafe package var pointer: UnsafeRawPointer { unsafe UnsafeRawPointer(owner.base + offset) }
 
   /// Calls `body` with the address of writable bytes, copying them first when they are shared or read-only.
   @unsafe mutating func withMutablePointer<Result>(_ body: (UnsafeMutableRawPointer) -> Result) -> Result {

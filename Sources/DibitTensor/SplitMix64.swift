@@ -1,15 +1,15 @@
 /// A small seeded generator: the same seed gives the same numbers on every machine and in every release.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
-public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   /// Everything the generator remembers; save and restore it to continue a sequence.
-  public var state: UInt64
+  package var state: UInt64
 
   /// A generator that starts at `seed`.
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
   /// An independent generator for a purpose, so that adding draws in one place does not move another's.
-  public init(seed: UInt64, purpose: StaticString) {
+  package init(seed: UInt64, purpose: StaticString) {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325  // FNV-1a
     for byte in purpose.description.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     state = seed
@@ -18,7 +18,7 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   }
 
   /// Sixty-four random bits.
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var z = state
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -27,13 +27,13 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   }
 
   /// A float in [0, 1) with 24 random bits.
-  public mutating func uniform() -> Float { Float(next() >> 40) * 0x1p-24 }
+  package mutating func uniform() -> Float { Float(next() >> 40) * 0x1p-24 }
 
   /// A float in [-bound, bound).
-  public mutating func uniform(bound: Float) -> Float { (2 * uniform() - 1) * bound }
+  package mutating func uniform(bound: Float) -> Float { (2 * uniform() - 1) * bound }
 
   /// A whole number in 0..<bound without bias (Lemire's method).
-  public mutating func below(_ bound: Int) -> Int {
+  package mutating func below(_ bound: Int) -> Int {
     require(bound > 0, "SplitMix64.below: bound \(bound) is not positive")
     let bound = UInt64(bound)
     var product = next().multipliedFullWidth(by: bound)
@@ -45,14 +45,14 @@ public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   }
 
   /// A standard normal: the sum of twelve uniforms less six. No transcendental function, so the same bits everywhere.
-  public mutating func normal() -> Float {
+  package mutating func normal() -> Float {
     var sum: Float = 0
     for _ in 0..<12 { sum += uniform() }
     return sum - 6
   }
 
   /// Shuffles in place (Fisher–Yates); unlike `shuffle(using:)` its order is promised to stay.
-  public mutating func shuffle<Element>(_ elements: inout [Element]) {
+  package mutating func shuffle<Element>(_ elements: inout [Element]) {
     for last in stride(from: elements.count - 1, to: 0, by: -1) { elements.swapAt(last, below(last + 1)) }
   }
 }

@@ -6,9 +6,9 @@ internal import Synchronization
 ///
 /// Work is split into numbered tasks; which thread runs a task is not determined, so a task must own all it writes. Give tasks a
 /// size that does not depend on ``threads`` and the results will not depend on it either.
-public final class ThreadPool: Sendable {
+package final class ThreadPool: Sendable {
   /// The number of threads that work on a loop, the caller's included.
-  public let threads: Int
+  package let threads: Int
   private let shared: Shared
   /// One loop at a time; a second caller waits.
   private let callers = Mutex(())
@@ -16,7 +16,7 @@ public final class ThreadPool: Sendable {
   /// A pool of `threads` threads, the caller's included; of fewer where the system refuses to start so many.
   ///
   /// More threads than CPUs are allowed: they help nobody, and sleep whenever there is no work.
-  public init(threads: Int) {
+  package init(threads: Int) {
     require(threads >= 1, "ThreadPool: \(threads) threads; at least 1 is needed")
     let shared = Shared(threads: threads, patience: threads <= Processors.schedulable ? .worker : .none)
     var started = 1
@@ -37,7 +37,7 @@ public final class ThreadPool: Sendable {
   /// `worker` is in `0..<threads` and differs between threads that run at the same time: index scratch memory by it. Each worker
   /// begins with its own part of `0..<tasks`, the same in each loop of as many tasks, so that its cache may still hold what the
   /// loop before left there. Do not call this from inside a task. At most 2²⁴ - 1 tasks.
-  public func forEach(_ tasks: Int, _ body: (_ task: Int, _ worker: Int) -> Void) {
+  package func forEach(_ tasks: Int, _ body: (_ task: Int, _ worker: Int) -> Void) {
     callers.withLock { _ in
       // The caller is worker 0 here too, so even a loop that needs no other thread must wait its turn.
       if tasks <= 1 || threads == 1 {

@@ -2,7 +2,7 @@ extension Weight {
   /// A copy of some rows, in the order of `indices`: a head for a few tokens of a large vocabulary. The elements stay as they are stored.
   ///
   /// - Parameter indices: rows of this weight; a row may be named twice.
-  public func gatheringRows(_ indices: [Int]) -> Weight {
+  package func gatheringRows(_ indices: [Int]) -> Weight {
     for index in indices { require(index >= 0 && index < rows, "Weight.gatheringRows: row \(index) of \(shape)") }
     guard case .grid(let bits, let group) = format else {
       let width = columns * (format == .f32 ? 4 : 2)

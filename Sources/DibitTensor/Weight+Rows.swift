@@ -1,6 +1,6 @@
 extension Weight {
   /// Some rows of a packed weight: in place where they begin a panel, otherwise a copy.
-  public func packedRows(_ range: Range<Int>) -> Weight {
+  package func packedRows(_ range: Range<Int>) -> Weight {
     guard case .grid(let bits, let group) = format else {
       trap("Weight.packedRows: the format is \(format), not packed", file: #fileID, line: #line)
     }
@@ -33,7 +33,7 @@ extension Weight {
   }
 
   /// The F16 scale of a group of a packed row.
-  public func scale(row: Int, group index: Int) -> Float16 {
+  package func scale(row: Int, group index: Int) -> Float16 {
     guard case .grid(_, let group) = format else { trap("Weight.scale: the format is \(format), not packed", file: #fileID, line: #line) }
     let groups = Self.groups(columns: columns, group: group)
     require(row >= 0 && row < rows && index >= 0 && index < groups, "Weight.scale: [\(row), \(index)] of \(shape)")

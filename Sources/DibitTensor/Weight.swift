@@ -1,5 +1,5 @@
 /// How a weight's elements are stored.
-public enum WeightFormat: Equatable, Sendable {
+package enum WeightFormat: Equatable, Sendable {
   case f32
   case f16
   case bf16
@@ -12,20 +12,20 @@ public enum WeightFormat: Equatable, Sendable {
 /// A frozen or trainable matrix `[rows, columns]` that many owners may share; a row is one output channel.
 ///
 /// A value: writing through ``withMutableValues(_:)`` copies when the storage is shared or mapped from a file.
-public struct Weight: Sendable {
+package struct Weight: Sendable {
   /// Output channels.
-  public let rows: Int
+  package let rows: Int
   /// Inputs of an output channel.
-  public let columns: Int
+  package let columns: Int
   /// How the elements are stored.
-  public let format: WeightFormat
+  package let format: WeightFormat
   /// The elements, or the packed codes.
-  public private(set) var elements: Bytes
+  package private(set) var elements: Bytes
   /// The F16 scales of a grid, `[panels, groups, 16]`; empty otherwise.
-  public private(set) var scales: Bytes
+  package private(set) var scales: Bytes
 
   /// A weight over stored elements. The byte counts must fit the format: see ``elementByteCount(rows:columns:format:)``.
-  public init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
+  package init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
     if case .grid(let bits, let group) = format {
       require(bits == 2 || bits == 4, "Weight: a grid of \(bits) bits; 2 or 4 are supported")
       require(
@@ -46,12 +46,12 @@ public struct Weight: Sendable {
   }
 
   /// Zeroed F32 elements.
-  public init(zerosWithRows rows: Int, columns: Int) {
+  package init(zerosWithRows rows: Int, columns: Int) {
     self.init(rows: rows, columns: columns, format: .f32, elements: Bytes(SharedBytes(zeroed: rows * columns * 4)))
   }
 
   /// A packed weight whose numbers have no meaning yet.
-  public init(gridWithRows rows: Int, columns: Int, bits: Int, group: Int) {
+  package init(gridWithRows rows: Int, columns: Int, bits: Int, group: Int) {
     let format = WeightFormat.grid(bits: bits, group: group)
     self.init(
       rows: rows, columns: columns, format: format,
@@ -60,23 +60,23 @@ public struct Weight: Sendable {
   }
 
   /// F32 elements, row by row.
-  public init(rows: Int, columns: Int, values: [Float]) {
+  package init(rows: Int, columns: Int, values: [Float]) {
     require(values.count == rows * columns, "Weight: \(values.count) values for [\(rows), \(columns)]")
     self.init(zerosWithRows: rows, columns: columns)
     withMutableValues { span in for index in span.indices { span[index] = values[index] } }
   }
 
   /// The number of elements.
-  public var count: Int { rows * columns }
+  package var count: Int { rows * columns }
 
   /// `[rows, columns]`, for messages.
-  public var shape: String { "[\(rows), \(columns)]" }
+  package var shape: String { "[\(rows), \(columns)]" }
 
   /// Bytes of elements and scales together.
-  public var byteCount: Int { elements.count + scales.count }
+  package var byteCount: Int { elements.count + scales.count }
 
   /// The bytes that `rows x columns` elements take in `format`, without scales.
-  public static func elementByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
+  package static func elementByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
     switch format {
     case .f32: rows * columns * 4
     case .f16, .bf16: rows * columns * 2
@@ -85,37 +85,37 @@ public struct Weight: Sendable {
   }
 
   /// The bytes of the F16 scales of `rows x columns` elements in `format`.
-  public static func scaleByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
+  package static func scaleByteCount(rows: Int, columns: Int, format: WeightFormat) -> Int {
     if case .grid(_, let group) = format { panels(rows: rows) * groups(columns: columns, group: group) * panelRows * 2 } else { 0 }
   }
 
   /// Rows whose codes and scales lie interleaved; the last panel of a weight is padded.
-  public static let panelRows = 16
+  package static let panelRows = 16
 
   /// Bytes of the smallest part of a panel: 16 inputs of 2 bits, or 8 of 4 bits, of each of its rows.
-  public static let blockBytes = 64
+  package static let blockBytes = 64
 
   /// The number of panels of `rows` rows.
-  public static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
+  package static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
 
   /// The number of blocks of a panel; the inputs are padded to a multiple of 16.
-  public static func blocks(columns: Int, bits: Int) -> Int { (columns + 15) / 16 * bits / 2 }
+  package static func blocks(columns: Int, bits: Int) -> Int { (columns + 15) / 16 * bits / 2 }
 
   /// The number of scales in a row; the last group may be short.
-  public static func groups(columns: Int, group: Int) -> Int { (columns + group - 1) / group }
+  package static func groups(columns: Int, group: Int) -> Int { (columns + group - 1) / group }
 
   /// The shape in which a file holds codes: panels, blocks, bytes.
-  public static func codeShape(rows: Int, columns: Int, bits: Int) -> [Int] {
+  package static func codeShape(rows: Int, columns: Int, bits: Int) -> [Int] {
     [panels(rows: rows), blocks(columns: columns, bits: bits), blockBytes]
   }
 
   /// The shape in which a file holds scales: panels, an even number so that what follows in the file stays aligned, groups, rows.
-  public static func scaleShape(rows: Int, columns: Int, group: Int) -> [Int] {
+  package static func scaleShape(rows: Int, columns: Int, group: Int) -> [Int] {
     [(panels(rows: rows) + 1) / 2 * 2, groups(columns: columns, group: group), panelRows]
   }
 
   /// The F32 elements for reading; the format must be `.f32`.
-  public var values: Span<Float> {
+  package var values: Span<Float> {
     // SAFETY: init checked `count` floats; writable storage is 64-byte aligned and mapped tensors are 4-byte aligned by their reader.
     @_lifetime(borrow self) get {
       require(format == .f32, "Weight.values: the format is \(format), not f32")
@@ -125,7 +125,7 @@ public struct Weight: Sendable {
   }
 
   /// Calls `body` with the codes and scales of a packed weight for writing, after copying them when they are shared.
-  @unsafe public mutating func withMutableGrid(_ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt16>) -> Void) {
+  @unsafe package mutating func withMutableGrid(_ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt16>) -> Void) {
     if case .grid = format {} else { trap("Weight.withMutableGrid: the format is \(format)", file: #fileID, line: #line) }
     unsafe Self.withMutable(&elements, &scales, body)
   }
@@ -143,7 +143,7 @@ public struct Weight: Sendable {
   }
 
   /// Calls `body` with the F32 elements for writing, after copying them when they are shared; the format must be `.f32`.
-  public mutating func withMutableValues<Result>(_ body: (inout MutableSpan<Float>) -> Result) -> Result {
+  package mutating func withMutableValues<Result>(_ body: (inout MutableSpan<Float>) -> Result) -> Result {
     require(format == .f32, "Weight.withMutableValues: the format is \(format), not f32")
     let count = count
     return unsafe elements.withMutablePointer { base in

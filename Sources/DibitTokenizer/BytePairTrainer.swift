@@ -10,7 +10,7 @@ extension Tokenizer {
   ///   - texts: The text to learn from; special tokens that are spelled out in it are text like any other.
   ///   - vocabularySize: The number of tokens; fewer come out when no pair is left to merge.
   ///   - specialTokens: Distinct texts that are not spelled like a byte token.
-  public static func training(
+  package static func training(
     on texts: some Sequence<String>, vocabularySize: Int, specialTokens: [String]
   ) throws(TokenizerError) -> Tokenizer {
     guard vocabularySize >= specialTokens.count + 256 else {

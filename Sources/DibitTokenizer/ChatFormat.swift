@@ -1,14 +1,14 @@
-public import DibitJinja
+package import DibitJinja
 
 /// How a model is spoken to: the messages of a chat as the prompt that its answer follows, and the tokens that end the answer.
 ///
 /// With turn tokens in the vocabulary the chat is written in turns (``ChatTemplate``); otherwise the model's own template is rendered, if
 /// it has one. A rendered chat can spell control tokens wherever a message does; turns cannot.
-public struct ChatFormat: Sendable {
+package struct ChatFormat: Sendable {
   /// The tokenizer whose ids these are.
-  public let tokenizer: Tokenizer
+  package let tokenizer: Tokenizer
   /// The tokens that end an answer.
-  public let endTokens: Set<Int32>
+  package let endTokens: Set<Int32>
   private let turns: ChatTemplate
   private let jinja: JinjaChatTemplate?
   private let clock: JinjaClock?
@@ -19,7 +19,7 @@ public struct ChatFormat: Sendable {
   ///   - jinja: the template that lies beside the model, if there is one.
   ///   - endTokens: the spellings of further tokens that end an answer.
   ///   - clock: the date that the template tells, the same for all prompts: a chat that goes on past midnight keeps its beginning.
-  public init(tokenizer: Tokenizer, jinja: JinjaChatTemplate?, endTokens: [String] = [], clock: JinjaClock? = nil) {
+  package init(tokenizer: Tokenizer, jinja: JinjaChatTemplate?, endTokens: [String] = [], clock: JinjaClock? = nil) {
     self.tokenizer = tokenizer
     self.clock = clock
     turns = ChatTemplate(tokenizer)
@@ -28,10 +28,10 @@ public struct ChatFormat: Sendable {
   }
 
   /// Whether the model can tell who speaks: without turns and template, messages are only lines of text.
-  public var tellsRoles: Bool { turns.style == .turns || jinja != nil }
+  package var tellsRoles: Bool { turns.style == .turns || jinja != nil }
 
   /// The messages in order, ready for the answer.
-  public func prompt(_ messages: [ChatMessage]) throws(JinjaError) -> [Int32] {
+  package func prompt(_ messages: [ChatMessage]) throws(JinjaError) -> [Int32] {
     guard let jinja else { return turns.prompt(messages, tokenizer: tokenizer).tokens }
     // A template writes the start of the text itself.
     return tokenizer.encode(try jinja.render(messages, clock: clock), addingSpecialTokens: false)

@@ -1,10 +1,10 @@
-public import DibitJinja
+package import DibitJinja
 
 /// What a model's chat template writes around an instruction, a text and the answer to it.
 ///
 /// The template is rendered once, with marks in the place of what will be said. Only what it writes itself is parsed for control tokens,
 /// so that neither an instruction nor a text can spell one, which a rendered chat cannot promise.
-public struct ChatFrame: Equatable, Sendable {
+package struct ChatFrame: Equatable, Sendable {
   /// Before the instruction.
   private let opening: String
   /// Between the instruction and the text.
@@ -22,7 +22,7 @@ public struct ChatFrame: Equatable, Sendable {
   /// Renders a template. Where it knows no system message the instruction stands in the user's, before the text.
   ///
   /// - Throws: ``ChatFrameError`` when it fails, or does not write the messages one after the other.
-  public init(_ template: JinjaChatTemplate) throws(ChatFrameError) {
+  package init(_ template: JinjaChatTemplate) throws(ChatFrameError) {
     let marks = Self.marks
     let (text, answer) = (ChatMessage(role: .user, content: marks[1]), ChatMessage(role: .assistant, content: marks[2]))
     var messages = [ChatMessage(role: .system, content: marks[0]), text]
@@ -85,12 +85,12 @@ public struct ChatFrame: Equatable, Sendable {
 }
 
 /// Why prompts cannot be put into a chat template.
-public enum ChatFrameError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatFrameError: Error, Equatable, Sendable, CustomStringConvertible {
   case template(JinjaError)
   case unfit
 
   /// What is wrong, without a subject.
-  public var description: String {
+  package var description: String {
     switch self {
     case .template(let error): "\(error)"
     case .unfit: "it does not write an instruction, a text and an answer one after the other"

@@ -1,8 +1,8 @@
-public import DibitJSON
-public import DibitJinja
+package import DibitJSON
+package import DibitJinja
 
 /// A chat template as models publish it: Jinja in `tokenizer_config.json`, in `chat_template.jinja` or in a GGUF file.
-public struct JinjaChatTemplate: Sendable {
+package struct JinjaChatTemplate: Sendable {
   private let template: JinjaTemplate
   /// Names that every rendering can read, such as `bos_token`.
   private let specialTokens: [(String, JSONValue)]
@@ -12,7 +12,7 @@ public struct JinjaChatTemplate: Sendable {
   /// - Parameters:
   ///   - jinja: The template.
   ///   - specialTokens: The tokens that the template may name, such as `("bos_token", "<s>")`.
-  public init(jinja: String, specialTokens: [(name: String, token: String)] = []) throws(JinjaError) {
+  package init(jinja: String, specialTokens: [(name: String, token: String)] = []) throws(JinjaError) {
     template = try JinjaTemplate(parsing: jinja)
     self.specialTokens = specialTokens.map { ($0.name, .string($0.token)) }
   }
@@ -21,7 +21,7 @@ public struct JinjaChatTemplate: Sendable {
   ///
   /// Of a list the template called `name` is taken; without a name, `tool_use` is taken when tools are to be offered and the list
   /// has it, and `default` otherwise, as transformers chooses. Nil when the value holds no such template.
-  public static func source(in chatTemplate: JSONValue, name: String? = nil, offersTools: Bool = false) -> String? {
+  package static func source(in chatTemplate: JSONValue, name: String? = nil, offersTools: Bool = false) -> String? {
     if let text = chatTemplate.string { return name == nil ? text : nil }
     guard let entries = chatTemplate.array else { return nil }
     func entry(_ wanted: String) -> String? { entries.first { $0["name"]?.string == wanted }?["template"]?.string }
@@ -38,7 +38,7 @@ public struct JinjaChatTemplate: Sendable {
   ///   - tools: The tools that the model may call, or nil.
   ///   - variables: More names for the template, such as `enable_thinking`; they win over the special tokens.
   ///   - clock: The date that `strftime_now` tells.
-  public func render(
+  package func render(
     _ messages: [JSONValue], addingGenerationPrompt: Bool = true, tools: JSONValue? = nil, documents: JSONValue? = nil,
     variables: [(String, JSONValue)] = [], clock: JinjaClock? = nil, limits: JinjaLimits = JinjaLimits()
   ) throws(JinjaError) -> String {
@@ -50,7 +50,7 @@ public struct JinjaChatTemplate: Sendable {
   }
 
   /// The chat as text.
-  public func render(_ messages: [ChatMessage], addingGenerationPrompt: Bool = true, clock: JinjaClock? = nil) throws(JinjaError) -> String
+  package func render(_ messages: [ChatMessage], addingGenerationPrompt: Bool = true, clock: JinjaClock? = nil) throws(JinjaError) -> String
   {
     try render(
       messages.map { ["role": .string($0.role.rawValue), "content": .string($0.content)] }, addingGenerationPrompt: addingGenerationPrompt,

@@ -1,30 +1,30 @@
 /// Who speaks in a chat; the raw value is the name that templates use.
-public enum Role: String, Sendable, Equatable, CaseIterable {
+package enum Role: String, Sendable, Equatable, CaseIterable {
   case system
   case user
   case assistant
 }
 
 /// One message of a chat.
-public struct ChatMessage: Sendable, Equatable {
+package struct ChatMessage: Sendable, Equatable {
   /// Who speaks.
-  public var role: Role
+  package var role: Role
   /// What is said, as plain text.
-  public var content: String
+  package var content: String
 
   /// A message.
-  public init(role: Role, content: String) {
+  package init(role: Role, content: String) {
     self.role = role
     self.content = content
   }
 }
 
 /// A prompt in tokens.
-public struct ChatPrompt: Sendable, Equatable {
+package struct ChatPrompt: Sendable, Equatable {
   /// The prompt, ready for the answer to follow.
-  public let tokens: [Int32]
+  package let tokens: [Int32]
   /// How many tokens of the last message were cut off to fit.
-  public let truncatedTokens: Int
+  package let truncatedTokens: Int
 
   /// A prompt that was written otherwise than by a chat template.
   package init(tokens: [Int32], truncatedTokens: Int) {
@@ -38,9 +38,9 @@ public struct ChatPrompt: Sendable, Equatable {
 /// With the tokens `<turn_start>` and `<turn_end>` a message is `<turn_start> role<n>content<turn_end>`, where `<n>` is a token or,
 /// if there is none, a line feed, and `<turn_start> assistant<n>` asks for the answer. Other vocabularies get the contents, each on
 /// its own line. Contents are always plain text: they cannot spell a control token.
-public struct ChatTemplate: Sendable, Equatable {
+package struct ChatTemplate: Sendable, Equatable {
   /// The two ways of writing a chat.
-  public enum Style: Sendable, Equatable {
+  package enum Style: Sendable, Equatable {
     case turns
     case plain
   }
@@ -55,7 +55,7 @@ public struct ChatTemplate: Sendable, Equatable {
   }
 
   /// The template that fits the tokenizer's vocabulary; with the plain style, lines whatever its tokens are.
-  public init(_ tokenizer: Tokenizer, style: Style? = nil) {
+  package init(_ tokenizer: Tokenizer, style: Style? = nil) {
     if style != .plain, let start = tokenizer.id(of: "<turn_start>"), let end = tokenizer.id(of: "<turn_end>") {
       turns = TurnTokens(start: start, end: end, newline: tokenizer.id(of: "<n>"))
     } else {
@@ -65,7 +65,7 @@ public struct ChatTemplate: Sendable, Equatable {
   }
 
   /// How this template writes a chat.
-  public var style: Style { turns == nil ? .plain : .turns }
+  package var style: Style { turns == nil ? .plain : .turns }
 
   /// A system message, if there is one, and a user's message, ready for the answer.
   ///
@@ -73,7 +73,7 @@ public struct ChatTemplate: Sendable, Equatable {
   ///   - maximumTokens: The length to keep to by cutting the user's text, in whole tokens. Everything else stays, even if it alone is
   ///     longer.
   ///   - cut: What the text loses.
-  public func prompt(
+  package func prompt(
     system: String?, user: String, maximumTokens: Int? = nil, cut: TextShortening = .tail, tokenizer: Tokenizer
   ) -> ChatPrompt {
     let messages = (system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + [ChatMessage(role: .user, content: user)]
@@ -81,7 +81,7 @@ public struct ChatTemplate: Sendable, Equatable {
   }
 
   /// The messages in order, ready for the answer; when they are too long, the last one is cut, by default at its end.
-  public func prompt(
+  package func prompt(
     _ messages: [ChatMessage], maximumTokens: Int? = nil, cut: TextShortening = .tail, tokenizer: Tokenizer
   ) -> ChatPrompt {
     guard let last = messages.last else { return ChatPrompt(tokens: tokenizer.postProcessor.prefix, truncatedTokens: 0) }
@@ -106,14 +106,14 @@ public struct ChatTemplate: Sendable, Equatable {
   }
 
   /// The answer to a prompt: the text and the token that ends it, if the vocabulary has one.
-  public func answer(_ text: String, tokenizer: Tokenizer) -> [Int32] {
+  package func answer(_ text: String, tokenizer: Tokenizer) -> [Int32] {
     guard let turns else { return continuation(of: "\n", text, tokenizer) + endOfText.prefix(1) }
     let opening = turns.newline == nil ? " \(Role.assistant.rawValue)\n" : ""
     return continuation(of: opening, text, tokenizer) + [turns.end]
   }
 
   /// The tokens at which an answer ends.
-  public func stopTokens(_ tokenizer: Tokenizer) -> [Int32] {
+  package func stopTokens(_ tokenizer: Tokenizer) -> [Int32] {
     let end = turns.map { [$0.end] } ?? []
     return end + endOfText.filter { !end.contains($0) && tokenizer.token(of: $0) != nil }
   }

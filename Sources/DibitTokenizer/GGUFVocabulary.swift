@@ -1,40 +1,40 @@
 /// What the keys `tokenizer.ggml.*` of a GGUF file say, as they stand there; the reader of the file fills this in.
-public struct GGUFVocabulary: Sendable, Equatable {
+package struct GGUFVocabulary: Sendable, Equatable {
   /// `tokenizer.ggml.model`: `llama` (SentencePiece byte pairs), `gpt2` (byte pairs of bytes) or `t5` (SentencePiece unigram).
-  public var model: String
+  package var model: String
   /// `tokenizer.ggml.pre`: which pattern cuts the text of a `gpt2` vocabulary.
-  public var pre: String?
+  package var pre: String?
   /// `tokenizer.ggml.tokens`, by id.
-  public var tokens: [[UInt8]]
+  package var tokens: [[UInt8]]
   /// `tokenizer.ggml.scores`, by id.
-  public var scores: [Float]?
+  package var scores: [Float]?
   /// `tokenizer.ggml.token_type`, by id: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte.
-  public var tokenTypes: [Int]?
+  package var tokenTypes: [Int]?
   /// `tokenizer.ggml.merges`: `left right`.
-  public var merges: [[UInt8]]?
+  package var merges: [[UInt8]]?
   /// `tokenizer.ggml.bos_token_id`.
-  public var beginningID: Int?
+  package var beginningID: Int?
   /// `tokenizer.ggml.eos_token_id`.
-  public var endID: Int?
+  package var endID: Int?
   /// `tokenizer.ggml.unknown_token_id`.
-  public var unknownID: Int?
+  package var unknownID: Int?
   /// `tokenizer.ggml.padding_token_id`.
-  public var paddingID: Int?
+  package var paddingID: Int?
   /// `tokenizer.ggml.add_bos_token`.
-  public var addsBeginning: Bool?
+  package var addsBeginning: Bool?
   /// `tokenizer.ggml.add_eos_token`.
-  public var addsEnd: Bool?
+  package var addsEnd: Bool?
   /// `tokenizer.ggml.add_space_prefix`.
-  public var addsSpacePrefix: Bool?
+  package var addsSpacePrefix: Bool?
   /// `tokenizer.ggml.remove_extra_whitespaces`.
-  public var removesExtraSpaces: Bool?
+  package var removesExtraSpaces: Bool?
   /// `tokenizer.ggml.precompiled_charsmap`.
-  public var characterMap: [UInt8]?
+  package var characterMap: [UInt8]?
   /// `tokenizer.chat_template`, which the tokenizer itself does not use.
-  public var chatTemplate: String?
+  package var chatTemplate: String?
 
   /// A vocabulary of these tokens; everything else is set afterwards.
-  public init(model: String, tokens: [[UInt8]]) {
+  package init(model: String, tokens: [[UInt8]]) {
     self.model = model
     self.tokens = tokens
   }

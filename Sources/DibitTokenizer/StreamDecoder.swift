@@ -3,7 +3,7 @@
 /// The concatenation of everything that ``append(_:)`` and ``finish()`` return is ``Tokenizer/decode(_:skippingSpecialTokens:)``
 /// of all ids. Bytes that are not UTF-8 become U+FFFD: one for each byte that a token spells as `<0xFF>`, and one for each
 /// maximal part of a scalar in byte-level vocabularies.
-public struct StreamDecoder: Sendable {
+package struct StreamDecoder: Sendable {
   private let tokenizer: Tokenizer
   private let skipsSpecialTokens: Bool
   private var isFirst = true
@@ -17,14 +17,14 @@ public struct StreamDecoder: Sendable {
   }
 
   /// The text that is certain after this id; an id without a token adds nothing.
-  public mutating func append(_ id: Int32) -> String {
+  package mutating func append(_ id: Int32) -> String {
     var text: [UInt8] = []
     append(id, to: &text)
     return String(decoding: text, as: UTF8.self)
   }
 
   /// The text of what is left; the decoder can then start a new text.
-  public mutating func finish() -> String {
+  package mutating func finish() -> String {
     var text: [UInt8] = []
     finish(into: &text)
     return String(decoding: text, as: UTF8.self)

@@ -1,5 +1,5 @@
 /// Which part a text loses where it is too long for a prompt.
-public enum TextShortening: String, CaseIterable, Sendable {
+package enum TextShortening: String, CaseIterable, Sendable {
   /// Its end.
   case tail
   /// Its beginning.
@@ -8,7 +8,7 @@ public enum TextShortening: String, CaseIterable, Sendable {
   case middle
 
   /// What `count` tokens are kept of a text.
-  public func kept(_ count: Int, of tokens: ArraySlice<Int32>) -> [Int32] {
+  package func kept(_ count: Int, of tokens: ArraySlice<Int32>) -> [Int32] {
     let count = max(0, count)
     guard count < tokens.count else { return Array(tokens) }
     switch self {

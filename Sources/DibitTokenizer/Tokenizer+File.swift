@@ -1,4 +1,4 @@
-public import DibitJSON
+package import DibitJSON
 
 extension Tokenizer {
   /// Ids must be below this, so that a damaged file cannot ask for huge tables.
@@ -8,7 +8,7 @@ extension Tokenizer {
   ///
   /// - Throws: ``TokenizerError`` for a file that is malformed, contradicts itself, or asks for something that would change ids
   ///   and that this library does not have.
-  public init(parsing bytes: [UInt8]) throws(TokenizerError) {
+  package init(parsing bytes: [UInt8]) throws(TokenizerError) {
     if let file = TokenizerFile(reading: bytes), let tokenizer = try? Tokenizer(file) {
       self = tokenizer
       return
@@ -19,7 +19,7 @@ extension Tokenizer {
   }
 
   /// Reads a parsed `tokenizer.json`.
-  public init(parsing value: JSONValue) throws(TokenizerError) { try self.init(TokenizerFile(value)) }
+  package init(parsing value: JSONValue) throws(TokenizerError) { try self.init(TokenizerFile(value)) }
 
   private init(_ source: TokenizerFile) throws(TokenizerError) {
     let file = TokenizerField(value: source.value, path: "")

@@ -5,7 +5,7 @@ extension Tokenizer {
   ///
   /// - Throws: ``TokenizerError`` for a vocabulary that contradicts itself, or of a kind or with a pattern that this library does not
   ///   know; nothing is guessed.
-  public init(gguf vocabulary: GGUFVocabulary) throws(TokenizerError) {
+  package init(gguf vocabulary: GGUFVocabulary) throws(TokenizerError) {
     let count = vocabulary.tokens.count
     guard count <= Self.idLimit else { throw .idOutOfRange(token: "the last token", id: count - 1, limit: Self.idLimit) }
     for (name, length) in [("scores", vocabulary.scores?.count), ("token_type", vocabulary.tokenTypes?.count)] {
@@ -174,7 +174,7 @@ extension GGUFVocabulary {
 
 extension GGUFVocabulary {
   /// The `tokenizer.ggml.pre` that means the cutting of a tokenizer of byte pairs of bytes; nil where llama.cpp has no name for it.
-  public static func patternName(of tokenizer: Tokenizer) -> String? {
+  package static func patternName(of tokenizer: Tokenizer) -> String? {
     let wanted = cuts(tokenizer.header["pre_tokenizer"] ?? .null)
     let ignoresMerges = tokenizer.header["model"]?["ignore_merges"]?.bool ?? false
     for name in ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "qwen35", "deepseek-v3", "tekken", "smollm"] {

@@ -10,7 +10,7 @@ extension Tokenizer {
   ///   - vocabularySize: The number of pieces, which the file does not say.
   ///   - addsBeginning: Puts the token for the start of a text before the ids.
   /// - Throws: ``TokenizerError`` for a file that is damaged.
-  public init(llama2c bytes: [UInt8], vocabularySize: Int, addingBeginning addsBeginning: Bool = true) throws(TokenizerError) {
+  package init(llama2c bytes: [UInt8], vocabularySize: Int, addingBeginning addsBeginning: Bool = true) throws(TokenizerError) {
     func fault(_ offset: Int, _ expected: String, _ found: String) -> TokenizerError {
       .binary(file: "llama2.c tokenizer", offset: offset, expected: expected, found: found)
     }

@@ -14,7 +14,7 @@ extension Tokenizer {
   ///   - addsBeginning: Puts the token for the start of a text, if the model has one, before the ids, as Llama's tokenizer does.
   ///   - addsEnd: Puts the token for the end of a text after the ids, as T5's tokenizer does.
   /// - Throws: ``TokenizerError`` for a file that is damaged, or that asks for what this library does not have.
-  public init(sentencePiece bytes: [UInt8], addingBeginning addsBeginning: Bool = false, addingEnd addsEnd: Bool = false)
+  package init(sentencePiece bytes: [UInt8], addingBeginning addsBeginning: Bool = false, addingEnd addsEnd: Bool = false)
     throws(TokenizerError)
   {
     var file = SentencePieceModelFile()

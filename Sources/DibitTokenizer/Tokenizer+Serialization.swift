@@ -2,7 +2,7 @@ internal import DibitJSON
 
 extension Tokenizer {
   /// The tokenizer as a `tokenizer.json` that Hugging Face's library reads and that encodes the same.
-  public func serialized() -> String {
+  package func serialized() -> String {
     var file = header
     var members = header["model"]?.object ?? JSONObject()
     switch model {

@@ -6,7 +6,7 @@ internal import DibitJSON
 /// kinds), and for unigram vocabularies (the T5 and XLM-R kinds). Every part of the file that would change ids is either applied or
 /// refused with a ``TokenizerError``; nothing is ignored. The text is a `String`, so it is valid Unicode; `String(decoding:as:)` puts
 /// U+FFFD for each maximal part of a scalar in damaged bytes, as Python's `errors="replace"` does.
-public struct Tokenizer: Sendable {
+package struct Tokenizer: Sendable {
   let model: TokenModel
   let normalizer: Normalizer
   let preTokenizer: PreTokenizer
@@ -54,22 +54,22 @@ public struct Tokenizer: Sendable {
   }
 
   /// The highest id plus one, added tokens included: the rows that an embedding needs at least.
-  public var vocabularyCount: Int { model.tokens.count }
+  package var vocabularyCount: Int { model.tokens.count }
 
   /// The id of the token spelled exactly like this in the file, or nil.
-  public func id(of token: String) -> Int32? { model.tokens.id(of: Array(token.utf8)) }
+  package func id(of token: String) -> Int32? { model.tokens.id(of: Array(token.utf8)) }
 
   /// The spelling of the token in the file, or nil when no token has this id.
-  public func token(of id: Int32) -> String? { model.tokens.spelling(of: id).map { String(decoding: $0, as: UTF8.self) } }
+  package func token(of id: Int32) -> String? { model.tokens.spelling(of: id).map { String(decoding: $0, as: UTF8.self) } }
 
   /// Whether the token is a control token, such as the end of a text.
-  public func isSpecial(_ id: Int32) -> Bool { specialIDs.contains(id) }
+  package func isSpecial(_ id: Int32) -> Bool { specialIDs.contains(id) }
 
   /// The token that stands for text outside the vocabulary, or nil when every text can be spelled.
-  public var unknownToken: Int32? { model.unknownID }
+  package var unknownToken: Int32? { model.unknownID }
 
   /// The bytes that a token contributes in the middle of a text; none when no token has this id.
-  public func bytes(of id: Int32) -> [UInt8] { model.tokens.spelling(of: id) == nil ? [] : Array(pieces[id].bytes) }
+  package func bytes(of id: Int32) -> [UInt8] { model.tokens.spelling(of: id) == nil ? [] : Array(pieces[id].bytes) }
 
   /// The ids of `text`.
   ///
@@ -78,7 +78,7 @@ public struct Tokenizer: Sendable {
   ///   - parsingSpecialTokens: Finds special tokens that are spelled out in `text`. Without it they are encoded as the plain text
   ///     that they are, and no special token but the unknown token can come out of `text`: use that for text from users.
   /// - Complexity: O(n log n) in the bytes of `text`.
-  public func encode(_ text: String, addingSpecialTokens: Bool = true, parsingSpecialTokens: Bool = true) -> [Int32] {
+  package func encode(_ text: String, addingSpecialTokens: Bool = true, parsingSpecialTokens: Bool = true) -> [Int32] {
     let ids = encode(text, blocking: parsingSpecialTokens ? [] : specialIDs)
     return addingSpecialTokens ? postProcessor.prefix + ids + postProcessor.suffix : ids
   }
@@ -108,7 +108,7 @@ public struct Tokenizer: Sendable {
   }
 
   /// The text of `ids`; ids without a token add nothing, and bytes that are not UTF-8 become U+FFFD (see ``StreamDecoder``).
-  public func decode(_ ids: some Sequence<Int32>, skippingSpecialTokens: Bool = true) -> String {
+  package func decode(_ ids: some Sequence<Int32>, skippingSpecialTokens: Bool = true) -> String {
     var stream = streamDecoder(skippingSpecialTokens: skippingSpecialTokens)
     var text: [UInt8] = []
     for id in ids { stream.append(id, to: &text) }
@@ -117,7 +117,7 @@ public struct Tokenizer: Sendable {
   }
 
   /// A decoder for ids that come one by one.
-  public func streamDecoder(skippingSpecialTokens: Bool = true) -> StreamDecoder {
+  package func streamDecoder(skippingSpecialTokens: Bool = true) -> StreamDecoder {
     StreamDecoder(tokenizer: self, skippingSpecialTokens: skippingSpecialTokens)
   }
 }

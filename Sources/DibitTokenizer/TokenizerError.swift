@@ -1,7 +1,7 @@
-public import DibitJSON
+package import DibitJSON
 
 /// Why a tokenizer.json cannot be used, or why a tokenizer cannot be trained. Paths name members of the file: `model.vocab`.
-public enum TokenizerError: Error, Equatable, Sendable {
+package enum TokenizerError: Error, Equatable, Sendable {
   case json(JSONError)
   case missing(path: String)
   case wrongType(path: String, expected: String, found: String)
@@ -36,7 +36,7 @@ public enum TokenizerError: Error, Equatable, Sendable {
 
 extension TokenizerError: CustomStringConvertible {
   /// The fault in one sentence.
-  public var description: String {
+  package var description: String {
     switch self {
     case .json(let error): "the tokenizer file is not JSON: \(error)"
     case .missing(let path): "the tokenizer file has no '\(path)'"

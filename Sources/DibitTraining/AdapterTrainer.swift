@@ -1,9 +1,9 @@
-public import DibitKernels
-public import DibitModel
+package import DibitKernels
+package import DibitModel
 internal import DibitTensor
 
 /// Trains a low-rank adapter on a frozen decoder.
-public struct AdapterTrainer: ~Copyable {
+package struct AdapterTrainer: ~Copyable {
   private let examples: [TrainingExample]
   private var loop: TrainingLoop<ExampleEpochs>
 
@@ -12,7 +12,7 @@ public struct AdapterTrainer: ~Copyable {
   /// - Parameter start: an adapter of the shape that `options` ask for, whose parameters are the start in their place; moments begin anew.
   /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from, ``TrainingError/memoryLimit(given:least:)`` when the limit
   ///   cannot be kept.
-  public init(
+  package init(
     _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions,
     from start: consuming Adapter? = nil, on compute: Compute
   ) throws(TrainingError) {
@@ -36,21 +36,21 @@ public struct AdapterTrainer: ~Copyable {
   }
 
   /// Where memory goes.
-  public var plan: MemoryPlan { loop.plan }
+  package var plan: MemoryPlan { loop.plan }
 
   /// How long a run would take, measured for about `seconds`; changes nothing that is trained.
-  public mutating func estimate(seconds: Double = 3) -> RunEstimate { loop.estimate(seconds: seconds) }
+  package mutating func estimate(seconds: Double = 3) -> RunEstimate { loop.estimate(seconds: seconds) }
 
   /// All steps of the run.
-  public var totalSteps: Int { loop.schedule.totalSteps }
+  package var totalSteps: Int { loop.schedule.totalSteps }
 
   /// The number of trained parameters.
-  public var parameterCount: Int { loop.parameters.elementCount }
+  package var parameterCount: Int { loop.parameters.elementCount }
 
   /// Trains; `report` is told what happens and stops the run after a step by returning false.
   ///
   /// With `checkpoints`, the run goes on where the newest of them was written, and writes its own. Call it once.
-  public mutating func run(checkpoints: CheckpointStore? = nil, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
+  package mutating func run(checkpoints: CheckpointStore? = nil, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
     -> TrainingResult
   {
     var result = try loop.run(checkpoints: checkpoints, report: report)
@@ -60,5 +60,5 @@ public struct AdapterTrainer: ~Copyable {
   }
 
   /// The adapter, as ``run(checkpoints:report:)`` left it.
-  public consuming func finish() -> Adapter { loop.finishAdapter() }
+  package consuming func finish() -> Adapter { loop.finishAdapter() }
 }

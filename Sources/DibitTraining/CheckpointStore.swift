@@ -1,9 +1,9 @@
-public import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitJSON
 internal import DibitTensor
 
 /// When checkpoints are written.
-public enum CheckpointInterval: Equatable, Sendable {
+package enum CheckpointInterval: Equatable, Sendable {
   /// After so many steps.
   case steps(Int)
   /// About every so many seconds. Where exactly they fall changes nothing in the result.
@@ -13,15 +13,15 @@ public enum CheckpointInterval: Equatable, Sendable {
 /// The checkpoints of one run, and its event log, in a directory beside the output.
 ///
 /// The last two checkpoints are kept. The directory goes when the run is done: see ``removeAll()``.
-public final class CheckpointStore {
+package final class CheckpointStore {
   /// The directory's path.
-  public let path: String
+  package let path: String
   /// The step of the newest whole checkpoint; nil when there is none.
-  public private(set) var newestStep: Int?
+  package private(set) var newestStep: Int?
   /// Its size in bytes.
   private(set) var newestSize: Int?
   /// The names of torn checkpoints that were passed over.
-  public private(set) var skipped: [String] = []
+  package private(set) var skipped: [String] = []
   let interval: CheckpointInterval
   private let identity: RunIdentity
   private var directory: JobDirectory
@@ -33,13 +33,13 @@ public final class CheckpointStore {
   private var lastFlush = ContinuousClock.now
 
   /// The name of the event log.
-  public static let eventLog = "events.jsonl"
+  package static let eventLog = "events.jsonl"
 
   /// Opens or creates the directory beside `output`.
   ///
   /// With `resumes`, the newest whole checkpoint must be there and belong to a run with this identity; without, none may be there
   /// unless `discards` says that it is to be removed.
-  public init(
+  package init(
     output: String, inputs: JobInputs, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool
   ) throws(TrainingError) {
     var found: (whole: CheckpointFile.Whole?, kept: [String], torn: [String]) = (nil, [], [])
@@ -127,10 +127,10 @@ public final class CheckpointStore {
   }
 
   /// Removes the directory: the output of the run is in its place.
-  public func removeAll() { directory.removeAll() }
+  package func removeAll() { directory.removeAll() }
 
   /// Removes what a run with this output left, if it left anything; nothing that is not of a training run.
-  public static func remove(of output: String, inputs: JobInputs) throws(TrainingError) {
+  package static func remove(of output: String, inputs: JobInputs) throws(TrainingError) {
     do throws(CheckpointError) {
       guard isDirectory(try JobDirectory.path(of: output)) else { return }
       var directory = try JobDirectory(of: output, inputs: inputs)
@@ -169,7 +169,7 @@ extension CheckpointStore {
   }
 
   /// All lines of the event log, for the output.
-  public func eventLines() throws(TrainingError) -> [UInt8] {
+  package func eventLines() throws(TrainingError) -> [UInt8] {
     do throws(CheckpointError) {
       try flushEvents()
       return try readFile(directory.path(of: Self.eventLog), limit: 1 << 32)

@@ -1,5 +1,5 @@
 /// How much a training example counts by its labels: with unbalanced data the loss of rare labels drowns in that of common ones.
-public enum ClassWeights: Equatable, Sendable {
+package enum ClassWeights: Equatable, Sendable {
   /// All examples count the same.
   case equal
   /// An example counts `n / (k · n_label)`, of `n` examples and `k` labels: each label as much as any other.
@@ -32,7 +32,7 @@ public enum ClassWeights: Equatable, Sendable {
   }
 
   /// Whether both say the same of the same labels in the same order.
-  public static func == (left: ClassWeights, right: ClassWeights) -> Bool {
+  package static func == (left: ClassWeights, right: ClassWeights) -> Bool {
     switch (left, right) {
     case (.equal, .equal), (.balanced, .balanced): true
     case (.given(let left), .given(let right)): left.elementsEqual(right) { $0.label == $1.label && $0.weight == $1.weight }

@@ -1,5 +1,5 @@
-public import DibitKernels
-public import DibitTensor
+package import DibitKernels
+package import DibitTensor
 internal import Glibc
 
 /// The company that the tokens of a text keep, as rows of an embedding: tokens with the same neighbours get rows of the same direction.
@@ -12,22 +12,22 @@ internal import Glibc
 /// their smoothing of contexts and without singular values (p = 0); Halko, Martinsson and Tropp, "Finding structure with randomness"
 /// (SIAM Review 2011), for the subspace iteration; Fukaya, Kannan, Nakatsukasa, Yamamoto and Yanagisawa, "Shifted Cholesky QR for computing the QR
 /// factorization of ill-conditioned matrices" (SIAM Journal on Scientific Computing 2020).
-public struct Cooccurrence: Sendable {
+package struct Cooccurrence: Sendable {
   /// How many tokens to either side keep company with one.
-  public var window = 15
+  package var window = 15
   /// The most tokens that count as company, the most frequent ones; fewer in vocabularies of more than 32,768, to bound the memory.
-  public var contexts = 8192
+  package var contexts = 8192
   /// Steps of the subspace iteration.
-  public var iterations = 5
+  package var iterations = 5
 
   /// Values that suit some ten million tokens of text.
-  public init() {}
+  package init() {}
 
   /// Unit rows `[vocabulary, dimension]` from a text of token ids; zeros for tokens without any company.
   ///
   /// `boundary` is a token that separates documents: nothing keeps company across it. Memory is `vocabulary` times ``contexts`` floats. The
   /// rows do not depend on the number of threads.
-  public func rows(
+  package func rows(
     of text: [Int32], vocabulary: Int, dimension: Int, boundary: Int32?, seed: UInt64, on compute: Compute
   ) -> Matrix {
     var company = counts(text, vocabulary, boundary)

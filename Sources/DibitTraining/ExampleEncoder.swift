@@ -1,16 +1,16 @@
-public import DibitDataset
+package import DibitDataset
 
 /// Turns the examples of a dataset, of either kind, into tokens.
-public struct ExampleEncoder: Sendable {
+package struct ExampleEncoder: Sendable {
   /// How labelled texts are written.
-  public let task: TokenizedTask
+  package let task: TokenizedTask
   /// How conversations are written.
-  public let format: ConversationFormat
+  package let format: ConversationFormat
   /// Tokens that are kept free for the answer of a labelled text: the longest answer's.
-  public let reserve: Int
+  package let reserve: Int
 
   /// An encoder for all of `examples`, whose longest answer decides how much of a long text is kept.
-  public init(task: TokenizedTask, format: ConversationFormat, for examples: [DatasetExample]) {
+  package init(task: TokenizedTask, format: ConversationFormat, for examples: [DatasetExample]) {
     self.task = task
     self.format = format
     var lengths: [[String]: Int] = [:]
@@ -27,7 +27,7 @@ public struct ExampleEncoder: Sendable {
   ///
   /// - Throws: ``TrainingError/noRoom(path:tokens:maximum:)`` when prompt and answer do not fit even without the text, or
   ///   ``TrainingError/conversation(_:)``.
-  public func encode(_ example: DatasetExample) throws(TrainingError) -> TrainingExample {
+  package func encode(_ example: DatasetExample) throws(TrainingError) -> TrainingExample {
     switch example {
     case .labelled(let labelled):
       let encoded = TrainingExample(labelled, task: task, reserving: reserve)
@@ -43,7 +43,7 @@ public struct ExampleEncoder: Sendable {
   }
 
   /// The tokens of many examples, in order, each of which counts as its labels say.
-  public func encode(_ examples: [DatasetExample], weighing weights: ClassWeights = .equal) throws(TrainingError) -> [TrainingExample] {
+  package func encode(_ examples: [DatasetExample], weighing weights: ClassWeights = .equal) throws(TrainingError) -> [TrainingExample] {
     var encoded: [TrainingExample] = []
     encoded.reserveCapacity(examples.count)
     for example in examples { encoded.append(try encode(example)) }

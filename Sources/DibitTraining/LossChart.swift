@@ -1,5 +1,5 @@
 /// A chart of a run's losses as an SVG file that needs nothing else.
-public struct LossChart: Sendable {
+package struct LossChart: Sendable {
   private let curve: LossCurve
   private let title: String
 
@@ -7,7 +7,7 @@ public struct LossChart: Sendable {
   private static let (left, right, top, bottom) = (64.0, 864.0, 56.0, 392.0)
 
   /// A chart of `curve`; the title is plain text.
-  public init(_ curve: LossCurve, title: String) { (self.curve, self.title) = (curve, title) }
+  package init(_ curve: LossCurve, title: String) { (self.curve, self.title) = (curve, title) }
 
   /// A line of the chart.
   private struct Line {
@@ -32,7 +32,7 @@ public struct LossChart: Sendable {
   }
 
   /// The file's text; the same curve gives the same bytes.
-  public var svg: String {
+  package var svg: String {
     let lines = lines
     let most = lines.flatMap { $0.points.map { Double($0.value) } }.max() ?? 1
     let (ySteps, xSteps) = (Self.ticks(to: most), Self.ticks(to: Double(max(curve.steps, 1)), whole: true))

@@ -1,46 +1,46 @@
 /// The losses of a run, for a chart: a bounded number of points, each the mean of equally many steps.
-public struct LossCurve: Equatable, Sendable {
+package struct LossCurve: Equatable, Sendable {
   /// The mean over the steps of a point.
-  public struct Point: Equatable, Sendable {
+  package struct Point: Equatable, Sendable {
     /// Nats per learnt token.
-    public var loss: Float
+    package var loss: Float
     /// Nats per content token.
-    public var contentLoss: Float
+    package var contentLoss: Float
   }
 
   /// One look at the validation data.
-  public struct Validation: Equatable, Sendable {
+  package struct Validation: Equatable, Sendable {
     /// The step after which it was taken.
-    public var step: Int
+    package var step: Int
     /// Nats per learnt token.
-    public var loss: Float
+    package var loss: Float
     /// Nats per content token.
-    public var contentLoss: Float
+    package var contentLoss: Float
   }
 
   /// Whole points, each over ``stride`` steps; the last one may be over fewer.
-  public internal(set) var points: [Point] = []
+  package internal(set) var points: [Point] = []
   /// Steps of a point.
-  public internal(set) var stride = 1
+  package internal(set) var stride = 1
   /// Steps of the last point; 0 when there is none.
-  public internal(set) var filled = 0
+  package internal(set) var filled = 0
   /// The validations, the first one first; every second one is dropped when they become too many.
-  public internal(set) var validations: [Validation] = []
+  package internal(set) var validations: [Validation] = []
 
   /// At most this many points and as many validations.
-  public static let capacity = 1024
+  package static let capacity = 1024
 
   /// No losses yet.
-  public init() {}
+  package init() {}
 
   /// Steps that the curve knows of.
-  public var steps: Int { points.isEmpty ? 0 : (points.count - 1) * stride + filled }
+  package var steps: Int { points.isEmpty ? 0 : (points.count - 1) * stride + filled }
 
   /// The last step of point `index`.
-  public func step(of index: Int) -> Int { min((index + 1) * stride, steps) }
+  package func step(of index: Int) -> Int { min((index + 1) * stride, steps) }
 
   /// Adds the next step.
-  public mutating func add(loss: Float, contentLoss: Float) {
+  package mutating func add(loss: Float, contentLoss: Float) {
     if points.isEmpty || filled == stride {
       if points.count == Self.capacity { halve() }
       points.append(Point(loss: loss, contentLoss: contentLoss))
@@ -54,7 +54,7 @@ public struct LossCurve: Equatable, Sendable {
   }
 
   /// Adds a validation after the last step.
-  public mutating func addValidation(loss: Float, contentLoss: Float) {
+  package mutating func addValidation(loss: Float, contentLoss: Float) {
     if validations.count == Self.capacity { validations = validations.indices.filter { $0 % 2 == 1 }.map { validations[$0] } }
     validations.append(Validation(step: steps, loss: loss, contentLoss: contentLoss))
   }

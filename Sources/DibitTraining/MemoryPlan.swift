@@ -1,36 +1,36 @@
-public import DibitJSON
-public import DibitModel
+package import DibitJSON
+package import DibitModel
 internal import DibitTensor
 
 /// Where the memory of a training run goes, known before the first step.
 ///
 /// All of it is allocated once. How many layers keep their activations is what a limit decides: the others keep their input alone, and
 /// the backward pass computes them again, with the same bits.
-public struct MemoryPlan: Equatable, Sendable {
+package struct MemoryPlan: Equatable, Sendable {
   /// Bytes of the model's weights, mapped from the file while they are frozen.
-  public let weights: Int
+  package let weights: Int
   /// Bytes of an adapter and of what the optimiser holds: gradients, moments, and an average or the best parameters so far.
-  public let trained: Int
+  package let trained: Int
   /// Bytes of the forward pass: activations of the kept layers and of one more, inputs of the others, and working memory.
-  public let activations: Int
+  package let activations: Int
   /// Bytes of the backward pass, which all layers share.
-  public let backward: Int
+  package let backward: Int
   /// Bytes of keys and values.
-  public let cache: Int
+  package let cache: Int
   /// Bytes of logits and their gradients.
-  public let loss: Int
+  package let loss: Int
   /// Layers that keep their activations.
-  public let keptLayers: Int
+  package let keptLayers: Int
   /// All layers.
-  public let layers: Int
+  package let layers: Int
   /// The most tokens of a pass.
-  public let rows: Int
+  package let rows: Int
 
   /// All of it: the most that a run holds at once.
-  public var total: Int { weights + trained + activations + backward + cache + loss }
+  package var total: Int { weights + trained + activations + backward + cache + loss }
 
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     [
       "weights": .integer(weights), "trained": .integer(trained), "activations": .integer(activations), "cache": .integer(cache),
       "backward": .integer(backward), "loss": .integer(loss), "total": .integer(total), "kept_layers": .integer(keptLayers),
@@ -46,11 +46,11 @@ public struct MemoryPlan: Equatable, Sendable {
   }
 
   /// What the forward pass keeps.
-  public var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
+  package var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
 
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
   /// held for each of `parameters` trained ones. When not even a plan without any kept layer fits, that one is returned.
-  public init(
+  package init(
     _ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, trainsWeights: Bool = false,
     savesOutputs: Bool = false, limit: Int? = nil
   ) {

@@ -1,9 +1,9 @@
-public import DibitKernels
-public import DibitModel
+package import DibitKernels
+package import DibitModel
 internal import DibitTensor
 
 /// Trains all weights of a float decoder on text.
-public struct Pretrainer: ~Copyable {
+package struct Pretrainer: ~Copyable {
   private let options: PretrainingOptions
   private let text: [Int32]
   private var loop: TrainingLoop<TextWindows>
@@ -11,7 +11,7 @@ public struct Pretrainer: ~Copyable {
   /// A trainer over a text of token ids; `validation` is held out. It takes the decoder, whose weights must be F32.
   ///
   /// - Throws: ``TrainingError/tooLittleText(tokens:needed:)``, or ``TrainingError/memoryLimit(given:least:)`` when the limit cannot be kept.
-  public init(
+  package init(
     _ decoder: consuming Decoder, text: [Int32], validation: [Int32], options: PretrainingOptions, on compute: Compute
   ) throws(TrainingError) {
     guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
@@ -27,7 +27,7 @@ public struct Pretrainer: ~Copyable {
 
   /// Random weights for a configuration: normal with deviation 1/√in for matrices, smaller by √(2 layers) where a block adds to the
   /// residual stream; ones for norms.
-  public static func initialWeights(_ configuration: ModelConfiguration, seed: UInt64) -> DecoderWeights {
+  package static func initialWeights(_ configuration: ModelConfiguration, seed: UInt64) -> DecoderWeights {
     var rng = SplitMix64(seed: seed, purpose: "pretrain.initialize")
     let residual = 1 / Float(2 * configuration.layers).squareRoot()
     return DecoderWeights(
@@ -43,7 +43,7 @@ public struct Pretrainer: ~Copyable {
   /// Replaces the random rows of the embedding, where a text tells what company a token keeps: see ``Cooccurrence``.
   ///
   /// `boundary` separates documents.
-  public static func setEmbedding(
+  package static func setEmbedding(
     of weights: inout DecoderWeights, from text: [Int32], boundary: Int32?, seed: UInt64, on compute: Compute
   ) {
     let embedding = weights.embedding
@@ -63,15 +63,15 @@ public struct Pretrainer: ~Copyable {
   }
 
   /// The number of trained parameters.
-  public var parameterCount: Int { loop.parameters.elementCount }
+  package var parameterCount: Int { loop.parameters.elementCount }
 
   /// Where memory goes.
-  public var plan: MemoryPlan { loop.plan }
+  package var plan: MemoryPlan { loop.plan }
 
   /// Trains; `report` is told what happens and stops the run after a step by returning false.
   ///
   /// With `checkpoints`, the run goes on where the newest of them was written, and writes its own. Call it once.
-  public mutating func run(checkpoints: CheckpointStore? = nil, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
+  package mutating func run(checkpoints: CheckpointStore? = nil, report: (TrainingEvent) -> Bool = { _ in true }) throws(TrainingError)
     -> TrainingResult
   {
     let result = try loop.run(checkpoints: checkpoints, report: report)
@@ -80,7 +80,7 @@ public struct Pretrainer: ~Copyable {
   }
 
   /// The decoder, as ``run(checkpoints:report:)`` left it.
-  public consuming func finish() -> Decoder { loop.finishDecoder() }
+  package consuming func finish() -> Decoder { loop.finishDecoder() }
 
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.
   private mutating func setKeyValueScales() {

@@ -1,23 +1,23 @@
-public import DibitJSON
+package import DibitJSON
 
 /// How long a run would take, from a short measurement on this machine.
-public struct RunEstimate: Equatable, Sendable {
+package struct RunEstimate: Equatable, Sendable {
   /// Tokens of all training steps.
-  public let trainingTokens: Int
+  package let trainingTokens: Int
   /// Tokens of all looks at the validation data.
-  public let validationTokens: Int
+  package let validationTokens: Int
   /// Tokens that go forward and backward in a second.
-  public let trainingRate: Double
+  package let trainingRate: Double
   /// Tokens that go forward in a second.
-  public let validationRate: Double
+  package let validationRate: Double
 
   /// Seconds of the whole run; without checkpoints and reading.
-  public var seconds: Double {
+  package var seconds: Double {
     Double(trainingTokens) / max(trainingRate, 1e-9) + Double(validationTokens) / max(validationRate, 1e-9)
   }
 
   /// For machines.
-  public var json: JSONValue {
+  package var json: JSONValue {
     [
       "training_tokens": .integer(trainingTokens), "validation_tokens": .integer(validationTokens),
       "training_tokens_per_second": .number(trainingRate), "validation_tokens_per_second": .number(validationRate),

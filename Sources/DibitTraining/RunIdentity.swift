@@ -1,25 +1,25 @@
 internal import DibitDigest
-public import DibitJSON
+package import DibitJSON
 
 /// What decides the result of a run: a checkpoint fits a run with the same identity only.
-public struct RunIdentity: Equatable, Sendable {
+package struct RunIdentity: Equatable, Sendable {
   /// A digest of the model that training starts from.
-  public var model: String
+  package var model: String
   /// A digest of the data and its splits.
-  public var data: String
+  package var data: String
   /// Every option that the result depends on, under the names of recipes.
-  public var options: JSONObject
+  package var options: JSONObject
 
   /// The options among them that say how long the run is and decide nothing about a step: a checkpoint of a shorter or longer run fits too.
-  public var lengths: Set<String>
+  package var lengths: Set<String>
 
   /// An identity of these parts.
-  public init(model: String, data: String, options: JSONObject, lengths: Set<String> = []) {
+  package init(model: String, data: String, options: JSONObject, lengths: Set<String> = []) {
     (self.model, self.data, self.options, self.lengths) = (model, data, options, lengths)
   }
 
   /// SHA-256 over all parts.
-  public var digest: String { SHA256.digest(Array(json.serialized().utf8)) }
+  package var digest: String { SHA256.digest(Array(json.serialized().utf8)) }
 
   var json: JSONValue { ["model": .string(model), "data": .string(data), "options": .object(options)] }
 

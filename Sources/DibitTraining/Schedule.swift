@@ -1,7 +1,7 @@
 /// The learning rate over a run: a straight line up to the peak, then one of three shapes.
-public struct Schedule: Equatable, Sendable {
+package struct Schedule: Equatable, Sendable {
   /// What follows the warm-up.
-  public enum Shape: String, CaseIterable, Equatable, Sendable {
+  package enum Shape: String, CaseIterable, Equatable, Sendable {
     /// Half a cosine down to the final rate.
     case cosine
     /// A straight line down to the final rate.
@@ -11,14 +11,14 @@ public struct Schedule: Equatable, Sendable {
   }
 
   /// How long the rate rises.
-  public enum WarmUp: Equatable, Sendable {
+  package enum WarmUp: Equatable, Sendable {
     /// A share of all steps.
     case share(Float)
     /// A number of steps.
     case steps(Int)
 
     /// Steps of warm-up in a run of `total`; one at least.
-    public func count(of total: Int) -> Int {
+    package func count(of total: Int) -> Int {
       switch self {
       case .share(let share): max(1, Int((share * Float(total)).rounded()))
       case .steps(let steps): max(1, steps)
@@ -27,18 +27,18 @@ public struct Schedule: Equatable, Sendable {
   }
 
   /// The peak.
-  public var learningRate: Float
+  package var learningRate: Float
   /// Steps of warm-up.
-  public var warmUpSteps: Int
+  package var warmUpSteps: Int
   /// All steps of the run.
-  public var totalSteps: Int
+  package var totalSteps: Int
   /// What follows the warm-up.
-  public var shape: Shape
+  package var shape: Shape
   /// The rate of the last step, for shapes that fall.
-  public var finalRate: Float
+  package var finalRate: Float
 
   /// A schedule that reaches `finalRate` after `totalSteps`.
-  public init(learningRate: Float, warmUpSteps: Int, totalSteps: Int, shape: Shape = .cosine, finalRate: Float = 0) {
+  package init(learningRate: Float, warmUpSteps: Int, totalSteps: Int, shape: Shape = .cosine, finalRate: Float = 0) {
     self.learningRate = learningRate
     self.warmUpSteps = warmUpSteps
     self.totalSteps = totalSteps
@@ -47,7 +47,7 @@ public struct Schedule: Equatable, Sendable {
   }
 
   /// The rate of step `step`, counted from 1.
-  public func rate(step: Int) -> Float {
+  package func rate(step: Int) -> Float {
     if step <= warmUpSteps { return learningRate * Float(step) / Float(warmUpSteps) }
     let progress = min(1, Double(step - warmUpSteps) / Double(max(1, totalSteps - warmUpSteps)))
     switch shape {

@@ -1,15 +1,15 @@
-public import DibitCheckpoint
+package import DibitCheckpoint
 
 /// The losses and rates of a run as TensorBoard reads them: a file of records that each hold an `Event` of Protocol Buffers.
 ///
 /// A run that is taken up again gets another file, which says that earlier steps from there on do not count any more.
-public struct TensorBoardLog: ~Copyable {
+package struct TensorBoardLog: ~Copyable {
   private var file: JournalFile
   private var pending: [UInt8] = []
   private var lastFlush = ContinuousClock.now
 
   /// Creates a file in `directory`, which is made where it is missing and must not lie in one of the job's inputs.
-  public init(directory: String, inputs: JobInputs) throws(TrainingError) {
+  package init(directory: String, inputs: JobInputs) throws(TrainingError) {
     do throws(CheckpointError) {
       try makeDirectory(directory, inputs: inputs)
       let time = WallClock.now
@@ -21,7 +21,7 @@ public struct TensorBoardLog: ~Copyable {
   }
 
   /// Adds what is a scalar of an event.
-  public mutating func add(_ event: TrainingEvent) throws(TrainingError) {
+  package mutating func add(_ event: TrainingEvent) throws(TrainingError) {
     let time = event.measured.time
     switch event.kind {
     case .start(let start):
@@ -55,7 +55,7 @@ public struct TensorBoardLog: ~Copyable {
   }
 
   /// Writes what is left.
-  public mutating func flush() throws(TrainingError) {
+  package mutating func flush() throws(TrainingError) {
     lastFlush = .now
     let bytes = pending
     do throws(CheckpointError) { try file.append(bytes.span) } catch { throw .file(error) }

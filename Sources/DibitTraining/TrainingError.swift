@@ -1,8 +1,8 @@
-public import DibitCheckpoint
-public import DibitDataset
+package import DibitCheckpoint
+package import DibitDataset
 
 /// Why training cannot start or go on.
-public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case noExamples
   case noRoom(path: String, tokens: Int, maximum: Int)
   case tooLittleText(tokens: Int, needed: Int)
@@ -22,7 +22,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
   case badCheckpoint(path: String, problem: String)
 
   /// One sentence: what, what was expected and found, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .noExamples: "there is no training example"
     case .noRoom(let path, let tokens, let maximum):
@@ -60,7 +60,7 @@ public enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
 
 extension TrainingError {
   /// What kind of failure this is; the command line turns it into an exit code.
-  public enum Class: Equatable, Sendable {
+  package enum Class: Equatable, Sendable {
     /// Exit code 64.
     case usage
     /// Exit code 65.
@@ -76,7 +76,7 @@ extension TrainingError {
   }
 
   /// The kind of this failure.
-  public var errorClass: Class {
+  package var errorClass: Class {
     switch self {
     case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
       .badData

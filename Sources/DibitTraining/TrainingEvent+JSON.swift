@@ -1,8 +1,8 @@
-public import DibitJSON
+package import DibitJSON
 
 extension TrainingEvent {
   /// The event as one object: `schema`, `event`, what belongs to its kind, and under `measured` all that differs from run to run.
-  public var json: JSONObject {
+  package var json: JSONObject {
     var members: [(key: String, value: JSONValue)] = [(key: "schema", value: .integer(Self.schema))]
     func add(_ name: String, _ values: [(key: String, value: JSONValue)]) {
       members.append((key: "event", value: .string(name)))

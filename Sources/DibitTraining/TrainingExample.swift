@@ -1,20 +1,20 @@
-public import DibitDataset
+package import DibitDataset
 
 /// Tokens with, for each, whether and how much it is learnt.
-public struct TrainingExample: Equatable, Sendable {
+package struct TrainingExample: Equatable, Sendable {
   /// The prompt and the answer.
-  public var tokens: [Int32]
+  package var tokens: [Int32]
   /// What each token is there for.
-  public var roles: [TokenRole]
+  package var roles: [TokenRole]
   /// Tokens of the text that were cut off.
-  public var truncatedTokens: Int
+  package var truncatedTokens: Int
   /// How much a token of the scaffolding counts, where one of the content counts 1.
-  public var scaffoldingWeight: Float
+  package var scaffoldingWeight: Float
   /// How much the example counts beside others: see ``ClassWeights``.
-  public var importance: Float = 1
+  package var importance: Float = 1
 
   /// Tokens with their roles.
-  public init(_ example: TokenizedExample, scaffoldingWeight: Float = 1) {
+  package init(_ example: TokenizedExample, scaffoldingWeight: Float = 1) {
     tokens = example.tokens
     roles = example.roles
     truncatedTokens = example.truncatedTokens
@@ -22,7 +22,7 @@ public struct TrainingExample: Equatable, Sendable {
   }
 
   /// Plain text, of which every token is learnt.
-  public init(text tokens: [Int32]) {
+  package init(text tokens: [Int32]) {
     self.init(TokenizedExample(tokens: tokens, roles: tokens.map { _ in .content }))
   }
 
@@ -30,18 +30,18 @@ public struct TrainingExample: Equatable, Sendable {
   ///
   /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a
   /// cut text ends would give the label away.
-  public init(_ example: LabelledExample, task: TokenizedTask, reserving reserve: Int) {
+  package init(_ example: LabelledExample, task: TokenizedTask, reserving reserve: Int) {
     self.init(task.encode(example, reserving: reserve), scaffoldingWeight: task.task.scaffoldingWeight)
   }
 
   /// Whether each token is part of an answer.
-  public var isAnswer: [Bool] { roles.map { $0 != .given } }
+  package var isAnswer: [Bool] { roles.map { $0 != .given } }
 
   /// Whether each token is what a task is judged by, such as a label without the JSON around it.
-  public var isContent: [Bool] { roles.map { $0 == .content } }
+  package var isContent: [Bool] { roles.map { $0 == .content } }
 
   /// How much each token counts in the loss; 0 where nothing is learnt.
-  public var weights: [Float] { roles.map { weight(of: $0) } }
+  package var weights: [Float] { roles.map { weight(of: $0) } }
 
   /// How much a token of a role counts.
   func weight(of role: TokenRole) -> Float {

@@ -1,7 +1,7 @@
 /// What became of a run.
-public struct TrainingResult: Equatable, Sendable {
+package struct TrainingResult: Equatable, Sendable {
   /// Why a run ended.
-  public enum End: String, Equatable, Sendable {
+  package enum End: String, Equatable, Sendable {
     /// All steps were done.
     case finished
     /// Validation did not get better for as many times as `patience` says.
@@ -13,30 +13,30 @@ public struct TrainingResult: Equatable, Sendable {
   }
 
   /// Why it ended.
-  public var end = End.finished
+  package var end = End.finished
   /// Steps that were done.
-  public var steps = 0
+  package var steps = 0
   /// Steps that were planned.
-  public var totalSteps = 0
+  package var totalSteps = 0
   /// Tokens that went through the model in training steps.
-  public var tokens = 0
+  package var tokens = 0
   /// Mean loss over the steps of the last epoch, or since the last but one validation, in nats per learnt token.
-  public var trainingLoss: Float = 0
+  package var trainingLoss: Float = 0
   /// The validation losses of what is kept; nil without validation examples.
-  public var validationLoss: Float?
+  package var validationLoss: Float?
   /// As ``validationLoss``, over the tokens of labels alone.
-  public var validationContentLoss: Float?
+  package var validationContentLoss: Float?
   /// The step whose parameters are kept; the last one but where the best ones are.
-  public var keptStep = 0
+  package var keptStep = 0
   /// Examples whose text was cut, and the tokens that were lost.
-  public var truncatedExamples = 0
+  package var truncatedExamples = 0
   /// Tokens that were cut off in all.
-  public var truncatedTokens = 0
+  package var truncatedTokens = 0
   /// How the losses went.
-  public var curve = LossCurve()
+  package var curve = LossCurve()
   /// Whether the run was stopped before its last step.
-  public var wasInterrupted: Bool { end == .interrupted }
+  package var wasInterrupted: Bool { end == .interrupted }
 
   /// A run that has not begun.
-  public init() {}
+  package init() {}
 }

@@ -1,12 +1,12 @@
 /// When a run is given up.
-public struct WatchdogOptions: Equatable, Sendable {
+package struct WatchdogOptions: Equatable, Sendable {
   /// A step is suspicious when its loss is more than this many times the median of the steps before.
-  public var factor: Float = 3
+  package var factor: Float = 3
   /// Suspicious steps in a row after which the run ends; 0 for never. A loss that is no number ends it at once.
-  public var steps = 25
+  package var steps = 25
 
   /// Three times the median, for 25 steps.
-  public init() {}
+  package init() {}
 }
 
 /// Watches the losses of a run for divergence.

@@ -1,8 +1,8 @@
-public import DibitCheckpoint
-public import DibitModelStore
+package import DibitCheckpoint
+package import DibitModelStore
 
 /// Why a model cannot be compared with a reference.
-public enum VerificationError: Error, Equatable, Sendable {
+package enum VerificationError: Error, Equatable, Sendable {
   case checkpoint(CheckpointError)
   case store(ModelStoreError)
   case missing(tensor: String, reference: String)
@@ -15,7 +15,7 @@ public enum VerificationError: Error, Equatable, Sendable {
 
 extension VerificationError: CustomStringConvertible {
   /// One sentence: what, where, what was expected and found.
-  public var description: String {
+  package var description: String {
     switch self {
     case .checkpoint(let error): "\(error)"
     case .store(let error): "\(error)"
@@ -34,7 +34,7 @@ extension VerificationError: CustomStringConvertible {
   }
 
   /// What kind of failure this is.
-  public var errorClass: CheckpointError.Class {
+  package var errorClass: CheckpointError.Class {
     switch self {
     case .checkpoint(let error): error.errorClass
     case .store(let error): error.errorClass

@@ -1,7 +1,7 @@
 internal import BasicContainers
 internal import DibitCheckpoint
-public import DibitKernels
-public import DibitModel
+package import DibitKernels
+package import DibitModel
 internal import DibitModelStore
 internal import DibitTensor
 
@@ -10,25 +10,25 @@ internal import DibitTensor
 /// The reference is a tensor file with `input_ids [n, t]`, `logits [n, t, V]` and, where they are to be compared, `labels [n, t]` (aligned
 /// with the tokens, negative where masked), `loss`, `grad.<parameter>`, `lora.<module>.A|B`, `lora_logits`, `lora_loss` and
 /// `lora_grad.<module>.A|B`, with Hugging Face names.
-public struct Verifier: Sendable {
+package struct Verifier: Sendable {
   /// Whether gradients are compared as well.
-  public var comparesGradients = false
+  package var comparesGradients = false
   /// What the reference's adapter is scaled by, over its rank.
-  public var alpha: Float = 8
+  package var alpha: Float = 8
 
   private let configuration: ModelConfiguration
   private let weights: DecoderWeights
   private let compute: Compute
 
   /// A verifier of the model with these weights.
-  public init(_ configuration: ModelConfiguration, weights: DecoderWeights, on compute: Compute) {
+  package init(_ configuration: ModelConfiguration, weights: DecoderWeights, on compute: Compute) {
     self.configuration = configuration
     self.weights = weights
     self.compute = compute
   }
 
   /// Compares the model with the reference at `path`.
-  public func run(reference path: String) throws(VerificationError) -> VerificationReport {
+  package func run(reference path: String) throws(VerificationError) -> VerificationReport {
     let reference = try Reference(path: path, for: configuration)
     let (weightNames, adapterNames) = (reference.names("grad."), reference.names("lora_grad."))
     if comparesGradients, !weightNames.isEmpty || !adapterNames.isEmpty, reference.targets == nil {

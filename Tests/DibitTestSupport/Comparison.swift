@@ -1,35 +1,35 @@
 /// The rounding error of a float result: `length` terms added in some order, then `steps` more operations, on values whose
 /// magnitudes add up to `magnitude`. Errors of either sign walk randomly, hence the square root.
-public func roundingTolerance(length: Int, magnitude: Double, steps: Int = 4) -> Double {
+package func roundingTolerance(length: Int, magnitude: Double, steps: Int = 4) -> Double {
   Double(Float.ulpOfOne) * (Double(length).squareRoot() + Double(steps)) * magnitude + Double(Float.leastNonzeroMagnitude)
 }
 
 /// The cell that exceeds its tolerance most.
-public struct Mismatch: Equatable, Sendable, CustomStringConvertible {
+package struct Mismatch: Equatable, Sendable, CustomStringConvertible {
   /// Where it lies.
-  public let row: Int
+  package let row: Int
   /// Where it lies in its row.
-  public let column: Int
+  package let column: Int
   /// What the oracle says.
-  public let expected: Double
+  package let expected: Double
   /// What the op says.
-  public let found: Double
+  package let found: Double
   /// How far apart they may be.
-  public let tolerance: Double
+  package let tolerance: Double
   /// How many cells exceed their tolerance.
-  public let cells: Int
+  package let cells: Int
   /// How many cells were compared.
-  public let count: Int
+  package let count: Int
 
   /// Cell, both values, and how common the difference is.
-  public var description: String {
+  package var description: String {
     "worst cell [\(row), \(column)]: expected \(expected), found \(found), difference \(found - expected), tolerance \(tolerance); "
       + "\(cells) of \(count) cells differ"
   }
 }
 
 /// Nil when every cell is within its tolerance. A NaN is never within.
-public func mismatch(_ found: [Float], _ expected: [Double], columns: Int = 1, tolerance: (_ index: Int) -> Double) -> Mismatch? {
+package func mismatch(_ found: [Float], _ expected: [Double], columns: Int = 1, tolerance: (_ index: Int) -> Double) -> Mismatch? {
   precondition(found.count == expected.count, "\(found.count) values found, \(expected.count) expected")
   var (cells, worst, excess) = (0, 0, 0.0)
   for index in found.indices {
@@ -45,12 +45,12 @@ public func mismatch(_ found: [Float], _ expected: [Double], columns: Int = 1, t
 }
 
 /// As above with one tolerance for all cells.
-public func mismatch(_ found: [Float], _ expected: [Double], columns: Int = 1, within tolerance: Double) -> Mismatch? {
+package func mismatch(_ found: [Float], _ expected: [Double], columns: Int = 1, within tolerance: Double) -> Mismatch? {
   mismatch(found, expected, columns: columns) { _ in tolerance }
 }
 
 /// Nil when both have the same bits.
-public func bitMismatch(_ found: [Float], _ expected: [Float], columns: Int = 1) -> Mismatch? {
+package func bitMismatch(_ found: [Float], _ expected: [Float], columns: Int = 1) -> Mismatch? {
   precondition(found.count == expected.count, "\(found.count) values found, \(expected.count) expected")
   let different = found.indices.filter { found[$0].bitPattern != expected[$0].bitPattern }
   guard let first = different.first else { return nil }
@@ -60,4 +60,4 @@ public func bitMismatch(_ found: [Float], _ expected: [Float], columns: Int = 1)
 }
 
 /// The largest magnitude, at least `floor`.
-public func largestMagnitude(_ x: [Double], atLeast floor: Double = 0) -> Double { x.reduce(floor) { max($0, abs($1)) } }
+package func largestMagnitude(_ x: [Double], atLeast floor: Double = 0) -> Double { x.reduce(floor) { max($0, abs($1)) } }

@@ -1,10 +1,10 @@
-public import ComplexModule
-public import RealModule
+package import ComplexModule
+internal import RealModule
 
 /// `∂f/∂xₖ = Im f(x + i h eₖ) / h` for an analytic `f` (Squire and Trapp, 1998).
 ///
 /// Nothing is subtracted, so `h` can be 2⁻²⁰⁰ and the answer is exact to rounding.
-public func complexStepGradient(at x: [Double], of f: ([Complex<Double>]) -> Complex<Double>) -> [Double] {
+package func complexStepGradient(at x: [Double], of f: ([Complex<Double>]) -> Complex<Double>) -> [Double] {
   let h = 0x1p-200
   var z = x.map { Complex($0) }
   return x.indices.map { k in
@@ -15,7 +15,7 @@ public func complexStepGradient(at x: [Double], of f: ([Complex<Double>]) -> Com
 }
 
 /// What a backward pass must return for `y = f(inputs)`: the gradient of `Σ dy · y` by each input.
-public func expectedGradients(
+package func expectedGradients(
   of inputs: [[Double]], dy: [Double], through f: ([[Complex<Double>]]) -> [Complex<Double>]
 ) -> [[Double]] {
   let starts = inputs.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.count) }

@@ -2,7 +2,7 @@ internal import DibitTensor
 internal import RealModule
 
 /// `count` floats in [-bound, bound), the same for the same seed everywhere.
-public func uniforms(_ count: Int, seed: UInt64, bound: Float = 1) -> [Float] {
+package func uniforms(_ count: Int, seed: UInt64, bound: Float = 1) -> [Float] {
   var rng = SplitMix64(seed: seed)
   return (0..<count).map { _ in rng.uniform(bound: bound) }
 }
@@ -10,7 +10,7 @@ public func uniforms(_ count: Int, seed: UInt64, bound: Float = 1) -> [Float] {
 /// `count` standard normal floats (Box and Muller, 1958).
 ///
 /// `SplitMix64.normal()` adds uniforms and has thinner tails, which moves a quantiser's error by tenths of a percent.
-public func gaussians(_ count: Int, seed: UInt64) -> [Float] {
+package func gaussians(_ count: Int, seed: UInt64) -> [Float] {
   var rng = SplitMix64(seed: seed)
   var out: [Float] = []
   out.reserveCapacity(count + 1)
@@ -25,7 +25,7 @@ public func gaussians(_ count: Int, seed: UInt64) -> [Float] {
 }
 
 /// The same numbers, exactly.
-public func doubles(_ x: [Float]) -> [Double] { x.map(Double.init) }
+package func doubles(_ x: [Float]) -> [Double] { x.map(Double.init) }
 
 /// The magnitudes, for the tolerance of a sum of products.
-public func magnitudes(_ x: [Float]) -> [Double] { x.map { abs(Double($0)) } }
+package func magnitudes(_ x: [Float]) -> [Double] { x.map { abs(Double($0)) } }

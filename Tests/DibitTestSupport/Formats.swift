@@ -1,7 +1,7 @@
-public import DibitTensor
+package import DibitTensor
 
 /// The value of an F16 bit pattern, from the definition of binary16.
-public func halfValue(_ bits: UInt16) -> Float {
+package func halfValue(_ bits: UInt16) -> Float {
   let fraction = Double(bits & 0x3FF)
   let exponent = Int(bits >> 10 & 0x1F)
   let magnitude: Double =
@@ -14,10 +14,10 @@ public func halfValue(_ bits: UInt16) -> Float {
 }
 
 /// Every finite F16 number that is not negative, in order: index and bit pattern are the same.
-public let finiteHalves: [Double] = (0..<0x7C00).map { Double(halfValue(UInt16($0))) }
+package let finiteHalves: [Double] = (0..<0x7C00).map { Double(halfValue(UInt16($0))) }
 
 /// The F16 bit pattern nearest to `x >= 0`, ties to even; beyond the largest finite number, that number.
-public func nearestHalf(_ x: Double) -> UInt16 {
+package func nearestHalf(_ x: Double) -> UInt16 {
   var (low, high) = (0, finiteHalves.count - 1)
   if x >= finiteHalves[high] { return UInt16(high) }
   while high - low > 1 {
@@ -31,7 +31,7 @@ public func nearestHalf(_ x: Double) -> UInt16 {
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
 /// `(code - (2^b - 1) / 2) · scale`.
-public func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
+package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
   let inputsPerBlock = 32 / bits
   let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
@@ -51,7 +51,7 @@ public func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int,
 }
 
 /// A weight with random contents in any format, and what it means.
-public func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: UInt64) -> (weight: Weight, values: [Float]) {
+package func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: UInt64) -> (weight: Weight, values: [Float]) {
   var rng = SplitMix64(seed: seed)
   switch format {
   case .f32:

@@ -1,8 +1,8 @@
-public import ComplexModule
-public import RealModule
+package import ComplexModule
+package import RealModule
 
 /// What the oracles compute with: `Double` for values, `Complex<Double>` for gradients.
-public protocol OracleNumber: AlgebraicField, ElementaryFunctions {
+package protocol OracleNumber: AlgebraicField, ElementaryFunctions {
   /// A constant.
   init(_ real: Double)
   /// The part that branches may look at: an analytic function has no `max`.
@@ -11,18 +11,18 @@ public protocol OracleNumber: AlgebraicField, ElementaryFunctions {
 
 extension Double: OracleNumber {
   /// The number itself.
-  public var realPart: Double { self }
+  package var realPart: Double { self }
 }
 
 extension Complex: OracleNumber where RealType == Double {
   /// The real part.
-  public var realPart: Double { real }
+  package var realPart: Double { real }
 }
 
 /// Every op as its formula, row-major, for any number type. Slow, and written to be read.
-public enum Oracle {
+package enum Oracle {
   /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`.
-  public static func linear<T: OracleNumber>(_ x: [T], _ w: [T], inner k: Int) -> [T] {
+  package static func linear<T: OracleNumber>(_ x: [T], _ w: [T], inner k: Int) -> [T] {
     let (n, m) = (x.count / k, w.count / k)
     var y: [T] = []
     y.reserveCapacity(n * m)
@@ -37,17 +37,17 @@ public enum Oracle {
   }
 
   /// `[rows, columns]` to `[columns, rows]`.
-  public static func transposed<T>(_ x: [T], columns: Int) -> [T] {
+  package static func transposed<T>(_ x: [T], columns: Int) -> [T] {
     (0..<columns).flatMap { column in stride(from: column, to: x.count, by: columns).map { x[$0] } }
   }
 
   /// `y = s (x Aᵀ) Bᵀ`; `x: [n, k]`, `A: [r, k]`, `B: [m, r]`.
-  public static func lora<T: OracleNumber>(_ x: [T], a: [T], b: [T], scale: Double, inner k: Int) -> [T] {
+  package static func lora<T: OracleNumber>(_ x: [T], a: [T], b: [T], scale: Double, inner k: Int) -> [T] {
     linear(linear(x, a, inner: k), b, inner: a.count / k).map { $0 * T(scale) }
   }
 
   /// `y = x (w + offset) / sqrt(mean(x²) + ε)` over rows of `w.count`.
-  public static func rmsNorm<T: OracleNumber>(_ x: [T], weight w: [T], offset: Double = 0, epsilon: Double) -> [T] {
+  package static func rmsNorm<T: OracleNumber>(_ x: [T], weight w: [T], offset: Double = 0, epsilon: Double) -> [T] {
     let columns = w.count
     return x.indices.map { index in
       let row = index / columns * columns
@@ -57,7 +57,7 @@ public enum Oracle {
   }
 
   /// `y = (x - mean) w / sqrt(mean((x - mean)²) + ε) + b` over rows of `w.count`.
-  public static func layerNorm<T: OracleNumber>(_ x: [T], weight w: [T], bias b: [T], epsilon: Double) -> [T] {
+  package static func layerNorm<T: OracleNumber>(_ x: [T], weight w: [T], bias b: [T], epsilon: Double) -> [T] {
     let (columns, count) = (w.count, T(Double(w.count)))
     return stride(from: 0, to: x.count, by: columns).flatMap { row in
       let mean = x[row..<row + columns].reduce(T.zero, +) / count
@@ -68,11 +68,11 @@ public enum Oracle {
   }
 
   /// `y += b` in each row.
-  public static func bias<T: OracleNumber>(_ x: [T], _ b: [T]) -> [T] { x.indices.map { x[$0] + b[$0 % b.count] } }
+  package static func bias<T: OracleNumber>(_ x: [T], _ b: [T]) -> [T] { x.indices.map { x[$0] + b[$0 % b.count] } }
 
   /// Pair `i` of each head turns by `position · frequencies[i]`, which is rounded to F32, and is multiplied by `factor`; a head has `headSize` elements, or two for
   /// each frequency.
-  public static func rope<T: OracleNumber>(
+  package static func rope<T: OracleNumber>(
     _ x: [T], positions: [Int], frequencies: [Double], columns: Int, interleaved: Bool, headSize: Int? = nil, factor: Double = 1
   ) -> [T] {
     var y = x
@@ -93,16 +93,16 @@ public enum Oracle {
   }
 
   /// One sequence of an attention batch: query `i` of `queries` sees the cache rows `before` and `own ... own + i`.
-  public struct Sequence: Sendable {
+  package struct Sequence: Sendable {
     /// Rows of `q`.
-    public var queries: Range<Int>
+    package var queries: Range<Int>
     /// Cache rows that every query sees.
-    public var before: [Int]
+    package var before: [Int]
     /// The cache row of the first query.
-    public var own: Int
+    package var own: Int
 
     /// A sequence whose first query lies in cache row `own`.
-    public init(queries: Range<Int>, before: [Int] = [], own: Int) {
+    package init(queries: Range<Int>, before: [Int] = [], own: Int) {
       self.queries = queries
       self.before = before
       self.own = own
@@ -112,7 +112,7 @@ public enum Oracle {
   /// `y = softmax(scale q Kᵀ) V` per head; `q: [n, heads size]`, `k, v: [rows, keyValueHeads size]`.
   ///
   /// With a window, a query sees the last `window` keys only; with a cap, scores become `cap tanh(score / cap)`.
-  public static func attention<T: OracleNumber>(
+  package static func attention<T: OracleNumber>(
     q: [T], k: [T], v: [T], heads: Int, keyValueHeads: Int, headSize: Int, scale: Double, sequences: [Sequence], window: Int? = nil,
     softCap: Double? = nil
   ) -> [T] {
@@ -138,7 +138,7 @@ public enum Oracle {
   }
 
   /// `exp(x) / Σ exp(x)`.
-  public static func softmax<T: OracleNumber>(_ x: [T]) -> [T] {
+  package static func softmax<T: OracleNumber>(_ x: [T]) -> [T] {
     let shift = T(x.map(\.realPart).max() ?? 0)
     let powers = x.map { T.exp($0 - shift) }
     let total = powers.reduce(T.zero, +)
@@ -146,27 +146,27 @@ public enum Oracle {
   }
 
   /// `log Σ exp(x)`.
-  public static func logSumExp<T: OracleNumber>(_ x: [T]) -> T {
+  package static func logSumExp<T: OracleNumber>(_ x: [T]) -> T {
     let shift = T(x.map(\.realPart).max() ?? 0)
     return shift + T.log(x.reduce(T.zero) { $0 + T.exp($1 - shift) })
   }
 
   /// `e^x`.
-  public static func exp(_ x: Double) -> Double { Double.exp(x) }
+  package static func exp(_ x: Double) -> Double { Double.exp(x) }
 
   /// `y = gate / (1 + e^-gate) · up`.
-  public static func swiglu<T: OracleNumber>(gate: [T], up: [T]) -> [T] {
+  package static func swiglu<T: OracleNumber>(gate: [T], up: [T]) -> [T] {
     zip(gate, up).map { $0 / (T(1) + T.exp(-$0)) * $1 }
   }
 
   /// `cap tanh(x / cap)`.
-  public static func softCap<T: OracleNumber>(_ x: T, _ cap: Double) -> T { T.tanh(x / T(cap)) * T(cap) }
+  package static func softCap<T: OracleNumber>(_ x: T, _ cap: Double) -> T { T.tanh(x / T(cap)) * T(cap) }
 
   /// The activations of feed-forwards.
-  public enum Activation: Sendable { case silu, gelu, geluTanh }
+  package enum Activation: Sendable { case silu, gelu, geluTanh }
 
   /// `silu(x)`, or one of the two forms of GELU.
-  public static func activation<T: OracleNumber>(_ kind: Activation, _ x: T) -> T {
+  package static func activation<T: OracleNumber>(_ kind: Activation, _ x: T) -> T {
     switch kind {
     case .silu: x / (T(1) + T.exp(-x))
     case .gelu: x * T(0.5) * (T(1) + erf(x / T(Double.sqrt(2))))
@@ -175,7 +175,7 @@ public enum Oracle {
   }
 
   /// `2/√π Σ (-1)ⁿ x²ⁿ⁺¹ / (n! (2n + 1))` for small x, and beyond `1 - e^(-x²)/√π` times the continued fraction of Laplace.
-  public static func erf<T: OracleNumber>(_ x: T) -> T {
+  package static func erf<T: OracleNumber>(_ x: T) -> T {
     let square = x * x
     if abs(x.realPart) < 3 {
       var (term, sum) = (x, x)
@@ -193,14 +193,14 @@ public enum Oracle {
   }
 
   /// `losses[i] = log Σ exp(logits[i]) - logits[i, target]`; 0 where the target is negative.
-  public static func crossEntropy<T: OracleNumber>(_ logits: [T], targets: [Int], columns: Int) -> [T] {
+  package static func crossEntropy<T: OracleNumber>(_ logits: [T], targets: [Int], columns: Int) -> [T] {
     targets.enumerated().map { row, target in
       target < 0 ? T.zero : logSumExp(Array(logits[row * columns..<(row + 1) * columns])) - logits[row * columns + target]
     }
   }
 
   /// `y[i] = W[ids[i]]`.
-  public static func embedding<T: OracleNumber>(_ ids: [Int], weight w: [T], columns: Int) -> [T] {
+  package static func embedding<T: OracleNumber>(_ ids: [Int], weight w: [T], columns: Int) -> [T] {
     ids.flatMap { w[$0 * columns..<($0 + 1) * columns] }
   }
 }

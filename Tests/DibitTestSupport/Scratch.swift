@@ -2,12 +2,12 @@ internal import DibitCheckpoint
 internal import FoundationEssentials
 
 /// A temporary directory that is removed with its owner.
-public final class Scratch: Sendable {
+package final class Scratch: Sendable {
   /// Where it is.
-  public let path: String
+  package let path: String
 
   /// Creates it under the system's temporary directory.
-  public init() {
+  package init() {
     path = "/tmp/dibit-tests-\(UUID().uuidString)"
     do { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) } catch {
       fatalError("cannot create \(path): \(error)")
@@ -17,11 +17,11 @@ public final class Scratch: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The path of something in it.
-  public func callAsFunction(_ name: String) -> String { path + "/" + name }
+  package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
   /// Writes a file, creating the directories around it, and returns its path.
   @discardableResult
-  public func write(_ bytes: [UInt8], to name: String) throws -> String {
+  package func write(_ bytes: [UInt8], to name: String) throws -> String {
     let file = self(name)
     let parent = String(file[..<(file.lastIndex(of: "/") ?? file.startIndex)])
     try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
@@ -33,46 +33,46 @@ public final class Scratch: Sendable {
 
   /// Writes a file in it and returns its path.
   @discardableResult
-  public func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
+  package func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
 
   /// Creates a folder in it and returns its path.
   @discardableResult
-  public func directory(_ name: String) throws -> String {
+  package func directory(_ name: String) throws -> String {
     try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: true)
     return self(name)
   }
 
   /// Copies what lies at an absolute path into it.
   @discardableResult
-  public func copy(_ source: String, to name: String) throws -> String {
+  package func copy(_ source: String, to name: String) throws -> String {
     try FileManager.default.copyItem(atPath: source, toPath: self(name))
     return self(name)
   }
 
   /// Removes a file or folder in it.
-  public func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: self(name)) }
+  package func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: self(name)) }
 
   /// The names in it, hidden ones too, sorted.
-  public var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+  package var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
 
 /// Why a temporary file cannot be made.
-public struct ScratchError: Error, CustomStringConvertible {
+package struct ScratchError: Error, CustomStringConvertible {
   /// One sentence.
-  public let description: String
+  package let description: String
 }
 
 /// The bytes of a file.
-public func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path))) }
+package func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path))) }
 
 /// The text of a file.
-public func text(_ path: String) throws -> String { String(decoding: try contents(path), as: UTF8.self) }
+package func text(_ path: String) throws -> String { String(decoding: try contents(path), as: UTF8.self) }
 
 /// Whether something lies at `path`.
-public func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+package func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
 /// Every file below a folder, by relative path.
-public func files(below folder: String) throws -> [String: [UInt8]] {
+package func files(below folder: String) throws -> [String: [UInt8]] {
   var found: [String: [UInt8]] = [:]
   for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
     var isFolder = false
@@ -84,7 +84,7 @@ public func files(below folder: String) throws -> [String: [UInt8]] {
 }
 
 /// Writes a safetensors file of floats.
-public func writeSafetensors(_ tensors: [TinyTensor], to path: String) throws {
+package func writeSafetensors(_ tensors: [TinyTensor], to path: String) throws {
   var writer = try SafetensorsWriter(path: path, tensors: tensors.map { (name: $0.name, dtype: $0.dtype, shape: $0.shape) })
   for tensor in tensors {
     let values = tensor.values

@@ -1,21 +1,21 @@
 internal import DibitCheckpoint
-public import DibitJSON
-public import DibitTensor
-public import DibitTokenizer
+package import DibitJSON
+package import DibitTensor
+package import DibitTokenizer
 
 /// One float tensor of a made-up checkpoint.
-public struct TinyTensor: Sendable {
+package struct TinyTensor: Sendable {
   /// The name in the checkpoint.
-  public var name: String
+  package var name: String
   /// The type it is written as.
-  public var dtype: DType
+  package var dtype: DType
   /// Rows and columns, or one dimension.
-  public var shape: [Int]
+  package var shape: [Int]
   /// The elements, row by row.
-  public var values: [Float]
+  package var values: [Float]
 
   /// A tensor of these values.
-  public init(_ name: String, _ shape: [Int], _ values: [Float], dtype: DType = .f32) {
+  package init(_ name: String, _ shape: [Int], _ values: [Float], dtype: DType = .f32) {
     (self.name, self.dtype, self.shape, self.values) = (name, dtype, shape, values)
   }
 }
@@ -23,18 +23,18 @@ public struct TinyTensor: Sendable {
 /// A random model of a few thousand weights, in memory: change what a test is about, then write it.
 ///
 /// The feed-forward width of llama is no multiple of 64, so that its last group of a row is short.
-public struct TinyCheckpoint: Sendable {
+package struct TinyCheckpoint: Sendable {
   /// The members of config.json.
-  public var configuration: JSONObject
+  package var configuration: JSONObject
   /// What model.safetensors holds.
-  public var tensors: [TinyTensor]
+  package var tensors: [TinyTensor]
   /// The text of tokenizer.json.
-  public var tokenizer: String
+  package var tokenizer: String
 
   /// Entries of the embedding; the tokenizer has a few less.
-  public static let vocabulary = 320
+  package static let vocabulary = 320
   /// What the tokenizer is trained on, and what tests train on and generate from.
-  public static let sentences = [
+  package static let sentences = [
     "the goal of the match was late and the team won the cup", "the player ran over the field to the goal",
     "the soup needs salt and the bread needs butter", "bake the bread and stir the soup with care",
     "the rocket left the moon and the planet was small", "a comet came near the planet and the moon",
@@ -42,13 +42,13 @@ public struct TinyCheckpoint: Sendable {
   ]
 
   /// A tokenizer with the control tokens that `dibit pretrain` gives its own.
-  public static func makeTokenizer() throws -> Tokenizer {
+  package static func makeTokenizer() throws -> Tokenizer {
     try Tokenizer.training(
       on: sentences, vocabularySize: vocabulary - 8, specialTokens: ["<|endoftext|>", "<turn_start>", "<turn_end>", "<n>"])
   }
 
   /// A llama of two layers.
-  public static func llama(
+  package static func llama(
     seed: UInt64 = 1, dtype: DType = .f32, tied: Bool = false, context: Int = 256, hidden: Int = 64, wide: Int = 96
   ) throws -> TinyCheckpoint {
     let (heads, keyHeads, head, layers) = (4, 2, hidden / 4, 2)
@@ -80,7 +80,7 @@ public struct TinyCheckpoint: Sendable {
   }
 
   /// An afm7 of five layers with keys and values and three that reuse them.
-  public static func afm7(seed: UInt64 = 2, dtype: DType = .f32, context: Int = 256) throws -> TinyCheckpoint {
+  package static func afm7(seed: UInt64 = 2, dtype: DType = .f32, context: Int = 256) throws -> TinyCheckpoint {
     let (hidden, wide, heads, keyHeads, head, layers, reusing) = (64, 176, 4, 2, 16, 4, 1)
     var random = RandomTensors(seed: seed, dtype: dtype)
     random.matrix("model.embedding", vocabulary, hidden)
@@ -115,12 +115,12 @@ public struct TinyCheckpoint: Sendable {
   }
 
   /// The family of this name.
-  public static func named(_ family: String, dtype: DType = .f32) throws -> TinyCheckpoint {
+  package static func named(_ family: String, dtype: DType = .f32) throws -> TinyCheckpoint {
     family == "llama" ? try llama(dtype: dtype) : try afm7(dtype: dtype)
   }
 
   /// The tensor of this name, for changing it.
-  public subscript(_ name: String) -> TinyTensor {
+  package subscript(_ name: String) -> TinyTensor {
     get { tensors[place(name)] }
     set { tensors[place(name)] = newValue }
   }
@@ -131,11 +131,11 @@ public struct TinyCheckpoint: Sendable {
   }
 
   /// The number of weights.
-  public var elements: Int { tensors.reduce(0) { $0 + $1.values.count } }
+  package var elements: Int { tensors.reduce(0) { $0 + $1.values.count } }
 
   /// Writes config.json, tokenizer.json and the weights, in `shards` files with an index when there is more than one.
   @discardableResult
-  public func write(to scratch: Scratch, _ name: String = "source", shards: Int = 1) throws -> String {
+  package func write(to scratch: Scratch, _ name: String = "source", shards: Int = 1) throws -> String {
     let path = try scratch.directory(name)
     try scratch.write(JSONValue.object(configuration).serialized(pretty: true), to: name + "/config.json")
     try scratch.write(tokenizer, to: name + "/tokenizer.json")
@@ -182,7 +182,7 @@ private struct RandomTensors {
 
 /// Writes a folder of labelled texts, `count` for each of four topics, told apart by their words.
 @discardableResult
-public func writeTopics(to scratch: Scratch, _ name: String = "data", perLabel count: Int = 8, split: String? = nil) throws -> String {
+package func writeTopics(to scratch: Scratch, _ name: String = "data", perLabel count: Int = 8, split: String? = nil) throws -> String {
   for (path, text, label) in topics(perLabel: count) {
     try scratch.write(text, to: [name, split, label, path].compactMap { $0 }.joined(separator: "/"))
   }
@@ -190,7 +190,7 @@ public func writeTopics(to scratch: Scratch, _ name: String = "data", perLabel c
 }
 
 /// Short texts of four topics: file name, text and label.
-public func topics(perLabel count: Int = 8) -> [(path: String, text: String, label: String)] {
+package func topics(perLabel count: Int = 8) -> [(path: String, text: String, label: String)] {
   let words = [
     ("sport", ["goal", "match", "team", "player", "cup"]), ("food", ["soup", "bread", "salt", "butter", "stir"]),
     ("space", ["rocket", "moon", "planet", "comet", "small"]), ("money", ["bank", "loan", "market", "pays", "fell"]),

@@ -13,7 +13,7 @@ private let target: FuzzTarget = {
 
 /// libFuzzer calls this once. With `DIBIT_FUZZ_SEEDS` the target's seeds are written into that directory, and nothing else is done.
 @_cdecl("LLVMFuzzerInitialize")
-public func fuzzInitialize(
+package func fuzzInitialize(
   _ count: UnsafeMutablePointer<CInt>?, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>?
 ) -> CInt {
   if let directory = environment("DIBIT_FUZZ_SEEDS") {
@@ -25,7 +25,7 @@ public func fuzzInitialize(
 
 /// libFuzzer's entry point: any bytes may throw, none may trap, hang or take memory out of proportion.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzOne(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+package func fuzzOne(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   target.run(Array(UnsafeBufferPointer(start: data, count: count)))
   return 0
 }

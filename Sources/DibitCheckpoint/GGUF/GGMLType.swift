@@ -1,5 +1,5 @@
 /// The element types of GGUF files, by the numbers that ggml gives them.
-public enum GGMLType: UInt32, CaseIterable, Sendable {
+package enum GGMLType: UInt32, CaseIterable, Sendable {
   case f32 = 0
   case f16 = 1
   case q4_0 = 2
@@ -38,16 +38,16 @@ public enum GGMLType: UInt32, CaseIterable, Sendable {
 
 extension GGMLType {
   /// The elements of one block; 1 for types without blocks. Rows hold whole blocks.
-  public var blockSize: Int { layout.elements }
+  package var blockSize: Int { layout.elements }
 
   /// The bytes of one block.
-  public var blockBytes: Int { layout.bytes }
+  package var blockBytes: Int { layout.bytes }
 
   /// The name as ggml spells it.
-  public var name: String { layout.name }
+  package var name: String { layout.name }
 
   /// Whether elements of this type can be read as floats. Sizes of all types are known, so that files that hold them can be inspected.
-  public var isReadable: Bool {
+  package var isReadable: Bool {
     switch self {
     case .iq2XXS, .iq2XS, .iq3XXS, .iq1S, .iq3S, .iq2S, .iq1M, .nvfp4: false
     default: true
@@ -108,5 +108,5 @@ extension GGMLType {
 
 extension GGMLType: CustomStringConvertible {
   /// The name as ggml spells it.
-  public var description: String { name }
+  package var description: String { name }
 }

@@ -1,4 +1,4 @@
-public import DibitTensor
+package import DibitTensor
 
 /// The tensors of a GGUF file. Plain elements are handed out as they are, blocks are turned into floats where they are read.
 struct GGUFContainer: TensorContainer {
@@ -50,7 +50,7 @@ struct GGUFContainer: TensorContainer {
 
 extension GGMLType {
   /// The dtype of types whose elements are stored one by one; nil for blocks.
-  public var dtype: DType? {
+  package var dtype: DType? {
     switch self {
     case .f32: .f32
     case .f16: .f16
@@ -67,5 +67,5 @@ extension GGMLType {
 
 extension Checkpoint {
   /// The GGUF file that this was opened from, for its metadata; nil for other formats.
-  public var gguf: GGUFFile? { (containers.first as? GGUFContainer)?.file }
+  package var gguf: GGUFFile? { (containers.first as? GGUFContainer)?.file }
 }

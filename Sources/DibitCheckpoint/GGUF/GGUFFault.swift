@@ -1,6 +1,6 @@
 /// What is wrong inside a GGUF file. Offsets are bytes from the start of the file, except those of tensor data, which count from the
 /// start of the data section, as in the file.
-public enum GGUFFault: Error, Equatable, Sendable {
+package enum GGUFFault: Error, Equatable, Sendable {
   case otherFormat(FileKind)
   case magic(found: [UInt8])
   case bigEndian(version: UInt32)
@@ -35,7 +35,7 @@ public enum GGUFFault: Error, Equatable, Sendable {
 
 extension GGUFFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .otherFormat(let kind): "a GGUF file expected, \(kind) found"
     case .magic(let found): "byte 0: 'GGUF' expected, \(quoted(String(decoding: found, as: UTF8.self))) found; this is not a GGUF file"

@@ -1,18 +1,18 @@
-public import DibitTensor
+package import DibitTensor
 
 /// One tensor as a GGUF file stores it.
-public struct GGUFTensor: Equatable, Sendable {
+package struct GGUFTensor: Equatable, Sendable {
   /// The name, compared by its UTF-8 bytes.
-  public let name: String
+  package let name: String
   /// How its elements are stored.
-  public let type: GGMLType
+  package let type: GGMLType
   /// The dimensions, row-major: the format's own list (`ne`) backwards. Empty for a scalar; none is zero.
-  public let shape: [Int]
+  package let shape: [Int]
   /// Where the bytes lie, from the start of the file.
-  public let range: Range<Int>
+  package let range: Range<Int>
 
   /// Describes a tensor.
-  public init(name: String, type: GGMLType, shape: [Int], range: Range<Int>) {
+  package init(name: String, type: GGMLType, shape: [Int], range: Range<Int>) {
     self.name = name
     self.type = type
     self.shape = shape
@@ -25,28 +25,28 @@ public struct GGUFTensor: Equatable, Sendable {
 /// Layout, little-endian: `GGUF`, version, number of tensors, number of key/value pairs; the pairs; name, dimensions, type and offset of
 /// each tensor; padding; the data. Accepted are only files in which every byte has one meaning: keys and names differ, tensors follow
 /// each other in steps of `general.alignment` without holes or overlaps, and the data ends with the file. See `docs/formats/gguf.md`.
-public struct GGUFFile: Sendable {
+package struct GGUFFile: Sendable {
   /// The longest key, in bytes.
-  public static let keyLimit = 65_535
+  package static let keyLimit = 65_535
   /// The longest tensor name, in bytes.
-  public static let nameLimit = 64
+  package static let nameLimit = 64
   /// The most dimensions of a tensor.
-  public static let dimensionLimit = 4
+  package static let dimensionLimit = 4
   /// The largest `general.alignment`.
-  public static let alignmentLimit = 1 << 20
+  package static let alignmentLimit = 1 << 20
   /// How deep arrays may hold arrays.
-  public static let depthLimit = 8
+  package static let depthLimit = 8
 
   /// The whole file.
-  public let bytes: Bytes
+  package let bytes: Bytes
   /// 2 or 3.
-  public let version: Int
+  package let version: Int
   /// Tensors begin at multiples of this, counted from the begin of the data.
-  public let alignment: Int
+  package let alignment: Int
   /// Keys and values in the order of the file; no key appears twice.
-  public let metadata: [(key: String, value: GGUFValue)]
+  package let metadata: [(key: String, value: GGUFValue)]
   /// The tensors in the order of their data.
-  public let tensors: [GGUFTensor]
+  package let tensors: [GGUFTensor]
   private let keys: [[UInt8]: Int]
   private let indices: [[UInt8]: Int]
 
@@ -54,7 +54,7 @@ public struct GGUFFile: Sendable {
   ///
   /// - Throws: ``CheckpointError/gguf(file:_:)`` with the first fault.
   /// - Complexity: O(header bytes); the data is not read.
-  public init(_ bytes: Bytes, file: String) throws(CheckpointError) {
+  package init(_ bytes: Bytes, file: String) throws(CheckpointError) {
     let header: GGUFHeader
     do throws(GGUFFault) { header = try GGUFHeader(parsing: bytes) } catch { throw .gguf(file: file, error) }
     self.bytes = bytes
@@ -70,18 +70,18 @@ public struct GGUFFile: Sendable {
   }
 
   /// The value of a key, or nil.
-  public subscript(key: String) -> GGUFValue? { keys[Array(key.utf8)].map { metadata[$0].value } }
+  package subscript(key: String) -> GGUFValue? { keys[Array(key.utf8)].map { metadata[$0].value } }
 
   /// The tensor with exactly these UTF-8 bytes as its name, or nil.
-  public func tensor(_ name: String) -> GGUFTensor? { indices[Array(name.utf8)].map { tensors[$0] } }
+  package func tensor(_ name: String) -> GGUFTensor? { indices[Array(name.utf8)].map { tensors[$0] } }
 
   /// The stored bytes of a tensor of this file.
-  public func bytes(of tensor: GGUFTensor) -> Bytes { bytes.slice(tensor.range) }
+  package func bytes(of tensor: GGUFTensor) -> Bytes { bytes.slice(tensor.range) }
 }
 
 extension GGUFTensor {
   /// Names, like all fields, are equal when their bytes are.
-  public static func == (left: GGUFTensor, right: GGUFTensor) -> Bool {
+  package static func == (left: GGUFTensor, right: GGUFTensor) -> Bool {
     left.name.utf8.elementsEqual(right.name.utf8) && left.type == right.type && left.shape == right.shape && left.range == right.range
   }
 }

@@ -4,16 +4,16 @@
 /// d = dmin, S = 2 k and M = 3 k that is d k (2 q - 3), the grid with s = 2 d k. All products have at most 17 significant bits, so that no
 /// float operation rounds. k may be 0 to 5: groups of 16 k elements may have scales of their own where these are in such ratios within
 /// each 256.
-public enum GGUFQ2K {
+package enum GGUFQ2K {
   /// Elements of a block.
-  public static let blockSize = 256
+  package static let blockSize = 256
 
   /// One row of codes 0 to 3 with one fp16 scale per `scales.count` equal groups, as Q2_K blocks.
   ///
   /// - Returns: nil when the row cannot be stored exactly: its length is no multiple of 256, a group no multiple of 16, a scale is not finite,
   ///   or the scales within a block are not 2 d k for one fp16 d and whole k from 0 to 5. One scale alone fails only where half of it is no
   ///   fp16 number: odd multiples of 2^-24 below 2^-13. Values are the same bit for bit, except that zeros of a scale 0 lose their sign.
-  public static func encode(codes: [UInt8], scales: [Float16]) -> [UInt8]? {
+  package static func encode(codes: [UInt8], scales: [Float16]) -> [UInt8]? {
     guard !scales.isEmpty, codes.count > 0, codes.count % blockSize == 0, codes.count % scales.count == 0 else { return nil }
     let group = codes.count / scales.count
     guard group % 16 == 0, codes.allSatisfy({ $0 <= 3 }), scales.allSatisfy({ $0.isFinite }) else { return nil }

@@ -1,5 +1,5 @@
 /// A metadata value of a GGUF file, with the type that the file gives it.
-public enum GGUFValue: Equatable, Sendable {
+package enum GGUFValue: Equatable, Sendable {
   case uint8(UInt8)
   case int8(Int8)
   case uint16(UInt16)
@@ -17,7 +17,7 @@ public enum GGUFValue: Equatable, Sendable {
 }
 
 /// An array of a GGUF file: every element has the same type.
-public enum GGUFArray: Equatable, Sendable {
+package enum GGUFArray: Equatable, Sendable {
   case uint8([UInt8])
   case int8([Int8])
   case uint16([UInt16])
@@ -34,12 +34,12 @@ public enum GGUFArray: Equatable, Sendable {
 }
 
 /// Many strings in one allocation, such as a vocabulary; not necessarily UTF-8.
-public struct GGUFStrings: Equatable, Sendable, RandomAccessCollection {
+package struct GGUFStrings: Equatable, Sendable, RandomAccessCollection {
   private(set) var blob: [UInt8] = []
   private var ends: [Int] = []
 
   /// Copies `strings`.
-  public init(_ strings: some Sequence<[UInt8]> = EmptyCollection()) {
+  package init(_ strings: some Sequence<[UInt8]> = EmptyCollection()) {
     for string in strings { append(string) }
   }
 
@@ -51,21 +51,21 @@ public struct GGUFStrings: Equatable, Sendable, RandomAccessCollection {
   mutating func reserve(_ count: Int) { ends.reserveCapacity(count) }
 
   /// The first index.
-  public var startIndex: Int { 0 }
+  package var startIndex: Int { 0 }
 
   /// The number of strings.
-  public var endIndex: Int { ends.count }
+  package var endIndex: Int { ends.count }
 
   /// The bytes of a string; the index is checked.
-  public subscript(index: Int) -> ArraySlice<UInt8> { blob[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+  package subscript(index: Int) -> ArraySlice<UInt8> { blob[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
 }
 
 extension GGUFValue {
   /// A string of the UTF-8 bytes of `text`.
-  public static func text(_ text: String) -> GGUFValue { .string(Array(text.utf8)) }
+  package static func text(_ text: String) -> GGUFValue { .string(Array(text.utf8)) }
 
   /// The integer, whatever its width; nil when this is none or does not fit.
-  public var int: Int? {
+  package var int: Int? {
     switch self {
     case .uint8(let value): Int(value)
     case .int8(let value): Int(value)
@@ -80,7 +80,7 @@ extension GGUFValue {
   }
 
   /// The number, whatever its type; nil when this is none.
-  public var double: Double? {
+  package var double: Double? {
     switch self {
     case .float32(let value): Double(value)
     case .float64(let value): value
@@ -89,19 +89,19 @@ extension GGUFValue {
   }
 
   /// The truth value; nil when this is none.
-  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
   /// The bytes of a string; nil when this is none.
-  public var bytes: [UInt8]? { if case .string(let value) = self { value } else { nil } }
+  package var bytes: [UInt8]? { if case .string(let value) = self { value } else { nil } }
 
   /// The text of a string; nil when this is none or not UTF-8.
-  public var text: String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
+  package var text: String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
 
   /// The elements; nil when this is no array.
-  public var array: GGUFArray? { if case .array(let value) = self { value } else { nil } }
+  package var array: GGUFArray? { if case .array(let value) = self { value } else { nil } }
 
   /// What kind of value this is, for messages: "a string", "an array of 5 uint32", …
-  public var kind: String {
+  package var kind: String {
     switch self {
     case .uint8, .int8, .uint16, .int16, .uint32, .int32, .uint64, .int64: "an integer"
     case .float32, .float64: "a float"
@@ -133,7 +133,7 @@ extension GGUFValue {
 
 extension GGUFArray {
   /// The number of elements.
-  public var count: Int {
+  package var count: Int {
     switch self {
     case .uint8(let values): values.count
     case .int8(let values): values.count
@@ -152,7 +152,7 @@ extension GGUFArray {
   }
 
   /// The integers, whatever their width; nil when these are none or one does not fit.
-  public var ints: [Int]? {
+  package var ints: [Int]? {
     switch self {
     case .uint8(let values): return values.map { Int($0) }
     case .int8(let values): return values.map { Int($0) }
@@ -169,10 +169,10 @@ extension GGUFArray {
   }
 
   /// The truth values; nil when these are none.
-  public var bools: [Bool]? { if case .bool(let values) = self { values } else { nil } }
+  package var bools: [Bool]? { if case .bool(let values) = self { values } else { nil } }
 
   /// The numbers as floats; nil when these are no floats.
-  public var floats: [Float]? {
+  package var floats: [Float]? {
     switch self {
     case .float32(let values): values
     case .float64(let values): values.map { Float($0) }
@@ -181,7 +181,7 @@ extension GGUFArray {
   }
 
   /// The strings; nil when these are none.
-  public var strings: GGUFStrings? { if case .strings(let values) = self { values } else { nil } }
+  package var strings: GGUFStrings? { if case .strings(let values) = self { values } else { nil } }
 
   /// The format's name of the element type.
   var elementName: String { GGUFArray.names[Int(typeNumber)] }

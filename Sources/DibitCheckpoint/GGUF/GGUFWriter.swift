@@ -5,11 +5,11 @@ internal import DibitTensor
 /// Declare metadata and tensors, append the bytes of the tensors in that order in pieces of any size, then call ``finish()``. A writer that
 /// is dropped earlier removes its file. Only a crash leaves a part of one, which readers refuse because data is missing: write within a
 /// ``StagedDirectory``, which gives files their final names when all are whole.
-public struct GGUFWriter: ~Copyable {
+package struct GGUFWriter: ~Copyable {
   /// The path of the file.
-  public let path: String
+  package let path: String
   /// The size of the whole file in bytes.
-  public let byteCount: Int
+  package let byteCount: Int
   private let tensors: [(name: String, type: GGMLType, shape: [Int])]
   private let layout: GGUFLayout
   /// The tensor that the next byte belongs to, and how many bytes of it were given.
@@ -22,7 +22,7 @@ public struct GGUFWriter: ~Copyable {
   /// Shapes are row-major; the last dimension of types with blocks holds whole ones. `general.alignment` need not be given.
   ///
   /// - Throws: ``CheckpointError`` when the file exists or cannot be created, there is no room for all of it, or a declaration does not fit the format.
-  public init(path: String, metadata: [(key: String, value: GGUFValue)], tensors: [(name: String, type: GGMLType, shape: [Int])])
+  package init(path: String, metadata: [(key: String, value: GGUFValue)], tensors: [(name: String, type: GGMLType, shape: [Int])])
     throws(CheckpointError)
   {
     let layout = try GGUFLayout(metadata: metadata, tensors: tensors, file: path)
@@ -39,7 +39,7 @@ public struct GGUFWriter: ~Copyable {
   ///
   /// - Throws: ``CheckpointError/wrongByteCount(file:tensor:declared:given:)`` when the piece is longer than what the tensor still lacks;
   ///   ``CheckpointError/system(operation:path:code:)`` for a full disk.
-  public mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
+  package mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
     guard bytes.count > 0 else { return }
     guard current < tensors.count else {
       let (last, size) = (tensors.last?.name ?? "", layout.sizes.last ?? 0)
@@ -58,7 +58,7 @@ public struct GGUFWriter: ~Copyable {
   }
 
   /// Adds floats to the current tensor, whose type must be F32, F16, BF16 or F64; rounded to nearest, ties to even.
-  public mutating func append(floats: Span<Float>) throws(CheckpointError) {
+  package mutating func append(floats: Span<Float>) throws(CheckpointError) {
     guard floats.count > 0 else { return }
     let type = current < tensors.count ? tensors[current].type : .f32
     guard let dtype = type.dtype, dtype.isFloat else { fatalError("GGUFWriter: floats cannot be stored as \(type)") }
@@ -74,7 +74,7 @@ public struct GGUFWriter: ~Copyable {
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
   /// - Returns: the SHA-256 of the whole file in hexadecimal.
-  public consuming func finish() throws(CheckpointError) -> String {
+  package consuming func finish() throws(CheckpointError) -> String {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given)
     }

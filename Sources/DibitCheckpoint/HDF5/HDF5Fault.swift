@@ -1,5 +1,5 @@
 /// Why an HDF5 file could not be read. Objects are named by their path within the file, without a leading slash.
-public enum HDF5Fault: Error, Equatable, Sendable {
+package enum HDF5Fault: Error, Equatable, Sendable {
   // Nothing could be read here.
   case notBuilt
   case noLibrary(reason: String)
@@ -50,7 +50,7 @@ extension HDF5Fault {
 
 extension HDF5Fault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .notBuilt: "this is an HDF5 file, and this build has no HDF5: build with the trait HDF5, or convert the file to safetensors"
     case .noLibrary(let reason):

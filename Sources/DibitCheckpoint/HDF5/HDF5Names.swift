@@ -1,10 +1,10 @@
 /// Names of tensors in HDF5 files.
-public enum HDF5Names {
+package enum HDF5Names {
   /// Paths with dots for slashes, which are the names that Hugging Face gives when groups are the parts of a module:
   /// `model/layers/0/mlp/up_proj/weight` becomes `model.layers.0.mlp.up_proj.weight`. Names without slashes stay what they are.
   ///
   /// - Throws: ``HDF5Fault/duplicate(_:)`` when two paths become one name.
-  public static func dotted(_ paths: [String]) throws(HDF5Fault) -> [String] {
+  package static func dotted(_ paths: [String]) throws(HDF5Fault) -> [String] {
     var seen: Set<[UInt8]> = []
     var names: [String] = []
     for path in paths {

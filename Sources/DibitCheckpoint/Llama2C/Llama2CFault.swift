@@ -1,5 +1,5 @@
 /// What is wrong inside a file of llama2.c.
-public enum Llama2CFault: Error, Equatable, Sendable {
+package enum Llama2CFault: Error, Equatable, Sendable {
   case tooShort(expectedBytes: Int, foundBytes: Int)
   case version(found: Int)
   /// A number of the header is out of its range or does not fit the others.
@@ -12,7 +12,7 @@ public enum Llama2CFault: Error, Equatable, Sendable {
 
 extension Llama2CFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .tooShort(let expected, let found):
       "llama2.c header of \(expected) bytes expected, a file of \(found) bytes found; download it again"

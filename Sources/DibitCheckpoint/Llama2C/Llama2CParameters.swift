@@ -1,30 +1,30 @@
 internal import DibitTensor
 
 /// The header of a llama2.c file: the size of a Llama model.
-public struct Llama2CParameters: Equatable, Sendable {
+package struct Llama2CParameters: Equatable, Sendable {
   /// The layout of the file: 0 for the form without signature, 1 for floats after a header of 256 bytes, 2 for 8-bit groups.
-  public let version: Int
+  package let version: Int
   /// The channels.
-  public let dimension: Int
+  package let dimension: Int
   /// The channels of the feed-forward layers.
-  public let hiddenDimension: Int
+  package let hiddenDimension: Int
   /// The number of blocks.
-  public let layerCount: Int
+  package let layerCount: Int
   /// The query heads.
-  public let headCount: Int
+  package let headCount: Int
   /// The key and value heads.
-  public let keyValueHeadCount: Int
+  package let keyValueHeadCount: Int
   /// The number of tokens.
-  public let vocabularySize: Int
+  package let vocabularySize: Int
   /// The longest context, in tokens.
-  public let sequenceLength: Int
+  package let sequenceLength: Int
   /// Whether the output layer is the embedding.
-  public let sharesClassifier: Bool
+  package let sharesClassifier: Bool
   /// The weights under one scale in version 2; 0 in the others.
-  public let groupSize: Int
+  package let groupSize: Int
 
   /// The size of a head; even.
-  public var headSize: Int { dimension / headCount }
+  package var headSize: Int { dimension / headCount }
 
   /// The signature of versions 1 and 2: "ak42", read as a number.
   static let signature: UInt32 = 0x616B_3432
@@ -102,7 +102,7 @@ public struct Llama2CParameters: Equatable, Sendable {
   }
 
   /// The numbers that an opened file gives as ``Checkpoint/metadata``, or nil when the checkpoint is of another format.
-  public init?(metadata: [(key: String, value: String)]) {
+  package init?(metadata: [(key: String, value: String)]) {
     func number(_ key: String) -> Int? { metadata.first { $0.key == "llama2.c." + key }.flatMap { Int($0.value) } }
     guard let version = number("version"), let dimension = number("dim"), let hiddenDimension = number("hidden_dim"),
       let layerCount = number("n_layers"), let headCount = number("n_heads"), headCount > 0,

@@ -1,5 +1,5 @@
 /// What is wrong in a pickle. Offsets are bytes from the start of the file.
-public enum PickleFault: Error, Equatable, Sendable {
+package enum PickleFault: Error, Equatable, Sendable {
   case tooLarge(limit: Int, found: Int)
   case tooManyObjects(offset: Int, limit: Int)
   /// The pickle does not begin with a protocol from 2 to 5.
@@ -26,7 +26,7 @@ public enum PickleFault: Error, Equatable, Sendable {
 
 extension PickleFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .tooLarge(let limit, let found): "the pickle: at most \(limit) bytes expected, \(found) found"
     case .tooManyObjects(let offset, let limit): "pickle at byte \(offset): more than \(limit) objects"

@@ -1,5 +1,5 @@
 /// What is wrong inside a file that PyTorch saved, or that says so.
-public enum PyTorchFault: Error, Equatable, Sendable {
+package enum PyTorchFault: Error, Equatable, Sendable {
   case archive(ZipFault)
   case pickle(PickleFault)
   /// A ZIP archive without `NAME/data.pkl`.
@@ -30,7 +30,7 @@ public enum PyTorchFault: Error, Equatable, Sendable {
 
 extension PyTorchFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .archive(let fault): "ZIP archive: \(fault)"
     case .pickle(let fault): "\(fault)"

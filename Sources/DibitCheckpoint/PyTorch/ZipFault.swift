@@ -1,5 +1,5 @@
 /// What is wrong in a ZIP archive. Offsets are bytes from the start of the file.
-public enum ZipFault: Error, Equatable, Sendable {
+package enum ZipFault: Error, Equatable, Sendable {
   /// The last 22 bytes are no end record without a comment.
   case endRecord(fileBytes: Int)
   /// A record does not begin with its signature.
@@ -29,7 +29,7 @@ public enum ZipFault: Error, Equatable, Sendable {
 
 extension ZipFault: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .endRecord(let bytes):
       "an end record of 22 bytes expected at the end of the file (byte \(max(0, bytes - 22))), none found; the file is cut short or has "

@@ -2,7 +2,7 @@ internal import CDibitKernels
 
 extension KernelCheck {
   /// Every kernel.
-  public static let all: [KernelCheck] = linear + elementwise + norms + activations + attention + losses
+  package static let all: [KernelCheck] = linear + elementwise + norms + activations + attention + losses
 
   /// The entries of the kernel table, so that a test can see that each has a check.
   static var tableEntries: [String] {

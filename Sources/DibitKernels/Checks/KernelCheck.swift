@@ -1,12 +1,12 @@
-public import DibitTensor
+package import DibitTensor
 
 /// A kernel on seeded data: what `dibit selftest` runs on every tier and compares with the scalar one on one thread.
 ///
 /// A new kernel adds one entry to ``KernelCheck/all``. Its body makes data, calls the op within ``KernelRun/measure(bytes:operations:_:)``
 /// and hands the result to ``KernelRun/record(_:)``; it runs once for each of the awkward shapes, and for the large one to be timed.
-public struct KernelCheck: Sendable {
+package struct KernelCheck: Sendable {
   /// How far two tiers may differ.
-  public enum Agreement: Equatable, Sendable {
+  package enum Agreement: Equatable, Sendable {
     /// Not at all.
     case bits
     /// By this much, as a share of the largest magnitude of the result.
@@ -14,11 +14,11 @@ public struct KernelCheck: Sendable {
   }
 
   /// What is checked: the op, and the format or variant.
-  public let name: String
+  package let name: String
   /// The entries of the kernel table that it runs.
-  public let kernels: [String]
+  package let kernels: [String]
   /// What is promised.
-  public let agreement: Agreement
+  package let agreement: Agreement
   /// Shapes that leave remainders; what the numbers mean is the body's business.
   let awkward: [[Int]]
   /// A shape that takes long enough to be timed.
@@ -26,7 +26,7 @@ public struct KernelCheck: Sendable {
   private let body: @Sendable (KernelRun, _ shape: [Int]) -> Void
 
   /// An entry of the list.
-  public init(
+  package init(
     _ name: String, _ kernels: [String], agreement: Agreement = .bits, awkward: [[Int]], large: [Int],
     body: @escaping @Sendable (_ run: KernelRun, _ shape: [Int]) -> Void
   ) {
@@ -34,7 +34,7 @@ public struct KernelCheck: Sendable {
   }
 
   /// The bits of the results for all awkward shapes.
-  public func results(on compute: Compute, asReference: Bool = false) -> [UInt32] {
+  package func results(on compute: Compute, asReference: Bool = false) -> [UInt32] {
     awkward.flatMap { shape in
       let run = KernelRun(compute, seed: shape.reduce(17) { 31 &* $0 &+ $1 }, seconds: 0, isReference: asReference)
       body(run, shape)
@@ -43,14 +43,14 @@ public struct KernelCheck: Sendable {
   }
 
   /// How fast it is with the large shape, repeated for `seconds`; the best repetition counts.
-  public func rate(on compute: Compute, seconds: Double) -> KernelRate {
+  package func rate(on compute: Compute, seconds: Double) -> KernelRate {
     let run = KernelRun(compute, seed: 1, seconds: seconds, isReference: false)
     body(run, large)
     return KernelRate(bytes: run.bytes / run.bestTime, operations: run.operations / run.bestTime)
   }
 
   /// Where `found` is not what `expected` promises: the place of the first such element.
-  public func firstMismatch(_ found: [UInt32], expected: [UInt32]) -> Int? {
+  package func firstMismatch(_ found: [UInt32], expected: [UInt32]) -> Int? {
     guard found.count == expected.count else { return min(found.count, expected.count) }
     switch agreement {
     case .bits: return found.indices.first { found[$0] != expected[$0] }
@@ -61,7 +61,7 @@ public struct KernelCheck: Sendable {
   }
 
   /// The same check of a kernel that is wrong everywhere but in the reference: to see that a fault is found.
-  public var withFault: KernelCheck {
+  package var withFault: KernelCheck {
     KernelCheck(name, kernels, agreement: agreement, awkward: awkward, large: large) { [body] run, shape in
       body(run, shape)
       if !run.isReference { run.breakFirstResult() }
@@ -70,20 +70,20 @@ public struct KernelCheck: Sendable {
 }
 
 /// What a kernel does in a second; a figure that says nothing about it is zero.
-public struct KernelRate: Equatable, Sendable {
+package struct KernelRate: Equatable, Sendable {
   /// Bytes read and written.
-  public let bytes: Double
+  package let bytes: Double
   /// Arithmetic operations.
-  public let operations: Double
+  package let operations: Double
 }
 
 /// One run of a check: seeded data, the clock, and the results.
 @safe
-public final class KernelRun {
+package final class KernelRun {
   /// Where the kernel runs.
-  public let compute: Compute
+  package let compute: Compute
   /// Whether this run says what is right.
-  public let isReference: Bool
+  package let isReference: Bool
   private var generator: SplitMix64
   private let seconds: Double
   private(set) var words: [UInt32] = []
@@ -97,7 +97,7 @@ public final class KernelRun {
   }
 
   /// Random numbers in [-bound, bound).
-  public func matrix(_ rows: Int, _ columns: Int, bound: Float = 1) -> Matrix {
+  package func matrix(_ rows: Int, _ columns: Int, bound: Float = 1) -> Matrix {
     var matrix = Matrix(rows: rows, columns: columns)
     var span = matrix.mutableSpan
     for index in span.indices { span[index] = generator.uniform(bound: bound) }
@@ -105,10 +105,10 @@ public final class KernelRun {
   }
 
   /// A whole number in 0..<bound.
-  public func number(below bound: Int) -> Int { generator.below(bound) }
+  package func number(below bound: Int) -> Int { generator.below(bound) }
 
   /// A weight of random floats, or of random codes and positive scales.
-  public func weight(_ rows: Int, _ columns: Int, _ format: WeightFormat) -> Weight {
+  package func weight(_ rows: Int, _ columns: Int, _ format: WeightFormat) -> Weight {
     let count = Weight.elementByteCount(rows: rows, columns: columns, format: format)
     switch format {
     case .f32: return Weight(rows: rows, columns: columns, values: matrix(rows, columns).values)
@@ -145,7 +145,7 @@ public final class KernelRun {
 
   /// Calls the op once, or to time it again and again. `bytes` are those it reads and writes, `operations` its arithmetic; give the one
   /// that limits it.
-  public func measure(bytes: Int = 0, operations: Int = 0, _ body: () -> Void) {
+  package func measure(bytes: Int = 0, operations: Int = 0, _ body: () -> Void) {
     (self.bytes, self.operations) = (Double(bytes), Double(operations))
     let clock = ContinuousClock()
     let start = clock.now
@@ -158,17 +158,17 @@ public final class KernelRun {
   }
 
   /// Adds a result; results of a run that is timed are not looked at.
-  public func record(_ matrix: borrowing Matrix) {
+  package func record(_ matrix: borrowing Matrix) {
     guard seconds == 0 else { return }
     let span = matrix.span
     for index in span.indices { words.append(span[index].bitPattern) }
   }
 
   /// As ``record(_:)``, for numbers that are no matrix.
-  public func record(_ values: [UInt32]) { if seconds == 0 { words += values } }
+  package func record(_ values: [UInt32]) { if seconds == 0 { words += values } }
 
   /// As ``record(_:)``, for a sum in double precision.
-  public func record(_ value: Double) {
+  package func record(_ value: Double) {
     record([UInt32(truncatingIfNeeded: value.bitPattern), UInt32(truncatingIfNeeded: value.bitPattern >> 32)])
   }
 

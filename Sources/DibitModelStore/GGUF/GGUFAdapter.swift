@@ -2,12 +2,12 @@ internal import BasicContainers
 internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitKernels
-public import DibitModel
+package import DibitModel
 internal import DibitTensor
 
 /// Adapters as llama.cpp keeps them: one GGUF file with `<tensor>.lora_a [R, in]`, `<tensor>.lora_b [out, R]` and `adapter.lora.alpha`, which
 /// is PEFT's. Rows of B lie as the rows of the model's tensor do: interleaved for the queries and keys of llama.
-public enum GGUFAdapter {
+package enum GGUFAdapter {
   /// Whether a file is one: a GGUF file that says so.
   static func recognises(_ path: String) -> Bool {
     guard isRegularFile(path), let file = try? MappedFile(path: path), FileKind.recognise(file.bytes) == .gguf,
@@ -115,7 +115,7 @@ public enum GGUFAdapter {
   }
 
   /// Writes an adapter of `model` as the file at `path`, which must not exist.
-  public static func write(_ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, to path: String)
+  package static func write(_ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, to path: String)
     throws(ModelStoreError)
   {
     let architecture: GGUFArchitecture

@@ -1,44 +1,44 @@
-public import DibitCheckpoint
-public import DibitJSON
+package import DibitCheckpoint
+package import DibitJSON
 
 /// What a model needs to be written as a GGUF file that llama.cpp loads; the tokenizer's keys are added by others.
-public struct GGUFExport: Equatable, Sendable {
+package struct GGUFExport: Equatable, Sendable {
   /// A key with its value.
-  public struct Pair: Equatable, Sendable {
+  package struct Pair: Equatable, Sendable {
     /// The key, with the name of the architecture.
-    public let key: String
+    package let key: String
     /// Its value.
-    public let value: GGUFValue
+    package let value: GGUFValue
   }
 
   /// A tensor that Hugging Face checkpoints do not have.
-  public struct Table: Equatable, Sendable {
+  package struct Table: Equatable, Sendable {
     /// The name in the GGUF file.
-    public let name: String
+    package let name: String
     /// The elements, to be written as F32.
-    public let values: [Float]
+    package let values: [Float]
   }
 
   /// The hyper-parameters, `general.architecture` first.
-  public let metadata: [Pair]
+  package let metadata: [Pair]
   /// Every tensor: ``TensorView/name`` is llama.cpp's, ``TensorView/source`` Hugging Face's, the order is llama.cpp's.
-  public let views: [TensorView]
+  package let views: [TensorView]
   /// llama.cpp's names of norms whose elements must be stored as one more than they are.
-  public let normsToRaise: [String]
+  package let normsToRaise: [String]
   /// Tables of the rotary embedding.
-  public let tables: [Table]
+  package let tables: [Table]
 }
 
 extension GGUFModel {
   /// Whether llama.cpp has an architecture for models of this `model_type`.
-  public static func knows(_ family: String) -> Bool { GGUFArchitecture.all.contains { $0.family == family } }
+  package static func knows(_ family: String) -> Bool { GGUFArchitecture.all.contains { $0.family == family } }
 
   /// What to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
   ///
   /// With `inRows`, the tensors have a row for each output and fused heads lie apart, as ``ModelSource`` gives them.
   ///
   /// - Throws: ``GGUFModelError`` when llama.cpp has no such architecture (afm7), or a key or tensor has no place in the format.
-  public static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])], inRows: Bool = false) throws(GGUFModelError)
+  package static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])], inRows: Bool = false) throws(GGUFModelError)
     -> GGUFExport
   {
     guard let family = configuration["model_type"]?.string else { throw .missingKey("model_type") }

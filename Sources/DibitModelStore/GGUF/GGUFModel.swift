@@ -1,18 +1,18 @@
-public import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitJSON
 internal import DibitTensor
 
 /// Models in GGUF files: llama.cpp's names, hyper-parameters and layouts in Hugging Face terms.
-public enum GGUFModel {
+package enum GGUFModel {
   /// The key of a translated config.json with what to add to the weights of norms; 0 where a Gemma file stores them with the one added.
-  public static let normOffsetKey = "dibit_norm_offset"
+  package static let normOffsetKey = "dibit_norm_offset"
   /// The key of a translated config.json with the numbers that divide the rotary frequencies: `rope_freqs.weight`.
-  public static let frequencyFactorsKey = "dibit_rope_frequency_factors"
+  package static let frequencyFactorsKey = "dibit_rope_frequency_factors"
 
   /// The key, near the start, that tells files of Dibit from those of others, with its value.
   static let writer: (key: String, value: GGUFValue) = (key: "dibit.export", value: .text("dibit"))
   /// What a GGUF file must bear for another export to replace it.
-  public static let mark = OutputMark("a GGUF file", text: writer.key)
+  package static let mark = OutputMark("a GGUF file", text: writer.key)
 
   /// The config.json and the tensors of the model that `file` holds.
   ///
@@ -25,7 +25,7 @@ public enum GGUFModel {
   /// also where Hugging Face's GPT-2 and GPT-NeoX do not.
   ///
   /// - Throws: ``GGUFModelError`` naming the architecture, key or tensor that is not understood.
-  public static func translate(_ file: GGUFFile, inRows: Bool = false) throws(GGUFModelError) -> ModelTranslation {
+  package static func translate(_ file: GGUFFile, inRows: Bool = false) throws(GGUFModelError) -> ModelTranslation {
     guard let value = file["general.architecture"] else { throw .missingKey("general.architecture") }
     guard let name = value.text else { throw .value(key: "general.architecture", expected: "a string", found: value.kind) }
     guard var architecture = GGUFArchitecture.all.first(where: { $0.name == name }) else {

@@ -1,5 +1,5 @@
 /// Why a GGUF file is no model that Dibit knows, or a model cannot be written as one.
-public enum GGUFModelError: Error, Equatable, Sendable {
+package enum GGUFModelError: Error, Equatable, Sendable {
   case missingKey(String)
   case value(key: String, expected: String, found: String)
   case architecture(String, known: [String])
@@ -13,7 +13,7 @@ public enum GGUFModelError: Error, Equatable, Sendable {
 
 extension GGUFModelError: CustomStringConvertible {
   /// What is wrong, without the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .missingKey(let key): "the key '\(shortened(key))' is missing"
     case .value(let key, let expected, let found): "key '\(shortened(key))': \(expected) expected, \(found) found"

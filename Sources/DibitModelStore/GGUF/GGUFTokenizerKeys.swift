@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
-public import DibitJSON
-public import DibitTokenizer
+package import DibitJSON
+package import DibitTokenizer
 
 extension GGUFModel {
   /// The keys `tokenizer.*` that tell llama.cpp a tokenizer, with the template and special tokens of `chat`.
@@ -9,7 +9,7 @@ extension GGUFModel {
   /// follow their ranks, which gives llama.cpp the same order of merging.
   ///
   /// - Throws: ``GGUFModelError/notExportable(_:)`` for a tokenizer that llama.cpp has no words for.
-  public static func tokenizerKeys(_ tokenizer: Tokenizer, chat: JSONValue?, vocabularySize: Int) throws(GGUFModelError) -> [GGUFExport
+  package static func tokenizerKeys(_ tokenizer: Tokenizer, chat: JSONValue?, vocabularySize: Int) throws(GGUFModelError) -> [GGUFExport
     .Pair]
   {
     let file: JSONValue

@@ -1,13 +1,13 @@
-public import DibitCheckpoint
-public import DibitJSON
+package import DibitCheckpoint
+package import DibitJSON
 
 /// Models as KerasHub keeps them: `config.json` with a backbone's class and arguments, `model.weights.h5` with its variables.
 ///
 /// Rotary embeddings need no change: KerasHub turns halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
 /// keys alike, which no dot product sees). Norms of Gemma are stored as `w` of `1 + w` in both.
-public enum KerasModel {
+package enum KerasModel {
   /// Whether `configuration` is a KerasHub config.json, and not one of Hugging Face.
-  public static func recognises(_ configuration: JSONValue) -> Bool {
+  package static func recognises(_ configuration: JSONValue) -> Bool {
     configuration["model_type"] == nil && configuration["class_name"]?.string != nil && configuration["config"]?.object != nil
   }
 
@@ -20,7 +20,7 @@ public enum KerasModel {
   /// - Parameter path: the directory, for messages.
   /// - Throws: ``ModelStoreError`` for another architecture, an argument that would change the numbers in a way that Hugging Face's
   ///   models cannot express, and for missing, unknown or misshapen tensors.
-  public static func translate(_ configuration: JSONValue, tensors: [StoredTensor], path: String) throws(ModelStoreError)
+  package static func translate(_ configuration: JSONValue, tensors: [StoredTensor], path: String) throws(ModelStoreError)
     -> ModelTranslation
   {
     let backbone = try KerasBackbone(configuration, path: path)

@@ -1,14 +1,14 @@
-public import DibitCheckpoint
+package import DibitCheckpoint
 internal import DibitJSON
 
 /// A llama2.c checkpoint in Hugging Face terms.
-public enum Llama2CModel {
+package enum Llama2CModel {
   /// The config.json and the tensors of the Llama model that the header describes.
   ///
   /// llama2.c fixes what its header does not say: epsilon 1e-5, rotary base 10000, beginning of text 1, end of text 2. It turns
   /// neighbouring pairs of a head where Hugging Face turns the halves, so that rows of `q` and `k` change places:
   /// row `2 i + j` of a head becomes row `j D/2 + i`.
-  public static func translation(of parameters: Llama2CParameters) -> ModelTranslation {
+  package static func translation(of parameters: Llama2CParameters) -> ModelTranslation {
     let configuration: JSONValue = [
       "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": .integer(parameters.dimension),
       "intermediate_size": .integer(parameters.hiddenDimension), "num_hidden_layers": .integer(parameters.layerCount),

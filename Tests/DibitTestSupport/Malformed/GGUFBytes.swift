@@ -1,34 +1,34 @@
 /// Puts a GGUF file together, right or wrong.
-public struct GGUFBytes {
+package struct GGUFBytes {
   /// No keys and no tensors.
-  public init() {}
+  package init() {}
 
   /// The first four bytes.
-  public var magic = "GGUF"
+  package var magic = "GGUF"
   /// The version.
-  public var version: UInt32 = 3
+  package var version: UInt32 = 3
   /// The number of tensors that the header says, where it lies.
-  public var tensorCount: UInt64?
+  package var tensorCount: UInt64?
   /// The number of keys that the header says, where it lies.
-  public var pairCount: UInt64?
+  package var pairCount: UInt64?
   /// Keys and values.
-  public var pairs: [[UInt8]] = []
+  package var pairs: [[UInt8]] = []
   /// The descriptions of the tensors.
-  public var tensors: [[UInt8]] = []
+  package var tensors: [[UInt8]] = []
   /// The bytes of zeros that follow.
-  public var data = 64
+  package var data = 64
   /// Where the data begins is a multiple of it.
-  public var alignment = 32
+  package var alignment = 32
 
   /// The type of a string.
-  public static let string: UInt32 = 8
+  package static let string: UInt32 = 8
   /// The type of an array.
-  public static let array: UInt32 = 9
+  package static let array: UInt32 = 9
   /// The type of a whole number of 32 bits.
-  public static let uint32: UInt32 = 4
+  package static let uint32: UInt32 = 4
 
   /// A string with its length.
-  public static func text(_ text: String) -> [UInt8] {
+  package static func text(_ text: String) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(UInt64(text.utf8.count))
     builder.append(text)
@@ -36,7 +36,7 @@ public struct GGUFBytes {
   }
 
   /// A key and its value.
-  public static func pair(_ key: String, _ type: UInt32, _ value: [UInt8]) -> [UInt8] {
+  package static func pair(_ key: String, _ type: UInt32, _ value: [UInt8]) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(text(key))
     builder.append(type)
@@ -45,14 +45,14 @@ public struct GGUFBytes {
   }
 
   /// A number.
-  public static func number<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+  package static func number<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(number)
     return builder.bytes
   }
 
   /// The description of a tensor.
-  public static func tensor(_ name: String, _ dimensions: [UInt64] = [4, 4], type: UInt32 = 0, offset: UInt64 = 0, count: UInt32? = nil)
+  package static func tensor(_ name: String, _ dimensions: [UInt64] = [4, 4], type: UInt32 = 0, offset: UInt64 = 0, count: UInt32? = nil)
     -> [UInt8]
   {
     var builder = ByteBuilder()
@@ -65,7 +65,7 @@ public struct GGUFBytes {
   }
 
   /// The file.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var builder = ByteBuilder()
     builder.append(magic)
     builder.append(version)

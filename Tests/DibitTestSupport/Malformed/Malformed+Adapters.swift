@@ -1,6 +1,6 @@
 extension MalformedFile {
   /// A llama of one layer that every malformed adapter is opened for: width 4, two heads of two, one for keys and values.
-  public static var hostModel: [(name: String, bytes: [UInt8])] {
+  package static var hostModel: [(name: String, bytes: [UInt8])] {
     let layer = "model.layers.0."
     let tensors: [(String, [Int])] = [
       ("model.embed_tokens.weight", [8, 4]), ("model.norm.weight", [4]), (layer + "input_layernorm.weight", [4]),

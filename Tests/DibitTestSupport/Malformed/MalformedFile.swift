@@ -1,7 +1,7 @@
 /// A file, or a directory of files, that no reader may accept.
-public struct MalformedFile: Sendable, CustomStringConvertible {
+package struct MalformedFile: Sendable, CustomStringConvertible {
   /// What reads it.
-  public enum Reader: Sendable {
+  package enum Reader: Sendable {
     /// A model: its tensors, configuration and weights.
     case model
     /// A tokenizer.
@@ -13,16 +13,16 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
   }
 
   /// What is wrong with it, in a few words; the published vulnerability that it replays, where there is one.
-  public let description: String
+  package let description: String
   /// What reads it.
-  public let reader: Reader
+  package let reader: Reader
   /// The files by name; the first one is opened, or the directory when there are several.
-  public let files: [(name: String, bytes: [UInt8])]
+  package let files: [(name: String, bytes: [UInt8])]
   /// A part of the message that only the right fault has.
-  public let says: String
+  package let says: String
 
   /// A malformed file or directory.
-  public init(_ description: String, _ files: [(name: String, bytes: [UInt8])], for reader: Reader = .model, says: String) {
+  package init(_ description: String, _ files: [(name: String, bytes: [UInt8])], for reader: Reader = .model, says: String) {
     self.description = description
     self.reader = reader
     self.files = files
@@ -30,31 +30,31 @@ public struct MalformedFile: Sendable, CustomStringConvertible {
   }
 
   /// Every malformed file, of all formats.
-  public static var all: [MalformedFile] {
+  package static var all: [MalformedFile] {
     wrongKinds + safetensors + shards + gguf + pytorch + hdf5 + llama2c + configurations + keras + tokenizers + vocabularies + adapters
       + chats
   }
 }
 
 /// Bytes that are put together field by field, little-endian.
-public struct ByteBuilder: Sendable {
+package struct ByteBuilder: Sendable {
   /// What was appended so far.
-  public var bytes: [UInt8] = []
+  package var bytes: [UInt8] = []
 
   /// Nothing yet.
-  public init() {}
+  package init() {}
 
   /// Appends the bytes of an integer.
-  public mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+  package mutating func append<Number: FixedWidthInteger>(_ number: Number) {
     for byte in 0..<Number.bitWidth / 8 { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * byte))) }
   }
 
   /// Appends the bits of a float.
-  public mutating func append(_ number: Float) { append(number.bitPattern) }
+  package mutating func append(_ number: Float) { append(number.bitPattern) }
 
   /// Appends text as it is.
-  public mutating func append(_ text: String) { bytes += Array(text.utf8) }
+  package mutating func append(_ text: String) { bytes += Array(text.utf8) }
 
   /// Appends bytes.
-  public mutating func append(_ more: [UInt8]) { bytes += more }
+  package mutating func append(_ more: [UInt8]) { bytes += more }
 }

@@ -1,5 +1,5 @@
 /// A value that Python would pickle, written without the memo.
-public indirect enum Python: Sendable {
+package indirect enum Python: Sendable {
   /// None, True and False.
   case none, yes, no
   /// A whole number.
@@ -24,7 +24,7 @@ public indirect enum Python: Sendable {
   case raw([UInt8])
 
   /// The instructions that make the value.
-  public var code: [UInt8] {
+  package var code: [UInt8] {
     switch self {
     case .none: [0x4E]
     case .yes: [0x88]
@@ -43,28 +43,28 @@ public indirect enum Python: Sendable {
   }
 
   /// The value as a whole pickle.
-  public func pickle(version: UInt8 = 2) -> [UInt8] { [0x80, version] + code + [0x2E] }
+  package func pickle(version: UInt8 = 2) -> [UInt8] { [0x80, version] + code + [0x2E] }
 
   /// A tuple of whole numbers.
-  public static func ints(_ values: [Int]) -> Python { .tuple(values.map(Python.int)) }
+  package static func ints(_ values: [Int]) -> Python { .tuple(values.map(Python.int)) }
 
   /// A storage of a checkpoint: the entry `data/<key>` with `count` elements.
-  public static func storage(_ key: String, _ type: String = "FloatStorage", count: Int) -> Python {
+  package static func storage(_ key: String, _ type: String = "FloatStorage", count: Int) -> Python {
     .persistent(.tuple([.text("storage"), .global("torch", type), .text(key), .text("cpu"), .int(count)]))
   }
 
   /// The empty hooks that every tensor has.
-  public static let hooks = Python.call(.global("collections", "OrderedDict"), [])
+  package static let hooks = Python.call(.global("collections", "OrderedDict"), [])
 
   /// A tensor over a storage of its own.
-  public static func tensor(
+  package static func tensor(
     _ key: String = "0", _ type: String = "FloatStorage", count: Int, offset: Int = 0, shape: [Int], strides: [Int]
   ) -> Python {
     tensor(.storage(key, type, count: count), offset: offset, shape: shape, strides: strides)
   }
 
   /// A tensor over a storage.
-  public static func tensor(_ storage: Python, offset: Int = 0, shape: [Int], strides: [Int]) -> Python {
+  package static func tensor(_ storage: Python, offset: Int = 0, shape: [Int], strides: [Int]) -> Python {
     .call(.global("torch._utils", "_rebuild_tensor_v2"), [storage, .int(offset), ints(shape), ints(strides), .no, hooks])
   }
 }

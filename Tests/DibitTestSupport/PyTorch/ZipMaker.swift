@@ -1,43 +1,43 @@
 /// Writes ZIP archives, right ones and wrong ones.
-public struct ZipMaker: Sendable {
+package struct ZipMaker: Sendable {
   /// One file of the archive.
-  public struct Entry: Sendable {
+  package struct Entry: Sendable {
     /// What the central directory calls it.
-    public var name: String
+    package var name: String
     /// Its bytes, stored as they are.
-    public var data: [UInt8]
+    package var data: [UInt8]
     /// How the headers say that it is compressed.
-    public var method: UInt16 = 0
+    package var method: UInt16 = 0
     /// The general purpose bits; with bit 3 a data descriptor follows.
-    public var flags: UInt16 = 0
+    package var flags: UInt16 = 0
     /// What only the local header calls it.
-    public var localName: String?
+    package var localName: String?
     /// The CRC-32 that the headers say, where it is not the right one.
-    public var checksum: UInt32?
+    package var checksum: UInt32?
 
     /// An entry that is right.
-    public init(name: String, data: [UInt8]) {
+    package init(name: String, data: [UInt8]) {
       self.name = name
       self.data = data
     }
   }
 
   /// The files, in order.
-  public var entries: [Entry]
+  package var entries: [Entry]
   /// Whether there is a ZIP64 end record.
-  public var isWide = false
+  package var isWide = false
   /// Sizes and offsets in extra fields.
-  public var hasWideEntries = false
+  package var hasWideEntries = false
   /// What follows the end record.
-  public var comment: [UInt8] = []
+  package var comment: [UInt8] = []
   /// Added to the number of entries that the end record says.
-  public var countChange = 0
+  package var countChange = 0
 
   /// An archive of these entries.
-  public init(entries: [Entry]) { self.entries = entries }
+  package init(entries: [Entry]) { self.entries = entries }
 
   /// The archive, and where its records begin.
-  public func make() -> (bytes: [UInt8], locals: [Int], centrals: [Int], end: Int) {
+  package func make() -> (bytes: [UInt8], locals: [Int], centrals: [Int], end: Int) {
     var (bytes, locals, directory, centrals) = ([UInt8](), [Int](), [UInt8](), [Int]())
     for entry in entries {
       let sum = entry.checksum ?? crc32(entry.data)
@@ -83,12 +83,12 @@ public struct ZipMaker: Sendable {
 
 extension ZipMaker {
   /// An archive as `torch.save` writes it.
-  public static func torch(_ value: Python, _ storages: [(key: String, data: [UInt8])] = [], prefix: String = "archive") -> ZipMaker {
+  package static func torch(_ value: Python, _ storages: [(key: String, data: [UInt8])] = [], prefix: String = "archive") -> ZipMaker {
     torch(value.pickle(), storages, prefix: prefix)
   }
 
   /// The same with a pickle as it is.
-  public static func torch(_ pickle: [UInt8], _ storages: [(key: String, data: [UInt8])] = [], prefix: String = "archive") -> ZipMaker {
+  package static func torch(_ pickle: [UInt8], _ storages: [(key: String, data: [UInt8])] = [], prefix: String = "archive") -> ZipMaker {
     let data = storages.map { Entry(name: prefix + "/data/" + $0.key, data: $0.data) }
     return ZipMaker(
       entries: [Entry(name: prefix + "/data.pkl", data: pickle), Entry(name: prefix + "/byteorder", data: Array("little".utf8))] + data
@@ -110,4 +110,4 @@ func crc32(_ bytes: [UInt8]) -> UInt32 {
 func littleEndian(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 
 /// Little-endian bytes of floats.
-public func floatBytes(_ values: [Float]) -> [UInt8] { values.flatMap { littleEndian(UInt64($0.bitPattern)).prefix(4) } }
+package func floatBytes(_ values: [Float]) -> [UInt8] { values.flatMap { littleEndian(UInt64($0.bitPattern)).prefix(4) } }
