@@ -172,8 +172,9 @@ let package = Package(
     tests(
       "ParityTests",
       [
-        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor",
+        "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
+        .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics"),
       ]),
     tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitJSON", "DibitTestSupport"]),
     tests(

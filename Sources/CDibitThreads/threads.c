@@ -11,6 +11,11 @@ void dibit_futex_wake(const void *word, int threads) { syscall(SYS_futex, word, 
 
 int dibit_affinity(uint64_t *mask, size_t words) { return sched_getaffinity(0, words * sizeof *mask, (cpu_set_t *)mask); }
 
+intptr_t dibit_thread_count(intptr_t more) {
+  static _Thread_local intptr_t count;
+  return count += more;
+}
+
 // A closure is two words, called by the convention that Clang knows as `swiftcall` with its context in a register of its own. One that
 // does not escape lies on the stack of whoever made it. Swift would store it only in a copy on the heap, for each loop anew.
 typedef __attribute__((swiftcall)) void body_code(intptr_t task, intptr_t worker, __attribute__((swift_context)) void *context);

@@ -29,18 +29,19 @@ package final class Compute: Sendable {
   /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
   /// BF16 is used where the tier has instructions for it: `gradients` beside packed weights, `floats` for weights that are not packed, which
-  /// is meant for training them. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
+  /// is meant for training them; with `emulatesBFloat` on every tier, for tests. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
   package init(
     isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8,
     keysAndValues: KeyValuePrecision = .int8, gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float,
-    profiler: Profiler? = nil
+    emulatesBFloat: Bool = false, profiler: Profiler? = nil
   ) {
     require(ISA.available.contains(isa), "Compute: this CPU has no \(isa)")
     self.isa = isa
     self.activations = activations
     self.keysAndValues = keysAndValues
-    self.gradients = isa.hasBFloatProducts ? gradients : .float
-    self.floats = isa.hasBFloatProducts ? floats : .float
+    let hasBFloat = isa.hasBFloatProducts || emulatesBFloat
+    self.gradients = hasBFloat ? gradients : .float
+    self.floats = hasBFloat ? floats : .float
     self.profiler = profiler
     pool = ThreadPool(threads: threads ?? Processors.available)
     kernels = unsafe dibit_kernels_for(dibit_isa(UInt32(isa.rawValue))).pointee

@@ -1,11 +1,8 @@
+internal import CDibitThreads
 internal import Glibc
-internal import Synchronization
 
-/// How many buffers the process has allocated; a training step and a decoded token must not move it.
-private let allocationCount = Atomic<Int>(0)
-
-/// The number of ``Buffer`` allocations since the process began.
-package func bufferAllocationCount() -> Int { allocationCount.load(ordering: .relaxed) }
+/// The number of ``Buffer`` allocations of the calling thread since it began; a training step and a decoded token must not move it.
+package func bufferAllocationCount() -> Int { dibit_thread_count(0) }
 
 /// Owns `count` elements, zeroed and 64-byte aligned: the only allocator of numeric memory.
 ///
@@ -26,7 +23,7 @@ package struct Buffer<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable 
     let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
     require(!overflow, "Buffer: \(count) elements of \(MemoryLayout<Element>.stride) bytes overflow")
     self.count = count
-    allocationCount.wrappingAdd(1, ordering: .relaxed)
+    _ = dibit_thread_count(1)
     if bytes >= Self.pagedBytes {
       let pages = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
       guard let pages = unsafe pages, unsafe pages != MAP_FAILED else {

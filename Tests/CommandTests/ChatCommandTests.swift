@@ -99,7 +99,8 @@ func writeChatModel(to scratch: Scratch, _ name: String = "talker", context: Int
     )
   }
 
-  @Test func faults() throws {
+  @Test("what cannot be chatted with is told before the model is asked")
+  func faults() throws {
     let (model, plain) = (try writeChatModel(to: scratch), scratch("plain"))
     var checkpoint = try TinyCheckpoint.llama()
     checkpoint.tokenizer = try Tokenizer.training(

@@ -177,7 +177,7 @@ import Testing
     #expect(try scores("--threads", "2") == alone)
   }
 
-  @Test("sets of labels")
+  @Test("texts with several labels are scored as sets")
   func sets() throws {
     let workplace = try Workplace()
     var rows = ""

@@ -170,7 +170,8 @@ import Testing
     ] { try expectFailure(arguments, status: 65, message: message) }
   }
 
-  @Test func files() throws {
+  @Test("a file that holds no tensors is called what it is")
+  func files() throws {
     let scratch = Scratch()
     func message(_ path: String, _ found: String) -> String {
       "'\(path)': a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(found) found"

@@ -41,7 +41,8 @@ import Testing
     #expect(shown.output.contains(" over \(Int(count)) tokens of 3 documents\n"))
   }
 
-  @Test func limit() throws {
+  @Test("--limit ends the measurement behind so many tokens")
+  func limit() throws {
     let scratch = Scratch()
     let model = try TinyCheckpoint.llama().write(to: scratch)
     let folder = try texts(scratch)

@@ -61,7 +61,8 @@ import Testing
     #expect(!exists(scratch("a.html")))
   }
 
-  @Test func faults() throws {
+  @Test("files that are no reports are told, the others are ranked, and the exit code says so")
+  func faults() throws {
     let good = try scratch.write(report("x", right: 6), to: "runs/a.json")
     try scratch.write("{\"schema\": 1", to: "runs/b.json")
     try scratch.write("{\"schema\": 2}", to: "runs/c.json")

@@ -12,7 +12,8 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
 }
 
 @Suite struct CheckpointTests {
-  @Test func rows() throws {
+  @Test("rows of every dtype are read as floats, some or all")
+  func rows() throws {
     let scratch = Scratch()
     var writer = try SafetensorsWriter(
       path: scratch("f"),

@@ -86,7 +86,8 @@ func legacy(_ pickle: [UInt8], _ storages: [(key: String, data: [UInt8])], eleme
     for count in 0..<bytes.count { #expect(torchFault(Array(bytes[..<count])) != nil, "\(count) bytes") }
   }
 
-  @Test func faults() {
+  @Test("bytes too many and storages missing or twice are told by name")
+  func faults() {
     let pickle = value.pickle()
     let good = legacy(pickle, ramp(2))
     #expect(torchFault(good + [0]) == .legacy(offset: good.count, reason: "the end of the file expected, 1 more bytes found"))

@@ -33,7 +33,8 @@ import Testing
     #expect(texts.files == [folder.absolute("a.txt")])
   }
 
-  @Test func errors() throws {
+  @Test("a folder without texts, a missing one and a file that is no text are told apart")
+  func errors() throws {
     let folder = try TemporaryFolder()
     #expect(throws: DatasetError.noTextFiles(folder: folder.path)) { try TextFolder.open(path: folder.path) }
     #expect(throws: DatasetError.missing(path: folder.absolute("x"))) { try TextFolder.open(path: folder.absolute("x")) }

@@ -69,7 +69,8 @@ import Testing
     #expect(texts(read([folder.path])) == ["", "café", "wide\n"])
   }
 
-  @Test func rows() throws {
+  @Test("every row of a table or of JSON lines is an input, a broken one too")
+  func rows() throws {
     let folder = try TemporaryFolder([
       "a.csv": "id,text\n1,one\n2,\"two,\nlines\"\n3\n4,four\n", "b.tsv": "label\tbody\nx\tfive\n",
       "c.jsonl": "{\"text\":\"six\"}\n\n{\"no\":1}\n[1]\n{\"text\":\"seven\",\"messages\":[],\"tools\":[1]}\nbroken\n",

@@ -32,41 +32,57 @@ import Testing
     }
   }
 
+  /// Two halves: `dh` against the oracle, then what follows from `dh` as it is. A sum between two BF16 numbers goes to either of them with the
+  /// last bit of the sum, so that from the oracle's own `dh` on no tolerance below BF16's would hold.
   @Test(arguments: [(1, 1, 16, 1), (7, 70, 100, 5), (300, 65, 130, 32), (257, 30, 64, 70)])
   func adapterAgreesWithTheOracle(n: Int, m: Int, k: Int, r: Int) {
     let scale: Float = 0.5
     let (dy, x) = (uniforms(n * m, seed: 1), uniforms(n * k, seed: 2))
     let (a, b, h) = (uniforms(r * k, seed: 3), uniforms(m * r, seed: 4), uniforms(n * r, seed: 5))
-    let (bf, wide) = (Self.rounded(doubles(dy)), Self.rounded(doubles(x)))
-    let dh = Oracle.linear(bf, Oracle.transposed(Self.rounded(doubles(b)), columns: r), inner: m)
-    let low = Self.rounded(dh.map { 0.5 * $0 })
+    let (bf, wide) = (doubles(Self.rounded(dy)), doubles(Self.rounded(x)))
     func transposed(_ x: [Double], _ columns: Int) -> [Double] { Oracle.transposed(x, columns: columns) }
-    let db = Oracle.linear(transposed(bf, m), transposed(Self.rounded(doubles(h).map { 0.5 * $0 }), r), inner: n)
-    let da = Oracle.linear(transposed(low, r), transposed(wide, k), inner: n)
-    let dx = Oracle.linear(low, transposed(Self.rounded(doubles(a)), k), inner: r)
-    // A sum that lies between two BF16 numbers may be rounded to either: a 256th of the largest.
-    let largest = low.reduce(0) { max($0, abs($1)) }
-    let counts = [r * k, m * r, n * k]
-    let tolerances = [Double(n), 1e-3, Double(r)].map { 1e-4 + $0 * largest / 256 * 0.1 }
-    agreeOnEachTier(
-      onTop(da + db + dx),
-      tolerance: { index in
-        tolerances[index < counts[0] ? 0 : index < counts[0] + counts[1] ? 1 : 2]
+    /// `x Wᵀ` on top of `earlier`, and the tolerance of each sum.
+    func product(_ x: [Double], _ w: [Double], inner: Int, on earlier: [Float]) -> (values: [Double], tolerances: [Double]) {
+      let size = Oracle.linear(x.map(abs), w.map(abs), inner: inner)
+      return (
+        values: zip(Oracle.linear(x, w, inner: inner), earlier).map { $0 + Double($1) },
+        tolerances: size.map { roundingTolerance(length: inner, magnitude: $0 + 1) }
+      )
+    }
+    let zeros = [Float](repeating: 0, count: n * r)
+    let dh = product(bf, transposed(doubles(Self.rounded(b)), r), inner: m, on: zeros)
+    let (dAStart, dBStart, dXStart) = (earlier(r * k), earlier(m * r), earlier(n * k))
+    let db = product(
+      transposed(bf, m), transposed(doubles(Self.rounded(h.map { scale * $0 })), r), inner: n, on: dBStart)
+    for isa in ISA.available {
+      var first: [Float]?
+      for compute in Machine.own where compute.isa == isa {
+        var dA = Matrix(dAStart, columns: k)
+        var dB = Matrix(dBStart, columns: r)
+        var dX = Matrix(dXStart, columns: k)
+        var work = BFloatWork(capacity: n, columns: m, rank: r)
+        var dH = Matrix(rows: n, columns: r)
+        let gradient = Matrix(dy, columns: m)
+        work.rows.round(gradient, on: compute)
+        LoRA.backwardParameters(
+          gradient, x: Matrix(x, columns: k), b: Matrix(b, columns: r), scale: scale, saved: Matrix(h, columns: r), work: &work,
+          dh: &dH, da: &dA, db: &dB, on: compute)
+        LoRA.backwardInput(work, a: Matrix(a, columns: k), accumulating: true, dx: &dX, on: compute)
+        let found = dH.values + dA.values + dB.values + dX.values
+        // Every number of threads gives the same bits.
+        if let first {
+          #expect(bitMismatch(found, first, columns: k) == nil, compute.label)
+          continue
+        }
+        first = found
+        let low = doubles(Self.rounded(dH.values.map { scale * $0 }))
+        let da = product(transposed(low, r), transposed(wide, k), inner: n, on: dAStart)
+        let dx = product(low, transposed(doubles(Self.rounded(a)), k), inner: r, on: dXStart)
+        for (name, found, expected) in [("dh", dH.values, dh), ("dA", dA.values, da), ("dB", dB.values, db), ("dx", dX.values, dx)] {
+          let wrong = mismatch(found, expected.values, columns: 1) { expected.tolerances[$0] }
+          #expect(wrong == nil, "\(name), \(compute.isa)")
+        }
       }
-    ) { compute in
-      let start = earlier(counts.reduce(0, +))
-      var dA = Matrix(Array(start[..<counts[0]]), columns: k)
-      var dB = Matrix(Array(start[counts[0]..<counts[0] + counts[1]]), columns: r)
-      var dX = Matrix(Array(start[(counts[0] + counts[1])...]), columns: k)
-      var work = BFloatWork(capacity: n, columns: m, rank: r)
-      var dH = Matrix(rows: n, columns: r)
-      let gradient = Matrix(dy, columns: m)
-      work.rows.round(gradient, on: compute)
-      LoRA.backwardParameters(
-        gradient, x: Matrix(x, columns: k), b: Matrix(b, columns: r), scale: scale, saved: Matrix(h, columns: r), work: &work,
-        dh: &dH, da: &dA, db: &dB, on: compute)
-      LoRA.backwardInput(work, a: Matrix(a, columns: k), accumulating: true, dx: &dX, on: compute)
-      return dA.values + dB.values + dX.values
     }
   }
 

@@ -194,7 +194,8 @@ private let texts = topics(perLabel: 3).map(\.text) + ["", " \n", "a"]
     #expect(scores.tokens + tiny.task.reserve(for: labels) - tiny.task.opening.count == 160)
   }
 
-  @Test func faults() throws {
+  @Test("labels that no answer could tell apart are an error")
+  func faults() throws {
     let tiny = try TinyTask()
     #expect(throws: EvaluationError.indistinguishableLabels(["a", "a"])) {
       _ = try BatchTagger(labels: ["a", "a"], subject: tiny.subject(), on: compute).labels

@@ -83,7 +83,8 @@ import Testing
     #expect(run.records[2].truths == [0, 3])
   }
 
-  @Test func faults() throws {
+  @Test("examples that are missing, or have no known label, are an error")
+  func faults() throws {
     let tiny = try TinyTask()
     #expect(throws: EvaluationError.noExamples) { try Evaluator.run([tiny.subject()], labels: labels, examples: [], on: compute) }
     #expect(throws: EvaluationError.unknownLabels(["sport"], known: 2)) {

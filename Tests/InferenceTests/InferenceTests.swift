@@ -89,7 +89,8 @@ private let tolerance = 1e-4
     #expect(session.lastLogits == expected)
   }
 
-  @Test func errors() throws {
+  @Test("prompts that are empty, too long or of unknown tokens leave a session as it was")
+  func errors() throws {
     let model = try makeModel("llama")
     var session = makeSession(model, context: 16)
     #expect(session.context == 16)
@@ -132,18 +133,15 @@ private let tolerance = 1e-4
     let prompt = tokens(300)
     try session.append(prompt)
     try session.append([1])
-    // Other tests run in this process: what this one never allocates, some repetition sees as no allocation at all.
-    var fewest = (token: Int.max, prompt: Int.max)
-    for _ in 0..<200 where fewest.token > 0 || fewest.prompt > 0 {
+    for _ in 0..<20 {
       var before = bufferAllocationCount()
       try session.append([5])
-      fewest.token = min(fewest.token, bufferAllocationCount() - before)
+      #expect(bufferAllocationCount() == before)
       session.rewind()
       before = bufferAllocationCount()
       try session.append(prompt)
-      fewest.prompt = min(fewest.prompt, bufferAllocationCount() - before)
+      #expect(bufferAllocationCount() == before)
     }
-    #expect(fewest == (0, 0))
   }
 
   @Test("an adapter whose B is zero changes no bit", arguments: families)
@@ -250,7 +248,8 @@ private let tolerance = 1e-4
     return try session.generate(model.tokenizer.encode("the goal"), tokenizer: model.tokenizer, options: options, receive: receive)
   }
 
-  @Test func limit() throws {
+  @Test("generation ends at the most tokens that are asked for, and says so")
+  func limit() throws {
     var options = GenerationOptions()
     options.maximumTokens = 12
     let result = try generate(options)

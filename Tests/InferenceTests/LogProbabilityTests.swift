@@ -106,7 +106,8 @@ func plainLogProbabilities(_ logits: [Float]) -> [Double] {
     #expect(scores.tokens.isEmpty)
   }
 
-  @Test func errors() throws {
+  @Test("what has no probabilities is an error and leaves the session as it was")
+  func errors() throws {
     var session = makeSession(try makeModel("llama"), context: 16)
     #expect(throws: InferenceError.emptyPrompt) { try session.logProbabilities(of: []) }
     #expect(throws: InferenceError.contextFull(tokens: 17, context: 16)) { try session.logProbabilities(of: tokens(17)) }

@@ -26,6 +26,9 @@ void dibit_futex_wake(const void *word, int threads);
 /// Sets bit `i` of `mask`, `words` words of zeros, if the calling thread may run on CPU `i`; -1 when the system does not say.
 int dibit_affinity(uint64_t *mask, size_t words);
 
+/// Adds `more` to a count that the calling thread has for itself, and gives it back; it begins at zero.
+intptr_t dibit_thread_count(intptr_t more);
+
 /// A Swift closure `(Int, Int) -> Void`: its code, and its context where it captures anything.
 typedef struct {
   const void *code;

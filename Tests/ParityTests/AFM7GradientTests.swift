@@ -1,0 +1,114 @@
+import BasicContainers
+import ComplexModule
+import DibitKernels
+import DibitModel
+import DibitModelStore
+import DibitTensor
+import DibitTestSupport
+import RealModule
+import Testing
+
+/// Gradients of the family that ships, whose reference has none: reused keys and values, the norm behind RoPE, int8 keys and values.
+///
+/// Each parameter is moved along a direction of random signs: one derivative that every element of its gradient has a share in.
+@Suite struct AFM7GradientTests {
+  private static let rank = 3
+
+  @Test("loss and all gradients agree with the complex step through the formulas", arguments: [false, true])
+  func gradients(ofAdapter: Bool) throws {
+    let source = try ModelSource.open(ParityTests.folder + "/afm7")
+    let (configuration, weights) = (source.configuration, try source.weights())
+    #expect(configuration.reusingLayers == 3 && configuration.headNorm == .afterRoPE && weights.blocks[0].keyScale != nil)
+    // Two sequences; the first and the last tokens of the vocabulary, one that comes twice, rows without a target.
+    let sequences: [(tokens: [Int], targets: [Int])] = [([0, 7, 95, 7, 31], [7, -1, 7, 31, 2]), ([64, 5, 40], [5, 40, -1])]
+    let adapter = makeAdapter(weights)
+    let oracle = AFM7Oracle(
+      configuration: configuration, weights: weights, scale: Double(adapter.configuration.scale), entry: entries(adapter, configuration),
+      sequences: sequences)
+    let numbers = AFM7Oracle.Numbers<Double>(
+      weights: weights.parameters.map { doubles([Float](copying: $0.weight.values)) },
+      a: (0..<adapter.count).map { doubles(adapter.a[$0].values) }, b: (0..<adapter.count).map { doubles(adapter.b[$0].values) })
+    let pass = Pass(configuration, weights, adapter, sequences, includesWeights: !ofAdapter)
+    let expected = oracle.loss(numbers)
+    #expect(abs(pass.loss - expected) <= 1e-6 * expected, "\(pass.loss), \(expected)")
+
+    var rng = SplitMix64(seed: 3)
+    func check(
+      _ name: String, _ gradient: [Float], _ move: (_ numbers: inout AFM7Oracle.Numbers<Complex<Double>>, _ step: [Double]) -> Void
+    ) {
+      let signs = gradient.map { _ in rng.below(2) == 0 ? 1.0 : -1.0 }
+      let h = 0x1p-200
+      var moved = AFM7Oracle.Numbers(
+        weights: numbers.weights.map { $0.map { Complex($0) } }, a: numbers.a.map { $0.map { Complex($0) } },
+        b: numbers.b.map { $0.map { Complex($0) } })
+      move(&moved, signs.map { $0 * h })
+      let expected = oracle.loss(moved).imaginary / h
+      let found = zip(gradient, signs).reduce(0) { $0 + Double($1.0) * $1.1 }
+      let size = gradient.reduce(0) { $0 + Double($1) * Double($1) }.squareRoot()
+      #expect(size > 0, "\(name) has no gradient")
+      #expect(abs(found - expected) <= ParityTests.tolerance * size, "\(name): \(found), \(expected) of \(size)")
+    }
+    func step(_ values: inout [Complex<Double>], _ by: [Double]) { for i in by.indices { values[i].imaginary = by[i] } }
+    if ofAdapter {
+      for entry in 0..<adapter.count {
+        check(adapter.modules[entry] + ".A", pass.gradients.adapter.a[entry].values) { step(&$0.a[entry], $1) }
+        check(adapter.modules[entry] + ".B", pass.gradients.adapter.b[entry].values) { step(&$0.b[entry], $1) }
+      }
+    } else {
+      for parameter in weights.parameters {
+        check(parameter.name.tensor, pass.gradients.weights[parameter.index].values) { step(&$0.weights[parameter.index], $1) }
+      }
+    }
+  }
+
+  /// Every linear layer, with a `B` that is not zero.
+  private func makeAdapter(_ weights: DecoderWeights) -> Adapter {
+    var configuration = AdapterConfiguration()
+    (configuration.rank, configuration.alpha) = (Self.rank, 6)
+    var adapter = Adapter(configuration, for: weights)
+    var rng = SplitMix64(seed: 2)
+    adapter.initialize(using: &rng)
+    for i in 0..<adapter.count {
+      for row in 0..<adapter.b[i].rows { for column in 0..<Self.rank { adapter.b[i][row, column] = rng.uniform(bound: 0.1) } }
+    }
+    return adapter
+  }
+
+  private func entries(_ adapter: borrowing Adapter, _ c: ModelConfiguration) -> (Int, LinearKind) -> Int? {
+    let table = (0..<c.layers).map { layer in LinearKind.allCases.map { adapter.entry(layer, $0) } }
+    return { table[$0][$1.rawValue] }
+  }
+
+  /// A forward and a backward pass of the decoder.
+  private struct Pass: ~Copyable {
+    let loss: Double
+    let gradients: Gradients
+
+    init(
+      _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ adapter: borrowing Adapter,
+      _ sequences: [(tokens: [Int], targets: [Int])], includesWeights: Bool
+    ) {
+      let compute = Compute(threads: 2)
+      let decoder = Decoder(configuration, weights: weights)
+      let tokens = sequences.flatMap { $0.tokens.map { Int32($0) } }
+      let targets = sequences.flatMap { $0.targets.map { Int32($0) } }
+      var state = DecoderState(configuration, capacity: tokens.count, rank: AFM7GradientTests.rank, recording: .all)
+      var cache = KeyValueCache(configuration, weights: weights, capacity: tokens.count, forTraining: true)
+      var segments = Segments(capacity: sequences.count)
+      var start = 0
+      for sequence in sequences {
+        segments.append(rows: sequence.tokens.count, start: start)
+        start += sequence.tokens.count
+      }
+      var gradients = Gradients(weights, adapter: adapter.configuration, includesWeights: includesWeights)
+      decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+      var d = BackwardState(configuration, capacity: tokens.count, rank: AFM7GradientTests.rank)
+      var head = LossHead(configuration, chunk: 4)
+      let each = [Float](repeating: 1 / Float(targets.count { $0 >= 0 }), count: targets.count)
+      loss = head.forwardBackward(
+        decoder, hidden: state.hidden, targets: targets.span, weights: each.span, dHidden: &d.dHidden, gradients: &gradients, on: compute)
+      decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
+      self.gradients = gradients
+    }
+  }
+}

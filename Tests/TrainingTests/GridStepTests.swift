@@ -1,0 +1,130 @@
+import BasicContainers
+import DibitKernels
+import DibitModel
+import DibitModelStore
+import DibitQuantization
+import DibitTensor
+import Testing
+
+@testable import DibitTraining
+
+/// Training on the grid, step by step, against what it means: gradients of the rounded weights move float masters, which are rounded anew.
+@Suite struct GridStepTests {
+  @Test("masters move by AdamW along the gradient of the rounded weights, which lie on the grid after each step", arguments: [2, 4])
+  func steps(bits: Int) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2, usesBLAS: false, activations: .float, gradients: .float)
+    var options = OptimizationOptions()
+    var scheme = QuantizationScheme()
+    (scheme.bits, scheme.group) = (bits, 32)
+    options.rounding = scheme
+    var start = training.model.weights
+    start.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    let batch = Batch(training.examples.prefix(3))
+    var parameters = TrainedParameters(
+      decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options)
+    parameters.update(on: compute)
+    var engine = StepEngine(
+      parameters.model.decoder, rows: batch.tokens.count, sequences: 3, rank: 0, trainsWeights: true, on: compute)
+    var gradients = parameters.makeGradients()
+    var reference = start.parameters.map { Reference($0, options.optimizer) }
+    for step in 1...3 {
+      gradients.clear()
+      var sums = LossSums()
+      _ = engine.accumulate(
+        batch, parameters.model.decoder, adapter: parameters.adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
+      let expected = gradientsOfFloats(parameters.model.decoder.weights, training.model.configuration, batch, on: compute)
+      for parameter in start.parameters {
+        let error = relativeNorm(gradients.weights[parameter.index].values, expected[parameter.index])
+        #expect(error <= 2e-5, "step \(step), \(parameter.name.tensor): \(error)")
+      }
+      parameters.step(gradients, learningRate: 1e-2, step: step, gradientScale: 0.5, on: compute)
+      for parameter in start.parameters {
+        reference[parameter.index].step(gradients.weights[parameter.index].values, rate: 1e-2, step: step, gradientScale: 0.5)
+        let trained = parameters.model.trained.parameters[parameter.index].weight
+        let master = Self.values(trained)
+        let error = relativeNorm(master, reference[parameter.index].values.map { Float($0) })
+        #expect(error <= 1e-6, "step \(step), \(parameter.name.tensor): \(error)")
+        let weight = parameters.model.decoder.weights.parameters[parameter.index].weight
+        let rounded = Self.values(weight.floats(on: compute))
+        if case .grid(let bits, let group) = weight.format {
+          #expect(
+            isNearest(rounded, to: master, columns: weight.columns, bits: bits, group: group), "step \(step), \(parameter.name.tensor)")
+        } else {
+          #expect(weight.rows == 1 && rounded == master, "step \(step), \(parameter.name.tensor)")
+        }
+      }
+    }
+  }
+
+  private static func values(_ weight: Weight) -> [Float] {
+    let span = weight.values
+    return [Float](copying: span)
+  }
+
+  /// AdamW (Loshchilov and Hutter, 2019) of one tensor, in doubles.
+  private struct Reference {
+    var values: [Double]
+    private var mean: [Double]
+    private var square: [Double]
+    private let optimizer: AdamW
+    private let decay: Double
+
+    init(_ parameter: Parameter, _ optimizer: AdamW) {
+      values = GridStepTests.values(parameter.weight).map(Double.init)
+      (mean, square) = (values.map { _ in 0 }, values.map { _ in 0 })
+      self.optimizer = optimizer
+      decay = parameter.weight.rows > 1 ? Double(optimizer.weightDecay) : 0
+    }
+
+    mutating func step(_ gradient: [Float], rate: Double, step: Int, gradientScale: Double) {
+      let (beta1, beta2) = (Double(optimizer.beta1), Double(optimizer.beta2))
+      func power(_ base: Double) -> Double { (0..<step).reduce(1) { product, _ in product * base } }
+      for i in values.indices {
+        let g = Double(gradient[i]) * gradientScale
+        mean[i] = beta1 * mean[i] + (1 - beta1) * g
+        square[i] = beta2 * square[i] + (1 - beta2) * g * g
+        let update = mean[i] / (1 - power(beta1)) / ((square[i] / (1 - power(beta2))).squareRoot() + Double(optimizer.epsilon))
+        values[i] -= rate * (update + decay * values[i])
+      }
+    }
+  }
+
+  /// The gradients of a decoder whose weights are those numbers, as floats that know of no grid.
+  private func gradientsOfFloats(_ weights: DecoderWeights, _ configuration: ModelConfiguration, _ batch: Batch, on compute: Compute)
+    -> [[Float]]
+  {
+    var floats = weights
+    floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    let decoder = Decoder(configuration, weights: floats)
+    var engine = StepEngine(
+      decoder, rows: batch.tokens.count, sequences: batch.lengths.count, rank: 0, trainsWeights: true, on: compute)
+    var gradients = Gradients(floats, adapter: nil, includesWeights: true)
+    var sums = LossSums()
+    _ = engine.accumulate(batch, decoder, adapter: .none(for: floats), total: batch.totalWeight, into: &gradients, losses: &sums)
+    return (0..<gradients.weights.count).map { gradients.weights[$0].values }
+  }
+
+  /// Whether each group of `values` has levels `(2 j + 1) s / 2` of one scale, and each element the one nearest to its master.
+  private func isNearest(_ values: [Float], to masters: [Float], columns: Int, bits: Int, group: Int) -> Bool {
+    for row in stride(from: 0, to: values.count, by: columns) {
+      for first in stride(from: row, to: row + columns, by: group) {
+        let part = first..<min(first + group, row + columns)
+        // The scale is not looked up: half of it divides all levels an odd number of times.
+        let least = part.map { abs(values[$0]) }.min() ?? 0
+        let most = 1 << bits
+        let fits = stride(from: 1, to: most, by: 2).contains { odd in
+          let half = least / Float(odd)
+          return part.allSatisfy { index in
+            let level = values[index] / half
+            guard level == level.rounded(), abs(level) < Float(most), Int(level) % 2 != 0 else { return false }
+            let nearest = min(max(((masters[index] / half - 1) / 2).rounded() * 2 + 1, Float(1 - most)), Float(most - 1))
+            return abs(masters[index] - values[index]) <= abs(masters[index] - nearest * half) * (1 + 1e-5)
+          }
+        }
+        guard fits else { return false }
+      }
+    }
+    return true
+  }
+}
