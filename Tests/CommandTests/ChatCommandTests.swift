@@ -183,6 +183,8 @@ func writeChatModel(to scratch: Scratch, _ name: String = "talker", context: Int
     #expect(try text(taken) == "mine")
     #expect(try say("/help").contains("/undo         take back the last message and its answer\n"))
     let long = String(repeating: "planet ", count: 500)
+    #expect(try say(long).hasSuffix("leaves no room for an answer: shorten the message\n"))
+    _ = try say("the goal")
     #expect(
       try say(long).hasSuffix(
         "leaves no room for an answer: nothing is lost; /undo takes back the last turn, /save keeps the chat, /reset begins anew\n"))
