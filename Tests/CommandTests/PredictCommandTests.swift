@@ -226,7 +226,9 @@ import Testing
 
   @Test("a job that goes on foretells no end before it has done anything")
   func timeLeft() throws {
-    let rows = try scratch.write("text\n" + (0..<400).map { "soup and bread \($0)\n" }.joined(), to: "rows.csv")
+    // Longer than what is read ahead.
+    let rest = String(repeating: "x", count: 8000)
+    let rows = try scratch.write("text,rest\n" + (0..<400).map { "soup and bread \($0),\(rest)\n" }.joined(), to: "rows.csv")
     let output = scratch("tags.csv")
     let call = arguments([rows, "--format", "csv", "-o", output])
     try #require(try DibitProcess(call).finish().status == 0)
