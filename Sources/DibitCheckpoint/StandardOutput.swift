@@ -8,7 +8,7 @@ package enum StandardOutput {
   /// Columns and rows of the terminal that it is; nil where it is none, or does not say how wide it is. Some know their width alone.
   package static var size: (columns: Int, rows: Int?)? { terminalSize(STDOUT_FILENO) }
 
-  /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored.
+  /// Writes all bytes; false when nobody reads them any more. The signal SIGPIPE must be ignored, as every command does.
   ///
   /// - Throws: ``CheckpointError/system(operation:path:code:)`` for a full disk and the like.
   package static func write(_ bytes: [UInt8]) throws(CheckpointError) -> Bool {

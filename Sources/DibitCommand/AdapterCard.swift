@@ -44,7 +44,6 @@ struct AdapterCard {
     guard let description = try? AdapterDescription(manifest: .object(manifest), of: ""),
       let task = try? prompts.tokenized(description.task)
     else {
-      let isChat = manifest["task"]?["kind"]?.string == DatasetExample.Kind.conversation.rawValue
       return isChat
         ? "It learnt from conversations, in the model's chat template.\n\n"
         : "Which labels it knows, and how it was asked, its files do not say.\n\n"
@@ -83,14 +82,25 @@ struct AdapterCard {
     for (key, name) in [("training_loss", "training loss"), ("validation_loss", "validation loss")] {
       if let loss = training[key]?.double { lines.append("\(name) \(decimal(loss, 4))") }
     }
-    return "## Training\n\n" + lines.joined(separator: ", ") + ". `manifest.json` says more. How good it is, `dibit evaluate` says.\n\n"
+    let question = isTagger ? " How good it is, `dibit evaluate` says." : ""
+    return "## Training\n\n" + lines.joined(separator: ", ") + ". `manifest.json` says more.\(question)\n\n"
+  }
+
+  private var isChat: Bool { manifest["task"]?["kind"]?.string == DatasetExample.Kind.conversation.rawValue }
+  /// Whether it has labels to choose among.
+  private var isTagger: Bool { (try? AdapterDescription(manifest: .object(manifest), of: "")) != nil }
+
+  /// The command that the adapter is for.
+  private var call: String {
+    if isTagger { return "predict \(baseName) --adapter DIRECTORY note.txt" }
+    return isChat ? "chat \(baseName) --adapter DIRECTORY" : "generate \(baseName) --adapter DIRECTORY --prompt TEXT"
   }
 
   private var use: String {
     """
     ## Use
 
-    In Dibit: `dibit predict \(baseName) --adapter DIRECTORY note.txt`. Of the form for mlx-lm or llama.cpp `dibit convert DIRECTORY --base
+    In Dibit: `dibit \(call)`. Of the form for mlx-lm or llama.cpp `dibit convert DIRECTORY --base
     \(baseName) --output ADAPTER` makes that one again.
     \(base.configuration.family == .afm7 ? "Neither transformers nor PEFT has the architecture afm7; mlx-lm has.\n" : peft)
     """

@@ -26,7 +26,8 @@ struct AdapterDescription: Equatable {
     self.templateDigest = templateDigest
   }
 
-  /// In what labels and prompts differ, so that answers cannot be compared; the most tokens of a text may.
+  /// In what labels and instructions differ, so that answers cannot be compared; the most tokens of a text, and the form of the prompt that
+  /// instruction and text are put into, may.
   func differences(from other: AdapterDescription) -> [String] {
     var differences: [String] = []
     func list(_ names: [String]) -> String { names.prefix(5).map { "'\($0)'" }.joined(separator: ", ") + (names.count > 5 ? ", …" : "") }
@@ -41,9 +42,6 @@ struct AdapterDescription: Equatable {
     }
     if task.key != other.task.key { differences.append("keys of the answer ('\(task.key)' and '\(other.task.key)')") }
     if task.template != other.task.template { differences.append("prompt templates") }
-    if task.form != other.task.form {
-      differences.append("forms of prompts ('\(task.form?.rawValue ?? "any")' and '\(other.task.form?.rawValue ?? "any")')")
-    }
     return differences
   }
 
@@ -86,7 +84,9 @@ struct AdapterDescription: Equatable {
       .malformed(path: path + "/" + StoreFile.manifest, key: key, expected: expected, found: manifest[key]?.kind ?? "nothing")
     }
     guard manifest["task"]?["kind"]?.string != DatasetExample.Kind.conversation.rawValue else {
-      throw Failure(.badData, "the adapter '\(path)' was trained on conversations and knows no labels: use it with 'dibit generate'")
+      throw Failure(
+        .badData,
+        "the adapter '\(path)' was trained on conversations and knows no labels: use it with 'dibit chat' or 'dibit generate'")
     }
     guard manifest["labels"] != nil || manifest["source"] == nil else {
       throw Failure(

@@ -88,7 +88,7 @@ struct AdapterRecipeArguments: ParsableArguments {
     }
     task.scaffoldingWeight = recipe?.scaffoldingWeight.map { Float($0) } ?? task.scaffoldingWeight
     task.maximumTokens = min(maxTokens ?? recipe?.maximumTokens ?? task.maximumTokens, model.configuration.contextLength)
-    return task.listing(labels)
+    return task.listingAloud(labels)
   }
 
   /// All values that the result depends on, under the names of recipes; with `task`, those of the prompt too.
@@ -113,6 +113,19 @@ struct AdapterRecipeArguments: ParsableArguments {
       ("template", task.template.map { .string($0.text) } ?? .null), ("form", task.form.map { .string($0.rawValue) } ?? .null),
       ("scaffolding_weight", .number(Double("\(task.scaffoldingWeight)") ?? 1)),
     ]
+  }
+}
+
+extension TaggingTask {
+  /// The task with the labels named where its instruction says so; what looks like that place and is none is told.
+  func listingAloud(_ labels: [String]) -> TaggingTask {
+    let names = instruction.split(separator: "{", omittingEmptySubsequences: false).dropFirst().compactMap { part in
+      part.firstIndex(of: "}").map { "{\(part[..<$0])}" }
+    }
+    for name in names where name != Self.labelsPlaceholder && name.lowercased().contains("label") {
+      Terminal.write("note: \(quoted(name)) in the instruction stands for nothing; '\(Self.labelsPlaceholder)' names the labels\n")
+    }
+    return listing(labels)
   }
 }
 

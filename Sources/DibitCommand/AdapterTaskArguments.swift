@@ -57,7 +57,7 @@ struct AdapterTaskArguments: ParsableArguments {
     if task.template == nil { task.form = try prompts.form(promptForm) }
     // Nothing is known of the texts: no data has this digest.
     return AdapterDescription(
-      labels: labels, task: task.listing(labels), seed: 0, dataDigest: "", templateDigest: prompts.templateDigest(for: task)
+      labels: labels, task: task.listingAloud(labels), seed: 0, dataDigest: "", templateDigest: prompts.templateDigest(for: task)
     ).json
   }
 }

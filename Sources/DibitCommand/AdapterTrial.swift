@@ -76,7 +76,7 @@ struct AdapterTrial {
     let records: RunRecords?
     do {
       records = try Evaluator.run([subject], labels: labels, examples: heldOut, on: inference) { progress in
-        line.update(progress.done, of: progress.total, "\(progress.done)/\(progress.total) texts")
+        line.update(progress.done, of: progress.total, "\(grouped(progress.done))/\(counted(progress.total))")
         return !Interrupt.isRequested
       }[0]
     } catch EvaluationError.interrupted { records = nil }

@@ -24,8 +24,11 @@ struct ConvertCommand: ParsableCommand {
 
   @Argument(help: "The checkpoint's directory or file.") var checkpoint: String
   @Option(name: .shortAndLong, help: "The model directory to create; with --base the adapter directory.") var output: String
-  @Option(help: "Bits of a weight: 2, 4, 16 or 32. 16 and 32 keep floats.") var bits = 2
-  @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'.", valueName: "size")) var groupSize = "64"
+  @Option(
+    name: .customLong("bits"),
+    help: ArgumentHelp("Bits of a weight: 2, 4, 16 or 32; by default 2. 16 and 32 keep floats.", valueName: "bits"))
+  var givenBits: Int?
+  @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'; by default 64.", valueName: "size")) var groupSize: String?
   @Option(
     help: ArgumentHelp(
       "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
@@ -44,16 +47,23 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
+  private var bits: Int { givenBits ?? 2 }
+
   func validate() throws {
     guard [2, 4, 16, 32].contains(bits) else { throw ValidationError("--bits: expected 2, 4, 16 or 32, found \(bits)") }
     if let embeddingBits, ![4, 16, 32].contains(embeddingBits) {
       throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
     }
     if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
-    guard groupSize == "row" || QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) else {
+    if let groupSize, groupSize != "row", !QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
-    if dryRun, base != nil { throw ValidationError("--dry-run: goes without --base") }
+    // Of an adapter nothing is rounded, and the model brings the tokenizer.
+    let ofModels = [
+      ("bits", givenBits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
+      ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check),
+    ]
+    if base != nil, let stray = ofModels.first(where: \.1) { throw ValidationError("--\(stray.0): goes without --base") }
   }
 
   func run() throws {
@@ -62,7 +72,7 @@ struct ConvertCommand: ParsableCommand {
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
-    options.scheme.group = Int(groupSize)
+    if let groupSize { options.scheme.group = Int(groupSize) }
     options.tokenizer = tokenizer
     options.overwrite = overwrite
     let compute = try compute.makeCompute()

@@ -47,6 +47,8 @@ package struct Dibit: ParsableCommand {
     OutOfMemory.listen()
     // A file that may not grow (ulimit -f) is told as a full disk is.
     signal(SIGXFSZ, SIG_IGN)
+    // A reader that goes away is noticed where results are written: see `Output`.
+    signal(SIGPIPE, SIG_IGN)
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       var command = try parseAsRoot(CheckedArguments.ofProcess())

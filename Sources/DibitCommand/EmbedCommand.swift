@@ -6,7 +6,6 @@ internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
-internal import Glibc
 
 struct EmbedCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -52,8 +51,6 @@ struct EmbedCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    // A reader that goes away is noticed where results are written.
-    signal(SIGPIPE, SIG_IGN)
     let compute = try compute.makeCompute(usesBLAS: false)
     let model = try StoredModel.open(model)
     let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }

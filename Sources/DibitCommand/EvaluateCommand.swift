@@ -177,10 +177,14 @@ struct EvaluateCommand: ParsableCommand {
       Terminal.write("note: '\(DatasetExample.labelled(examples[place]).place)' \(how)\n")
     }
     if leaked.count > 10 { Terminal.write("note: and \(leaked.count - 10) more\n") }
-    guard statistics.allowLeakage || statistics.leaveOutLeakage else {
+    let leavesNone = leaked.count == examples.count
+    guard statistics.allowLeakage || statistics.leaveOutLeakage && !leavesNone else {
       let what = "\(leakage.exact) of the \(examples.count) texts of the \(split.rawValue) split of '\(data)' were trained on"
-      throw Failure(
-        .badData, "\(what), \(leakage.near) more nearly so: --leave-out-leakage evaluates the others, --allow-leakage all the same")
+      let advice =
+        leavesNone
+        ? "none is left to evaluate: give texts that were held out, or ask 'dibit crossvalidate'; --allow-leakage evaluates these all the same"
+        : "--leave-out-leakage evaluates the others, --allow-leakage all the same"
+      throw Failure(.badData, "\(what), \(leakage.near) more nearly so\(leavesNone ? "; " : ": ")\(advice)")
     }
     if statistics.leaveOutLeakage { examples = examples.indices.filter { matches[$0] == nil }.map { examples[$0] } }
     return leakage

@@ -76,8 +76,8 @@ struct EvaluationLine {
 
   // MARK: What is asked
 
-  /// Labels and prompt of the adapters, which must agree but for the most tokens of a text: then it has the most of all, which the base model
-  /// and what learns beside it get. Of the data and the first model when there is no adapter.
+  /// Labels and prompt of the adapters, which must agree but for the form of the prompt and the most tokens of a text: the base model, and
+  /// what learns beside it, get the form of the first and the most tokens of all. Of the data and the first model when there is no adapter.
   func description(for dataset: Dataset, at path: String, instruction: String?, form: PromptChoice?) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
@@ -85,7 +85,7 @@ struct EvaluationLine {
       task.form = try prompts[0].form(form)
       prompts[0].announce(task.form)
       task.maximumTokens = models.reduce(task.maximumTokens) { min($0, $1.configuration.contextLength) }
-      return AdapterDescription(labels: dataset.labels, task: task.listing(dataset.labels), seed: 0, dataDigest: dataset.digest)
+      return AdapterDescription(labels: dataset.labels, task: task.listingAloud(dataset.labels), seed: 0, dataDigest: dataset.digest)
     }
     var description = first.description
     for other in adapters.dropFirst() {
@@ -173,12 +173,30 @@ struct EvaluationLine {
         HygieneNote(
           .other, count: 0, "Adapters read different lengths of a text, each as it was trained (\(own) tokens); the others read \(most)."))
     }
+    let forms = adapters.map { Self.words(for: $0.description.task) }
+    if let first = forms.first, Set(forms).count > 1 {
+      let own = zip(adapters, forms).map { "'\($0.path)' \($1)" }.joined(separator: ", ")
+      notes.append(
+        HygieneNote(
+          .other, count: 0, "Prompts of adapters have different forms, each as it was trained (\(own)); the others are asked in \(first)."))
+    }
     if split == .validation, !adapters.isEmpty {
       notes.append(
         HygieneNote(
           .other, count: 0, "Training watched these texts: where it kept the step that did best on them, scores are a little too high."))
     }
     return notes
+  }
+
+  /// What a prompt is put into.
+  private static func words(for task: TaggingTask) -> String {
+    switch task.form {
+    case .chat: "the chat template"
+    case .turns: "turns"
+    case .plain: "lines"
+    // Adapters of before there were forms.
+    case nil: task.template == nil ? "what the vocabulary has" : "a template of its own"
+    }
   }
 
   /// SHA-256 of what was evaluated. Plain checkpoints have none.

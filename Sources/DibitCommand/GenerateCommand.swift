@@ -44,6 +44,10 @@ struct GenerateCommand: ParsableCommand {
       throw ValidationError("--choices: expected texts between the commas, found none\(choices.isEmpty ? "" : " in '\(choices)'")")
     }
     guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
+    // What is cut off is no longer of the form that was asked for.
+    if !stop.isEmpty, let form = schema != nil ? "--schema" : choices != nil ? "--choices" : nil {
+      throw ValidationError("--stop: expected either it or \(form), which ends the answer itself, found both")
+    }
     if let logprobs {
       guard (0...100).contains(logprobs) else { throw ValidationError("--logprobs: expected a number from 0 to 100, found \(logprobs)") }
       guard json else { throw ValidationError("--logprobs: log-probabilities are a part of --json, which is missing") }
@@ -61,6 +65,9 @@ struct GenerateCommand: ParsableCommand {
     }
     let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
     let asked = try GenerationPrompt(content, prompt, tagger, model: model)
+    if asked.answer != nil, !stop.isEmpty {
+      throw Failure(.usage, "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")
+    }
     let constraint = try tokenConstraint(asked, model.tokenizer)
     var session = Session(model.configuration, weights: model.weights, adapter: loaded, on: compute)
     var options = GenerationOptions()
@@ -76,8 +83,10 @@ struct GenerateCommand: ParsableCommand {
       )
     }
     var progress = GenerationProgress()
-    let result = try generate(&session, asked, model.tokenizer, options, constraint, &progress)
+    var isRead = true
+    let result = try generate(&session, asked, model.tokenizer, options, constraint, &progress, &isRead)
     progress.finish()
+    guard isRead else { return }
     if json {
       printJSON(report(result, prompt: asked.tokens, model.tokenizer, progress))
     } else {
@@ -87,23 +96,24 @@ struct GenerateCommand: ParsableCommand {
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(counted(result.tokens.count, "token"))") }
   }
 
+  /// What the model makes; it ends early, and `isRead` becomes false, when nobody reads it any more.
   private func generate(
     _ session: inout Session, _ asked: GenerationPrompt, _ tokenizer: Tokenizer, _ options: GenerationOptions,
-    _ constraint: TokenConstraint?, _ progress: inout GenerationProgress
+    _ constraint: TokenConstraint?, _ progress: inout GenerationProgress, _ isRead: inout Bool
   ) throws -> Generation {
     let streams = stream && !json
     do throws(InferenceError) {
       return try session.generate(
         asked.tokens, tokenizer: tokenizer, options: options, constraint: constraint,
         receive: { piece in
-          if streams { Output.print(piece, terminator: "") }
-          return !Interrupt.isRequested
+          if streams, !Output.write(piece) { isRead = false }
+          return isRead && !Interrupt.isRequested
         },
         reading: { done in
           progress.read(done, of: asked.tokens.count)
           // What is continued stands before what comes, and behind the progress.
-          if streams, done == asked.tokens.count { Output.print(asked.shown, terminator: "") }
-          return !Interrupt.isRequested
+          if streams, done == asked.tokens.count, !Output.write(asked.shown) { isRead = false }
+          return isRead && !Interrupt.isRequested
         })
     } catch {
       guard case .constraintNeedsTokens(let needed, let available) = error else { throw error }

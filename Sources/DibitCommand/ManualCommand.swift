@@ -4,8 +4,7 @@ struct ManualCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "manual",
     abstract: "Print the manual page, for man.",
-    discussion: "Example: dibit manual > dibit.1",
-    shouldDisplay: false)
+    discussion: "Example: dibit manual > dibit.1")
 
   func run() throws {
     guard let tool = CommandDescription.tool() else { throw Failure(.internalError, "the argument parser does not describe the commands") }

@@ -53,7 +53,7 @@ struct PerplexityCommand: ParsableCommand {
     let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
     var line = ProgressLine("measuring")
     func report(_ done: Int) -> Bool {
-      line.update(done, of: text.tokens, "\(done) tokens")
+      line.update(done, of: text.tokens, counted(done, "token"))
       return !Interrupt.isRequested
     }
     let result: PerplexityResult
@@ -116,7 +116,7 @@ struct PerplexityCommand: ParsableCommand {
       text.append(tokens, bytes: bytes, tokenizer: tokenizer)
       (tokens, bytes) = ([], 0)
     }
-    guard text.tokens > 0 else { throw Failure(.badData, "'\(data)' has \(total) tokens; at least 2 are needed") }
+    guard text.tokens > 0 else { throw Failure(.badData, "'\(data)' has \(counted(total, "token")); at least 2 are needed") }
     for finding in reader.report.summary { Terminal.write("note: \(finding)\n") }
     return text
   }

@@ -6,7 +6,6 @@ internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
-internal import Glibc
 
 struct PredictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -64,8 +63,6 @@ struct PredictCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    // A reader that goes away is noticed where results are written.
-    signal(SIGPIPE, SIG_IGN)
     let compute = try compute.makeCompute(usesBLAS: false)
     let model = try StoredModel.openConverted(model)
     let description = try AdapterDescription(adapter: adapter)

@@ -48,9 +48,8 @@ struct PredictionProgress {
   /// Shows how far the job is: `read` of `total`, of which `before` were done by an earlier job.
   mutating func show(read: Int, of total: Int, before: Int) {
     guard showsLine, read < total else { return }
-    let left = line.elapsed * Double(total - read) / Double(max(1, read - before))
     let detail = "\(counted(done)), \(rate)/s"
-    line.update(read, of: total, left: left, detail)
+    line.update(read, of: total, from: before, detail)
   }
 
   /// "4,000 texts in 12 s, 330 texts/s, 3 failed".

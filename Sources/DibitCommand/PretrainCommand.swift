@@ -150,17 +150,20 @@ struct PretrainCommand: ParsableCommand {
   ) throws -> (ModelConfiguration, Tokenizer, DecoderWeights) {
     switch recipe.start {
     case .random(let shape):
+      // A shape that cannot be is told before a tokenizer is trained for it.
+      let configuration = try modelConfiguration(shape)
+      try checkContext(configuration, options)
       Terminal.write("training a tokenizer of \(shape.vocabularySize) tokens\n")
       let tokenizer = try Tokenizer.training(
         on: data.lazy.joined().map(\.text), vocabularySize: shape.vocabularySize,
         specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
-      let configuration = try modelConfiguration(shape)
       return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
     case .checkpoint(let path):
       let model = try StoredModel.open(path)
       guard model.scheme == nil, model.configuration.family == .afm7 else {
         throw Failure(.badData, "\(self.recipe): 'initial': expected a float afm7 checkpoint, found '\(path)'")
       }
+      try checkContext(model.configuration, options)
       var weights = model.weights
       weights.updateEach { $0.weight = $0.weight.floats(on: compute) }
       // The scales of keys and values are set anew at the end.
@@ -201,7 +204,21 @@ struct PretrainCommand: ParsableCommand {
       "rope_theta": .number(shape.ropeTheta), "rms_norm_eps": 1e-5, "max_position_embeddings": .integer(shape.contextLength),
       "tie_word_embeddings": true,
     ]
-    do { return try ModelConfiguration(json: json) } catch { throw Failure(.badData, "\(recipe): \(error)") }
+    do throws(ModelError) { return try ModelConfiguration(json: json) } catch {
+      guard case .invalidValue(let key, let expected, let found) = error else { throw Failure(.badData, "\(recipe): \(error)") }
+      // The size of a head follows from two keys of the recipe; all others have a key of their name.
+      let place = key == "head_dim" ? "'model.hidden_dim' over 'model.num_heads'" : "'model.\(key)'"
+      throw Failure(.badData, "\(recipe): \(place): expected \(expected), found '\(found)'")
+    }
+  }
+
+  /// Refuses sequences that are longer than any that the model may be used with.
+  private func checkContext(_ configuration: ModelConfiguration, _ options: PretrainingOptions) throws {
+    guard options.sequenceLength > configuration.contextLength else { return }
+    throw Failure(
+      .badData,
+      "\(recipe): 'max_seq_length': expected at most \(configuration.contextLength), the model's 'max_position_embeddings', found "
+        + "'\(options.sequenceLength)'")
   }
 
   private func options(_ recipe: PretrainingRecipe) -> PretrainingOptions {

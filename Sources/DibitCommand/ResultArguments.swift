@@ -21,6 +21,11 @@ struct ResultArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Write every answer of every run and baseline as CSV.", valueName: "file.csv"))
   var predictionsCsv: String?
 
+  func validate() throws {
+    if samples, !json, runs == nil { throw ValidationError("--samples: expected --json or --runs beside it") }
+    if withoutTexts, report == nil { throw ValidationError("--without-texts: expected --report beside it") }
+  }
+
   /// Whether the report needs texts.
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
@@ -47,34 +52,33 @@ struct ResultArguments: ParsableArguments {
   }
 
   /// Writes and shows the report; `predictions` are all answers as CSV.
+  ///
+  /// What cannot be written is told behind the result, and takes nothing else with it: the work behind it may have taken hours.
   func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
     try WeightsCheck.finishAll()
-    if let path = self.report {
-      let page = HTMLReport(withoutTexts ? report.withoutTexts : report)
-      try writeFileAtomically(path: path, bytes: Array(page.html.utf8), replacing: .report, inputs: inputs)
-    }
-    var tables: [String] = []
-    func write(_ path: String?, _ mark: OutputMark, _ table: @autoclosure () -> String) throws {
+    var (written, fault): ([String], CheckpointError?) = ([], nil)
+    func write(_ path: String?, replacing mark: OutputMark?, _ text: @autoclosure () -> String) {
       guard let path else { return }
-      try writeFileAtomically(path: path, bytes: Array(table().utf8), replacing: overwrite ? mark : nil, inputs: inputs)
-      tables.append(path)
+      do throws(CheckpointError) {
+        try writeFileAtomically(path: path, bytes: Array(text().utf8), replacing: mark, inputs: inputs)
+        written.append(path)
+      } catch { fault = fault ?? error }
     }
-    try write(confusionCsv, .confusion, report.confusionCSV)
-    try write(predictionsCsv, .answers, predictions())
+    write(self.report, replacing: .report, HTMLReport(withoutTexts ? report.withoutTexts : report).html)
+    write(confusionCsv, replacing: overwrite ? .confusion : nil, report.confusionCSV)
+    write(predictionsCsv, replacing: overwrite ? .answers : nil, predictions())
     let plain = samples ? report : report.withoutTexts
     if let runs {
-      let bytes = Array((plain.json.serialized(pretty: true) + "\n").utf8)
-      let name = ReportDate.fileName(seconds: WallClock.now, digest: SHA256.digest(bytes))
-      try writeFileAtomically(path: runs + "/" + name, bytes: bytes, inputs: inputs)
-      Terminal.write("kept as \(runs)/\(name)\n")
+      let text = plain.json.serialized(pretty: true) + "\n"
+      write(runs + "/" + ReportDate.fileName(seconds: WallClock.now, digest: SHA256.digest(Array(text.utf8))), replacing: nil, text)
     }
     if json {
       printJSON(plain.json)
     } else {
       show(report)
     }
-    if let path = self.report { Terminal.wrote(path) }
-    for table in tables { Terminal.wrote(table) }
+    for path in written { Terminal.wrote(path) }
+    if let fault { throw fault }
   }
 }
 

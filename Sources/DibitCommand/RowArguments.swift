@@ -28,9 +28,20 @@ struct RowArguments: ParsableArguments {
     return options
   }
 
+  /// Reads labelled texts or conversations.
+  ///
+  /// - Throws: what is wrong with them, or ``Failure`` where an option is not for texts of this kind.
+  func read(_ path: String) throws -> Dataset {
+    let dataset = try Dataset.read(path, rows: options)
+    if dataset.kind == .labelled, answers == .last {
+      throw Failure(.usage, "--answers: is for conversations; '\(path)' holds labelled texts")
+    }
+    return dataset
+  }
+
   /// Reads labelled texts and tells what was noticed; conversations are an error.
   func readLabelled(_ path: String) throws -> Dataset {
-    let dataset = try Dataset.read(path, rows: options)
+    let dataset = try read(path)
     guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: path) }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
     return dataset

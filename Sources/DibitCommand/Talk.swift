@@ -16,6 +16,8 @@ struct Talk: ~Copyable {
   private let save: String?
   /// What no chat may be written over. The messages that it began with are none: what is kept holds them too.
   private let inputs: JobInputs
+  /// Whether anybody reads the answers.
+  private var isRead = true
 
   /// - Parameter replacesSaved: whether a file that lies at `save` already may be replaced.
   init(
@@ -30,10 +32,10 @@ struct Talk: ~Copyable {
   /// The most tokens of the chat.
   var context: Int { chat.context }
 
-  /// Answers until there is no further line.
+  /// Answers until there is no further line, or nobody reads the answers any more and they are not kept either.
   mutating func run() throws {
     if chat.awaitsAnswer { try say(nil, place: "--messages") }
-    while let line = try nextLine() {
+    while isRead || save != nil, let line = try nextLine() {
       if line.allSatisfy(\.isWhitespace) { continue }
       guard isInteractive, line.hasPrefix("/") else {
         try say(line, place: "line \(lines.count)")
@@ -73,27 +75,32 @@ struct Talk: ~Copyable {
 
   /// Says `text`, or lets the last message be answered, and prints the answer. In a terminal what goes wrong ends the turn, not the chat.
   private mutating func say(_ text: String?, place: String) throws {
+    // What helps against a full context depends on what fills it.
+    let hasEarlierTurns = chat.messages.contains { $0.role == .assistant }
     do throws(ChatError) {
       var progress = GenerationProgress()
-      let streams = !json
+      let (streams, isKept) = (!json, save != nil)
+      var isRead = true
       let answer = try chat.answer(
         text, options: options,
         receive: { piece in
-          if streams { Output.print(piece, terminator: "") }
-          return !Interrupt.isRequested
+          if streams, !Output.write(piece) { isRead = false }
+          return (isRead || isKept) && !Interrupt.isRequested
         },
         reading: { done, total in
           progress.read(done, of: total)
           return !Interrupt.isRequested
         })
       progress.finish()
-      if json { Output.print(Self.record(answer, progress).serialized()) } else { Output.print() }
+      if !Output.write((json ? Self.record(answer, progress).serialized() : "") + "\n") { isRead = false }
+      self.isRead = isRead
       answers += 1
       if answer.isCutByContext {
-        Terminal.write("note: the answer ends here because the model's context of \(grouped(context)) tokens is full\(advice)\n")
+        let hint = hasEarlierTurns ? advice : ""
+        Terminal.write("note: the answer ends here because the model's context of \(grouped(context)) tokens is full\(hint)\n")
       }
     } catch {
-      let hint = if case .contextFull = error { advice } else { "" }
+      let hint = if case .contextFull = error { hasEarlierTurns ? advice : ": shorten the message" } else { "" }
       let message = (isInteractive ? "" : "\(place): ") + "\(error)\(hint)"
       guard isInteractive else { throw Failure(.badData, message) }
       Terminal.write("error: \(message)\n")

@@ -28,18 +28,23 @@ struct ProgressLine {
   /// Seconds since the start.
   var elapsed: Double { (clock.now - start).inSeconds }
 
-  /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log. `left` are seconds, for
-  /// jobs that did not begin at zero.
-  mutating func update(_ done: Int, of total: Int, left known: Double? = nil, _ detail: @autoclosure () -> String = "") {
+  /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log.
+  ///
+  /// - Parameters:
+  ///   - first: What was done before the line began.
+  ///   - known: The seconds left, where somebody knows better than the share that is done.
+  mutating func update(
+    _ done: Int, of total: Int, from first: Int = 0, left known: Double? = nil, _ detail: @autoclosure () -> String = ""
+  ) {
     let now = clock.now
     guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
     last = now
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
     let spent = (now - start).inSeconds
-    let left = known ?? (fraction > 0 ? spent * (1 - fraction) / fraction : 0)
     let share = "\(Int(fraction * 100)) %"
     // What the first moments foretell is far off.
-    let time = done >= total ? duration(elapsed) : spent < 1 && known == nil ? "" : "\(duration(left)) left"
+    let left = known ?? (spent >= 1 && done > first ? spent * Double(total - done) / Double(done - first) : nil)
+    let time = done >= total ? duration(elapsed) : left.map { "\(duration($0)) left" } ?? ""
     if Terminal.isInteractive {
       let parts = ProgressBar(title: title, fraction: fraction, share: share, detail: detail(), time: time)
       Terminal.write("\r\u{1B}[K" + parts.text(columns: StandardError.columns ?? HelpText.usualWidth))
@@ -104,7 +109,7 @@ struct ProgressLines {
       finish()
       (self.title, line) = (title, ProgressLine(title))
     }
-    line?.update(done, of: total, "\(done)/\(total) texts")
+    line?.update(done, of: total, "\(grouped(done))/\(counted(total))")
   }
 
   mutating func finish() { line?.finish() }

@@ -51,7 +51,7 @@ struct TrainCommand: ParsableCommand {
     let recipe = try adapter.load(settings: training.settings.set)
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try StoredModel.openConverted(model)
-    var dataset = try Dataset.read(data, rows: rows.options)
+    var dataset = try rows.read(data)
     let start = try from.map { try AdapterStart($0, for: model) }
     var options = adapter.options(recipe, from: start?.configuration)
     let parameters = try start?.adapter(as: options.adapter)
@@ -120,7 +120,7 @@ struct TrainCommand: ParsableCommand {
     checkpoints.removeAll()
     if json { printJSON(.object(facts.manifest)) } else { show(result, view) }
     Terminal.wrote(output)
-    if recipe == nil { describeDefaults(options, result, output) }
+    if adapter.recipe == nil { describeDefaults(options, result, output) }
   }
 
   /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.

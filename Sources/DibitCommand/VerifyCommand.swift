@@ -54,7 +54,11 @@ struct VerifyCommand: ParsableCommand {
       show(report.base, "the model")
       if let adapted = report.adapted { show(adapted, "\nwith the reference's adapter") }
     }
-    for run in [report.base, report.adapted].compactMap(\.self) { try check(run) }
+    let runs = [report.base, report.adapted].compactMap(\.self)
+    if gradients, tolerance != nil, !runs.contains(where: { $0.gradients?.isEmpty == false }) {
+      throw Failure(.badData, "'\(reference)' has no gradients, so that none can keep --tolerance; leave out --gradients")
+    }
+    for run in runs { try check(run) }
   }
 
   /// Looks at every file, and fails with the first fault.

@@ -85,7 +85,7 @@ package struct EvaluationStudy {
   package static let otherTag = "(another tag)"
 
   /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
-  /// them its set. A tag that is no label counts as ``otherTag``, a label of its own behind the others.
+  /// them its set. A tag that is no label counts as ``otherTag``, behind the labels.
   package func scoreOpen(_ subject: Subject) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
     let (model, task) = (subject.subject.model, subject.subject.task)
@@ -182,6 +182,7 @@ package struct EvaluationStudy {
     func outcomes(_ run: ScoredRun) -> RunOutcomes { run.outcomes.keeping(kept).padded(to: names.count) }
     var report = builder.report(
       names: names, split: split, truncated: runs.map(\.truncated).max() ?? 0, runs: runs.map(outcomes), baselines: baselines.map(outcomes))
+    report.isOpen = names.count > labels.count
     report.notes = notes + failures + baselines.flatMap { $0.outcomes.shots?.notes ?? [] }
     if report.truncated > 0 {
       let part =

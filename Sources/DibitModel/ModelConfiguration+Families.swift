@@ -49,10 +49,10 @@ extension ModelConfiguration {
     return c
   }
 
-  /// The size of a head where no key says it.
-  private static func quotient(_ hidden: Int, _ heads: Int) throws(ModelError) -> Int {
+  /// The size of a head where no key says it; `key` is that of the heads.
+  private static func quotient(_ hidden: Int, _ heads: Int, _ key: String = "num_attention_heads") throws(ModelError) -> Int {
     guard hidden % heads == 0 else {
-      throw .invalidValue(key: "num_attention_heads", expected: "a divisor of the hidden size \(hidden)", found: "\(heads)")
+      throw .invalidValue(key: key, expected: "a divisor of the hidden size \(hidden)", found: "\(heads)")
     }
     return hidden / heads
   }
@@ -260,7 +260,7 @@ extension ModelConfiguration {
     guard factor < 1024 else {
       throw .invalidValue(key: "hidden_dim_scale_factor", expected: "a factor between 0 and 1024", found: "\(factor)")
     }
-    let head = try quotient(hidden, heads)
+    let head = try quotient(hidden, heads, "num_heads")
     var c = Self(
       family: .afm7, vocabularySize: try keys.count("vocab_size"), hiddenSize: hidden, feedForwardSize: Int(Double(hidden) * factor),
       layers: try keys.layers("num_layers"), reusingLayers: try keys.count("num_kv_reuse_layers", default: 0, minimum: 0), heads: heads,

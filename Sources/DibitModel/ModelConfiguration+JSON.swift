@@ -48,7 +48,8 @@ extension ModelConfiguration {
     func check(_ holds: Bool, _ key: String, _ expected: String, _ found: Int) throws(ModelError) {
       guard holds else { throw .invalidValue(key: key, expected: expected, found: "\(found)") }
     }
-    try check(heads % keyValueHeads == 0, "num_key_value_heads", "a divisor of the \(heads) heads", keyValueHeads)
+    let sharedHeads = family == .afm7 ? "num_kv_heads" : "num_key_value_heads"
+    try check(heads % keyValueHeads == 0, sharedHeads, "a divisor of the \(heads) heads", keyValueHeads)
     try check((1...1 << 16).contains(headSize), "head_dim", "a number from 1 to 65536", headSize)
     try check(reusingLayers < layers, "num_kv_reuse_layers", "less than the \(layers) layers", reusingLayers)
     try check(feedForwardSize > 0, "hidden_dim_scale_factor", "a feed-forward size of at least 1", feedForwardSize)

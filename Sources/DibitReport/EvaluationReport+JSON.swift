@@ -15,6 +15,7 @@ extension EvaluationReport {
     object["split"] = .string(split)
     object["truncated_examples"] = .integer(truncated)
     object["labels"] = .array(labels.map { .string($0) })
+    if isOpen { object["open"] = .bool(true) }
     object["majority_accuracy"] = .number(majority)
     object["standing"] = .string(standing.rawValue)
     object["verdict"] = .string(verdict)

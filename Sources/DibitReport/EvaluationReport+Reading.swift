@@ -24,6 +24,7 @@ extension EvaluationReport {
       throw .unexpected(place: "runs", expected: "at most \(Self.mostRuns) runs and baselines", found: "\(everything.count)")
     }
     try Self.refuseRepeated(everything.map(\.name), "runs")
+    isOpen = try top.optional("open")?.flag() ?? false
     for run in everything where run.metrics.count != examples {
       throw .unexpected(
         place: "runs", expected: "\(examples) examples in each confusion matrix",

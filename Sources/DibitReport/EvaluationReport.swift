@@ -14,6 +14,8 @@ package struct EvaluationReport: Equatable, Sendable {
   package var truncated: Int
   /// The labels, in the order of every index.
   package var labels: [String]
+  /// Whether runs wrote their answers themselves: the last of ``labels`` is none then, but stands for every answer that is none of the others.
+  package var isOpen = false
   /// Models and adapters in the order in which they were run; the base model comes first.
   package var runs: [ReportedRun]
   /// Cheap classifiers that saw the same training data: what a model must beat.
@@ -42,6 +44,12 @@ package struct EvaluationReport: Equatable, Sendable {
     self.runs = runs
     self.baselines = baselines
   }
+
+  /// The places of what texts can be labelled with.
+  package var labelIndices: Range<Int> { 0..<(isOpen ? max(0, labels.count - 1) : labels.count) }
+
+  /// "24 labels", and whether they were chosen among.
+  package var labelFact: String { "\(labelIndices.count) \(plural(labelIndices.count, "label"))" + (isOpen ? ", open answers" : "") }
 
   /// Accuracy of always answering the most frequent label of these examples.
   package var majority: Double { runs.first?.metrics.majorityShare ?? 0 }

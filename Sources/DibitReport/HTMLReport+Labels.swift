@@ -13,7 +13,7 @@ extension HTMLReport {
   /// Every label of a run; beyond thirty, those behind the first fifteen are folded away.
   func labelTable(_ run: ReportedRun) -> String {
     let metrics = run.metrics
-    let order = report.labels.indices.sorted {
+    let order = report.labelIndices.sorted {
       let (a, b) = (metrics.perLabel[$0].f1, metrics.perLabel[$1].f1)
       return a < b || a == b && $0 < $1
     }

@@ -94,7 +94,8 @@ package struct HTMLReport: Sendable {
   }
 
   private var facts: String {
-    var facts = [("Texts", "\(report.examples)"), ("Split", report.split), ("Labels", "\(report.labels.count)")]
+    var facts = [("Texts", "\(report.examples)"), ("Split", report.split), ("Labels", "\(report.labelIndices.count)")]
+    if report.isOpen { facts.append(("Answers", "open")) }
     facts.append(("Most frequent label", percent(report.majority)))
     if let seed = report.seed { facts.append(("Seed", "\(seed)")) }
     return "<dl class=\"facts\">" + facts.map { "<div><dt>\($0.0)</dt><dd>\($0.1.html)</dd></div>" }.joined() + "</dl>"

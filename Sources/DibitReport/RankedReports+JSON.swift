@@ -24,6 +24,7 @@ extension RankedReports {
     object["split"] = .string(report.split)
     object["examples"] = .integer(report.examples)
     object["labels"] = .array(report.labels.map { .string($0) })
+    if report.isOpen { object["open"] = .bool(true) }
     object["reports"] = .integer(group.count)
     object["runs"] = .array(group.entries.map(json))
     object["history"] = .array(group.histories.map(json))

@@ -18,7 +18,7 @@ extension RankedReports {
     let data = report.data.map { TerminalText.clean($0) + ", " } ?? ""
     let what =
       "\(data)\(report.split) split: \(report.examples) \(plural(report.examples, "text")), "
-      + "\(report.labels.count) \(plural(report.labels.count, "label")), \(group.count) \(plural(group.count, "report"))"
+      + "\(report.labelFact), \(group.count) \(plural(group.count, "report"))"
     var lines = Self.prose(what, width) + [""]
     let hasFiles = reports.count > 1
     var rows = [["rank", "run", "accuracy", "95 %", "macro F1", "log loss"] + (hasFiles ? ["file"] : [])]

@@ -49,6 +49,7 @@ package struct RunRanking: Equatable, Sendable {
 extension EvaluationReport {
   /// Whether both are about the same texts under the same labels, so that their runs can be compared.
   func asksTheSame(as other: EvaluationReport) -> Bool {
-    labels == other.labels && split == other.split && examples == other.examples && digests.data == other.digests.data
+    labels == other.labels && isOpen == other.isOpen && split == other.split && examples == other.examples
+      && digests.data == other.digests.data
   }
 }

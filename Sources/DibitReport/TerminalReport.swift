@@ -25,7 +25,7 @@ package struct TerminalReport: Sendable {
   }
 
   private var facts: String {
-    var parts = ["\(report.examples) \(plural(report.examples, "text")) of the \(report.split) split, \(report.labels.count) labels"]
+    var parts = ["\(report.examples) \(plural(report.examples, "text")) of the \(report.split) split, \(report.labelFact)"]
     // Of texts with several labels the true one is that which a run finds likeliest: no share of it says anything.
     if !hasSets { parts.append("most frequent label \(percent(report.majority))") }
     if report.truncated > 0 { parts.append("\(report.truncated) cut to fit") }
@@ -81,7 +81,7 @@ package struct TerminalReport: Sendable {
     guard room > 1, let subject = report.subject else { return [] }
     let metrics = subject.metrics
     // The hardest labels first: they are what a reader can act on, and what is shown if not all fit.
-    let order = report.labels.indices.filter { metrics.perLabel[$0].support + metrics.predicted[$0] > 0 }.sorted {
+    let order = report.labelIndices.filter { metrics.perLabel[$0].support + metrics.predicted[$0] > 0 }.sorted {
       let (a, b) = (metrics.perLabel[$0].f1, metrics.perLabel[$1].f1)
       return a < b || a == b && $0 < $1
     }

@@ -88,14 +88,18 @@ func writeChatModel(to scratch: Scratch, _ name: String = "talker", context: Int
       outcome.errors
         == "error: line 2: the chat would have \(tokens) tokens, and the model's context of 64 leaves no room for an answer: "
         + "begin another chat, or let fewer turns come before\n")
+    let alone = try dibit(["chat", model, "--max-tokens", "5"], input: "\(long)\n")
+    #expect(alone.status == 65)
+    #expect(alone.errors.hasPrefix("error: line 1: the chat would have "))
+    #expect(
+      alone.errors.hasSuffix(" tokens, and the model's context of 64 leaves no room for an answer: shorten the message\n"),
+      "\(alone.errors)")
     #expect(try JSONValue(parsing: try contents(scratch("kept.json"))).array?.count == 2)
     let cut = try dibit(["chat", model, "--max-tokens", "500", "--seed", "1", "--temperature", "2"], input: "the goal\n")
     #expect(cut.status == 0)
     #expect(
       cut.errors.isEmpty
-        || cut.errors
-          == "note: the answer ends here because the model's context of 64 tokens is full: begin another chat, or let fewer turns "
-          + "come before\n"
+        || cut.errors == "note: the answer ends here because the model's context of 64 tokens is full\n"
     )
   }
 
@@ -180,6 +184,8 @@ func writeChatModel(to scratch: Scratch, _ name: String = "talker", context: Int
     #expect(try text(taken) == "mine")
     #expect(try say("/help").contains("/undo         take back the last message and its answer\n"))
     let long = String(repeating: "planet ", count: 500)
+    #expect(try say(long).hasSuffix("leaves no room for an answer: shorten the message\n"))
+    _ = try say("the goal")
     #expect(
       try say(long).hasSuffix(
         "leaves no room for an answer: nothing is lost; /undo takes back the last turn, /save keeps the chat, /reset begins anew\n"))

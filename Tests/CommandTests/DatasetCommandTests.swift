@@ -65,7 +65,12 @@ import Testing
       ["evaluate", workplace.model, "--data", data], status: 65, message: "'\(data)': labelled texts expected, conversations found")
     try expectFailure(
       ["predict", workplace.model, "--adapter", workplace.adapter, data], status: 65,
-      message: "the adapter '\(workplace.adapter)' was trained on conversations and knows no labels: use it with 'dibit generate'")
+      message: "the adapter '\(workplace.adapter)' was trained on conversations and knows no labels: use it with 'dibit chat' or 'dibit "
+        + "generate'")
+    // The card recommends what works.
+    let card = try text(workplace.adapter + "/README.md")
+    #expect(card.contains("In Dibit: `dibit chat model --adapter DIRECTORY`. "), "\(card)")
+    #expect(card.contains(" `manifest.json` says more.\n") && !card.contains("dibit predict") && !card.contains("dibit evaluate"))
     let broken = workplace.scratch("broken.jsonl")
     try workplace.scratch.write(talk + "[{\"role\":\"user\"}]\n", to: "broken.jsonl")
     try expectFailure(

@@ -52,6 +52,61 @@ import Testing
         + "the second) and instructions ('Tag the text with its topic.' and 'Say what it is about.'): evaluate them one by one")
   }
 
+  @Test("open answers are told as what they are: an answer that is no label is none")
+  func openAnswers() throws {
+    let workplace = try Workplace()
+    let (data, runs) = (try splits(workplace), workplace.scratch("runs"))
+    let call = ["evaluate", workplace.model, "--data", data, "--baselines", "none"] + quick
+    let open = try dibit(call + ["--open", "--runs", runs])
+    #expect(open.status == 0, "\(open.errors)")
+    #expect(open.output.contains("12 texts of the test split, 4 labels, open answers"), "\(open.output)")
+    #expect(!open.output.split(separator: "\n").contains { $0.hasPrefix("(another tag)") }, "\(open.output)")
+    let json = try dibit(call + ["--open", "--json"]).json()
+    #expect(json["open"] == true && json["labels"]?.array?.last == "(another tag)")
+    #expect(try dibit(call + ["--runs", runs, "--json"]).json()["open"] == nil)
+    let ranked = try dibit("report", runs)
+    #expect(ranked.status == 0, "\(ranked.errors)")
+    for group in ["12 texts, 4 labels, open answers, 1 report\n", "12 texts, 4 labels, 1 report\n"] {
+      #expect(ranked.output.contains(group), "\(ranked.output)")
+    }
+  }
+
+  @Test("a page that cannot be written costs nothing but itself")
+  func fullDisk() throws {
+    let workplace = try Workplace()
+    let (page, tables) = (workplace.scratch("page.html"), workplace.scratch("answers.csv"))
+    let arguments =
+      ["evaluate", workplace.model, "--data", try splits(workplace), "--baselines", "none", "--json", "--report", page]
+      + ["--predictions-csv", tables] + quick
+    let call = ([DibitProcess.executable] + arguments).map { "'\($0)'" }.joined(separator: " ")
+    let (result, errors) = (workplace.scratch("result.json"), workplace.scratch("errors"))
+    // 8 kilobytes: more than the table has, less than the page.
+    let script = "(ulimit -f 8; exec \(call) </dev/null 2>'\(errors)') | cat >'\(result)'; exit ${PIPESTATUS[0]}"
+    #expect(run("/bin/bash", ["-c", script]) == 74)
+    let told = try text(errors).split(separator: "\n").filter { !$0.hasPrefix("evaluating ") }
+    #expect(told.count == 2 && told.first == "wrote \(tables)", "\(told)")
+    #expect(told.last?.hasPrefix("error: ") == true && told.last?.hasSuffix("cannot write: File too large") == true, "\(told)")
+    #expect(try JSONValue(parsing: try contents(result))["examples"] == 12)
+    #expect(exists(tables) && !exists(page))
+  }
+
+  @Test("where every text was trained on, no way out is named that is none")
+  func onlyTrainedTexts() throws {
+    let workplace = try Workplace()
+    let data = try splits(workplace)
+    let adapter = try train(workplace, data, to: "adapter")
+    let call = ["evaluate", workplace.model, "--adapter", adapter, "--data", data, "--split", "train"] + quick
+    for option in [[], ["--leave-out-leakage"]] {
+      let outcome = try dibit(call + option)
+      #expect(outcome.status == 65)
+      #expect(
+        outcome.errorLines == [
+          "error: 24 of the 24 texts of the train split of '\(data)' were trained on, 0 more nearly so; none is left to evaluate: give texts "
+            + "that were held out, or ask 'dibit crossvalidate'; --allow-leakage evaluates these all the same"
+        ], "\(outcome.errors)")
+    }
+  }
+
   @Test("a split without texts is told with those that have some")
   func missingSplit() throws {
     let workplace = try Workplace(perLabel: 15)

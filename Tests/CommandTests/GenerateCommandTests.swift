@@ -49,6 +49,16 @@ import Testing
     #expect(try generate("--stop", stop).output == "the goal" + expected + "\n")
   }
 
+  @Test("what an adapter for tags answers is not cut off either")
+  func stopOfTags() throws {
+    let work = try Workplace(adapter: true)
+    let call = ["generate", work.model, "--adapter", work.adapter, "--prompt", "soup and bread", "--max-tokens", "60"]
+    try expectFailure(
+      call + ["--stop", "\"]"], status: 64,
+      message: "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")
+    #expect(try dibit(call + ["--stop", "\"]", "--raw"]).status == 0)
+  }
+
   @Test func logProbabilities() throws {
     let result = try generate("--json", "--logprobs", "2", "--prompt-logprobs").json()
     let tokens = try #require(result["tokens"]?.array)

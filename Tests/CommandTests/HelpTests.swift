@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "evaluate", "crossvalidate", "curve", "report", "perplexity",
-    "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version",
+    "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version", "manual",
   ]
 
   @Test("--help of every command shows how it is used", arguments: commands)

@@ -41,6 +41,13 @@ import Testing
     #expect(shown.output.contains(" over \(Int(count)) tokens of 3 documents\n"))
   }
 
+  @Test func oneTokenIsNoText() throws {
+    let scratch = Scratch()
+    let model = try TinyCheckpoint.llama().write(to: scratch)
+    let short = try scratch.write("a", to: "short.txt")
+    try expectFailure(["perplexity", model, "--data", short], status: 65, message: "'\(short)' has 1 token; at least 2 are needed")
+  }
+
   @Test("--limit ends the measurement behind so many tokens")
   func limit() throws {
     let scratch = Scratch()

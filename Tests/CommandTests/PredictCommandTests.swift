@@ -224,6 +224,22 @@ import Testing
     #expect(try lines.map { try JSONValue(parsing: Array($0.utf8))["line"]?.int } == (1...lines.count).map { $0 })
   }
 
+  @Test("a job that goes on foretells no end before it has done anything")
+  func timeLeft() throws {
+    // Longer than what is read ahead.
+    let rest = String(repeating: "x", count: 8000)
+    let rows = try scratch.write("text,rest\n" + (0..<400).map { "soup and bread \($0),\(rest)\n" }.joined(), to: "rows.csv")
+    let output = scratch("tags.csv")
+    let call = arguments([rows, "--format", "csv", "-o", output])
+    try #require(try DibitProcess(call).finish().status == 0)
+    let lines = try text(output).split(separator: "\n").prefix(201)
+    try scratch.write(lines.joined(separator: "\n") + "\n", to: "tags.csv")
+    let outcome = try DibitProcess(call + ["--resume"]).finish()
+    #expect(outcome.status == 0)
+    let first = outcome.errors.split(separator: "\n").first { $0.hasPrefix("tagging: ") } ?? ""
+    #expect(first.hasSuffix("/s"), "\(outcome.errors)")
+  }
+
   @Test("a reader that goes away ends the work quietly", arguments: ["", "trap '' PIPE; "])
   func brokenPipe(trap: String) throws {
     for index in 0..<200 { try scratch.write("soup \(index)", to: "in/\(index).txt") }

@@ -82,6 +82,30 @@ struct ChatWorkplace {
       message: "--prompt-form: an adapter is asked as it was trained; expected no --adapter beside it; see 'dibit evaluate --help'")
   }
 
+  @Test("adapters with prompts of different forms are compared, each asked as it was trained")
+  func formsBesideEachOther() throws {
+    let work = try ChatWorkplace()
+    try work.train("chat")
+    try work.train("plain", "--prompt-form", "plain")
+    let (chat, plain) = (work.scratch("chat"), work.scratch("plain"))
+    let call = ["evaluate", work.model, "--data", work.data, "--allow-leakage", "--split", "train", "--baselines", "none", "--json"]
+    func report(_ adapters: String...) throws -> JSONValue {
+      let outcome = try dibit(call + adapters.flatMap { ["--adapter", $0] } + ["--alone", "0", "--resamples", "100"])
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      return try outcome.json()
+    }
+    func losses(_ report: JSONValue) -> [Double?] { report["runs"]?.array?.map { $0["log_loss"]?.double } ?? [] }
+    let (both, first, second) = (try report(chat, plain), try report(chat), try report(plain))
+    #expect(losses(both) == losses(first) + losses(second).dropFirst())
+    #expect(both["comparisons"]?.array?.contains { $0["a"] == .string(chat) && $0["b"] == .string(plain) } == true)
+    #expect(
+      both["notes"]?.array?.contains {
+        $0["text"]?.string
+          == "Prompts of adapters have different forms, each as it was trained ('\(chat)' the chat template, '\(plain)' lines); the others "
+          + "are asked in the chat template."
+      } == true, "\(both["notes"]?.serialized() ?? "")")
+  }
+
   @Test("an adapter of before there were forms is asked as ever, byte for byte")
   func olderAdapters() throws {
     let work = try ChatWorkplace()

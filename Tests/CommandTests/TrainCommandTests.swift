@@ -57,6 +57,30 @@ import Testing
           + "'\(work.adapter)/recipe.yaml', to be changed and given to --recipe\n"), "\(outcome.errors)")
     let recipe = try work.scratch.write("epochs: 1\n", to: "recipe.yaml")
     #expect(try !train(work, "other", ["--recipe", recipe, "--rank", "4"]).errors.contains("no recipe"))
+    // A setting is no recipe: the rest is still what nobody chose.
+    let set = try train(work, "set", ["--epochs", "1", "--set", "lora_parameters.rank=4"])
+    #expect(
+      set.errors.hasSuffix(
+        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.001, rank 4, alpha 16; all values are in "
+          + "'\(work.scratch("set"))/recipe.yaml', to be changed and given to --recipe\n"), "\(set.errors)")
+  }
+
+  @Test("a place for the labels that is none is told")
+  func misspeltPlace() throws {
+    let work = try Workplace(perLabel: 4)
+    let note = "note: '{label}' in the instruction stands for nothing; '{labels}' names the labels\n"
+    let options = ["--epochs", "1", "--rank", "4", "--set"]
+    #expect(try train(work, "misspelt", options + ["prompt.instruction=Choose one of {label}."]).errors.contains(note))
+    #expect(try !train(work, "right", options + ["prompt.instruction=Choose one of {labels}."]).errors.contains("stands for"))
+  }
+
+  @Test("what is for conversations alone is not passed over with labelled texts")
+  func answersOfLabelledTexts() throws {
+    let work = try Workplace(perLabel: 4)
+    for command in [["train", work.model, "--data", work.data, "-o", work.scratch("no")], ["evaluate", work.model, "--data", work.data]] {
+      try expectFailure(
+        command + ["--answers", "last"], status: 64, message: "--answers: is for conversations; '\(work.data)' holds labelled texts")
+    }
   }
 
   // MARK: Going on from an adapter

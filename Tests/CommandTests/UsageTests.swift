@@ -73,6 +73,14 @@ import Testing
     (["generate", "m", "--prompt", "p", "--repetition-window=-1"], "--repetition-window: expected 0 or more, found -1"),
     (["generate", "m", "--prompt", "p", "--seed=-1"], "The value '-1' is invalid for '--seed <seed>'"),
     (["generate", "m", "--prompt", "p", "--stop", ""], "--stop: expected some text, found none"),
+    (
+      ["generate", "m", "--prompt", "p", "--schema", "{}", "--stop", "}"],
+      "--stop: expected either it or --schema, which ends the answer itself, found both"
+    ),
+    (
+      ["generate", "m", "--prompt", "p", "--choices", "yes,no", "--stop", "es"],
+      "--stop: expected either it or --choices, which ends the answer itself, found both"
+    ),
     (["generate", "m", "--prompt", "p", "--json", "--logprobs", "101"], "--logprobs: expected a number from 0 to 100, found 101"),
     (["generate", "m", "--prompt", "p", "--logprobs", "2"], "--logprobs: log-probabilities are a part of --json, which is missing"),
     (["generate", "m", "--prompt", "p", "--json", "--prompt-logprobs"], "--prompt-logprobs: expected --logprobs beside it"),
@@ -117,6 +125,13 @@ import Testing
       "--answers: expected all or last, found 'some'"
     ),
     (["dataset", "d", "--label-separator", ""], "--label-separator: expected some text, found none"),
+    (["evaluate", "m", "--data", "d", "--samples"], "--samples: expected --json or --runs beside it"),
+    (["evaluate", "m", "--data", "d", "--without-texts"], "--without-texts: expected --report beside it"),
+    (["convert", "a", "--base", "m", "-o", "o", "--bits", "2"], "--bits: goes without --base"),
+    (["convert", "a", "--base", "m", "-o", "o", "--group-size", "64"], "--group-size: goes without --base"),
+    (["convert", "a", "--base", "m", "-o", "o", "--embedding-bits", "4"], "--embedding-bits: goes without --base"),
+    (["convert", "a", "--base", "m", "-o", "o", "--tokenizer", "t"], "--tokenizer: goes without --base"),
+    (["convert", "a", "--base", "m", "-o", "o", "--no-check"], "--no-check: goes without --base"),
     (["evaluate", "m"], "Missing expected argument '--data <path>'"),
     (["pretrain", "r", "-o", "o", "--steps", "0"], "--steps: expected at least 1, found 0"),
     (["perplexity", "m"], "Missing expected argument '--data <data>'"),

@@ -15,9 +15,28 @@ import Testing
     #expect(strict.status == 3)
     #expect(strict.output.hasPrefix("the model: logits differ by "))
     #expect(strict.errors.hasPrefix("error: the logits differ by ") && strict.errors.hasSuffix("more than --tolerance 0.0\n"))
+    // A reference without gradients keeps no tolerance of them.
+    let scratch = Scratch()
+    let reference = try text(fixture + "/reference.safetensors", replacing: "grad.", with: "none.")
+    let bare = try scratch.write(reference, to: "reference.safetensors")
+    let without = try dibit("verify", fixture, "--reference", bare, "--gradients", "--tolerance", "1e-2")
+    #expect(without.status == 65)
+    #expect(
+      without.errors == "error: '\(bare)' has no gradients, so that none can keep --tolerance; leave out --gradients\n",
+      "\(without.errors)")
     try expectFailure(
       ["verify", fixture, "--reference", fixture, "--tolerance=-1"], status: 64,
       message: "--tolerance: expected a number from 0 on, found -1.0; see 'dibit verify --help'")
+  }
+
+  /// The bytes of a file with other names of the same length in it.
+  private func text(_ path: String, replacing name: String, with other: String) throws -> [UInt8] {
+    var bytes = try contents(path)
+    let (old, new) = (Array(name.utf8), Array(other.utf8))
+    for place in bytes.indices.dropLast(old.count) where bytes[place..<place + old.count].elementsEqual(old) {
+      bytes.replaceSubrange(place..<place + old.count, with: new)
+    }
+    return bytes
   }
 }
 
