@@ -18,6 +18,8 @@ struct ProgressLine {
   private let start: ContinuousClock.Instant
   private var last: ContinuousClock.Instant
   private var isShown = false
+  /// When the work itself began, and what was done by then: a model is opened before.
+  private var begun: (time: ContinuousClock.Instant, done: Int)?
 
   init(_ title: String) {
     self.title = title
@@ -32,14 +34,16 @@ struct ProgressLine {
   /// jobs that did not begin at zero.
   mutating func update(_ done: Int, of total: Int, left known: Double? = nil, _ detail: @autoclosure () -> String = "") {
     let now = clock.now
+    let begun = begun ?? (now, done)
+    self.begun = begun
     guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
     last = now
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
-    let spent = (now - start).inSeconds
-    let left = known ?? (fraction > 0 ? spent * (1 - fraction) / fraction : 0)
+    let (spent, made) = ((now - begun.time).inSeconds, done - begun.done)
+    let left = known ?? (made > 0 ? spent * Double(total - done) / Double(made) : 0)
     let share = "\(Int(fraction * 100)) %"
     // What the first moments foretell is far off.
-    let time = done >= total ? duration(elapsed) : spent < 1 && known == nil ? "" : "\(duration(left)) left"
+    let time = done >= total ? duration(elapsed) : (spent < 1 || made <= 0) && known == nil ? "" : "\(duration(left)) left"
     if Terminal.isInteractive {
       let parts = ProgressBar(title: title, fraction: fraction, share: share, detail: detail(), time: time)
       Terminal.write("\r\u{1B}[K" + parts.text(columns: StandardError.columns ?? HelpText.usualWidth))
