@@ -38,6 +38,8 @@ extension CheckpointError: CustomStringConvertible {
     case .badOutputName(let path): "\(quoted(path)): the output needs a name of its own"
     case .missingParent(let path, let parent):
       "\(quoted(finalPath(path))): its directory \(quoted(finalPath(parent))) does not exist; create it first"
+    case .parentNotADirectory(let path, let parent, let found):
+      "\(quoted(finalPath(path))): \(quoted(finalPath(parent))) is \(found), not a directory; choose another place"
     case .notWritable(let path, let code): "\(quoted(finalPath(path))): cannot be created: \(systemMessage(code))"
     case .notReplaceable(let path, let found):
       "\(quoted(path)): will not be overwritten, because it is \(found); remove it by hand or choose another name"

@@ -30,6 +30,7 @@ package enum CheckpointError: Error, Equatable, Sendable {
   case outputExists(path: String)
   case badOutputName(path: String)
   case missingParent(path: String, parent: String)
+  case parentNotADirectory(path: String, parent: String, found: String)
   case notWritable(path: String, code: Int32)
   case notReplaceable(path: String, found: String)
   case notOurs(path: String, expected: String)
@@ -67,8 +68,8 @@ extension CheckpointError {
       .unknownTensor,
       .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
       .badData
-    case .outputExists, .badOutputName, .missingParent, .notWritable, .notReplaceable, .notOurs, .outputOverInput, .noTemporaryFolder,
-      .outputInUse, .badDeclaration:
+    case .outputExists, .badOutputName, .missingParent, .parentNotADirectory, .notWritable, .notReplaceable, .notOurs, .outputOverInput,
+      .noTemporaryFolder, .outputInUse, .badDeclaration:
       .cannotCreate
     case .hdf5(_, let fault): fault.isOfTheSystem ? .inputOutput : .badData
     case .system, .noSpace, .fileTooLarge, .wrongByteCount: .inputOutput

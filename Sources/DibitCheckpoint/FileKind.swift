@@ -17,6 +17,8 @@ package enum FileKind: String, CaseIterable, Sendable {
   case numpy = "a NumPy array (save the arrays as safetensors)"
   case onnx = "an ONNX program (export the weights as safetensors)"
   case sentencePiece = "a SentencePiece tokenizer"
+  case workbook = "an Excel workbook (save its table as CSV)"
+  case parquet = "a Parquet file (write its table as JSONL or CSV)"
   case zip = "a ZIP archive (unpack it first)"
   case tar = "a tar archive (unpack it first)"
   case gzip = "a gzip archive (unpack it first)"
@@ -47,6 +49,12 @@ extension FileKind: CustomStringConvertible {
       ?? (Llama2CContainer.recognises(bytes) ? .llama2c : nil) ?? (isPlainText(start, isWhole: start.count == bytes.count) ? .text : nil)
   }
 
+  /// The kind of a regular file; nil where it cannot be read too.
+  package static func ofFile(_ path: String) -> FileKind? { (try? MappedFile(path: path)).flatMap { recognise($0.bytes) } }
+
+  /// Whether a person reads it as it is.
+  package var isReadable: Bool { [.text, .json, .html, .xml, .refusal, .gitLFSPointer].contains(self) }
+
   private static let signatures: [(bytes: [UInt8], kind: FileKind)] = [
     (Array("version https://git-lfs.github.com/".utf8), .gitLFSPointer),
     (Array("GGUF".utf8), .gguf),
@@ -56,6 +64,7 @@ extension FileKind: CustomStringConvertible {
     ([0x32, 0x34, 0x6B, 0x61, 0x01, 0x00, 0x00, 0x00], .llama2c),
     ([0x32, 0x34, 0x6B, 0x61, 0x02, 0x00, 0x00, 0x00], .llama2c),
     ([0x93] + Array("NUMPY".utf8), .numpy),
+    (Array("PAR1".utf8), .parquet),
     ([0x1F, 0x8B, 0x08], .gzip),
     ([0x28, 0xB5, 0x2F, 0xFD], .compressed),
     ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00], .compressed),
@@ -78,6 +87,7 @@ extension FileKind: CustomStringConvertible {
       names = [String(decoding: bytes.slice(30..<min(30 + length, bytes.count)).array, as: UTF8.self)]
     }
     if names.contains(where: { $0.hasSuffix("/data.pkl") || $0 == "data.pkl" }) { return .pytorch }
+    if names.contains("xl/workbook.xml") { return .workbook }
     return !names.isEmpty && names.allSatisfy { $0.hasSuffix(".npy") } ? .numpy : .zip
   }
 

@@ -62,16 +62,23 @@ func isPlainFileName(_ name: String) -> Bool {
   !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
 }
 
-/// `name` within `directory`.
-func join(_ directory: String, _ name: String) -> String {
-  directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
+/// `name` within `directory`, whatever slashes the directory's path ends with.
+package func join(_ directory: String, _ name: String) -> String {
+  let directory = outputPath(directory)
+  return directory.utf8.last == UInt8(ascii: "/") ? directory + name : directory + "/" + name
+}
+
+/// A path as it was given, without the slashes at its end.
+func outputPath(_ path: String) -> String {
+  var bytes = path.utf8[...]
+  while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+  return String(Substring(bytes))
 }
 
 /// Splits an output path into its directory and its name; nil when there is no name.
 package func splitOutput(_ path: String) -> (parent: String, name: String)? {
   let slash = UInt8(ascii: "/")
-  var bytes = Array(path.utf8)
-  while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
+  let bytes = Array(outputPath(path).utf8)
   let cut = bytes.lastIndex(of: slash)
   let name = String(decoding: bytes[(cut.map { $0 + 1 } ?? 0)...], as: UTF8.self)
   guard isPlainFileName(name) else { return nil }

@@ -14,8 +14,8 @@ package struct JobDirectory: ~Copyable {
   ///
   /// - Throws: ``CheckpointError/badOutputName(path:)``.
   package static func path(of output: String) throws(CheckpointError) -> String {
-    guard let (parent, name) = splitOutput(output) else { throw .badOutputName(path: output) }
-    return join(parent, name + ".checkpoints")
+    guard splitOutput(output) != nil else { throw .badOutputName(path: output) }
+    return outputPath(output) + ".checkpoints"
   }
 
   /// Opens the directory of `output`, or creates it, and locks it.

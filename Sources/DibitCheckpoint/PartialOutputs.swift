@@ -12,13 +12,16 @@ enum PartialOutputs {
 
 /// The path with the name that an output will have in place of the hidden one that it is written under: for messages.
 func finalPath(_ path: String) -> String {
-  path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+  let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+  let named = parts.map { part in
     guard part.first == ".", let mark = part.firstRange(of: ".partial-"), part[mark.upperBound...].allSatisfy({ $0.isNumber || $0 == "-" })
     else {
       return part
     }
     return part[..<mark.lowerBound].dropFirst()
-  }.joined(separator: "/")
+  }
+  // An output without a directory has its hidden one in this one.
+  return (named != parts && named.first == "." ? named.dropFirst() : named[...]).joined(separator: "/")
 }
 
 /// Removes what this process has written so far for outputs that are not committed. Jobs that go on writing fail.

@@ -137,9 +137,11 @@ func creationError(_ path: String, _ code: Int32) -> CheckpointError {
   case EEXIST: return .outputExists(path: path)
   case ENOSPC, EDQUOT, EIO: return .system(operation: "create", path: path, code: code)
   default:
-    guard let parent = splitOutput(path)?.parent, FileStatus(path: parent, followingLinks: true)?.type != .directory else {
-      return .notWritable(path: path, code: code)
+    guard let parent = splitOutput(path)?.parent else { return .notWritable(path: path, code: code) }
+    switch FileStatus(path: parent, followingLinks: true)?.type {
+    case .directory: return .notWritable(path: path, code: code)
+    case let type?: return .parentNotADirectory(path: path, parent: parent, found: type.description)
+    case nil: return .missingParent(path: path, parent: parent)
     }
-    return .missingParent(path: path, parent: parent)
   }
 }

@@ -27,7 +27,8 @@ package struct StagedDirectory: ~Copyable {
   package init(destination: String, overwrite: Bool = false, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
     try inputs.check(output: destination)
-    let path = join(parent, name)
+    // As it was given: messages name it.
+    let path = outputPath(destination)
     try Self.check(path, overwrite: overwrite)
     let prefix = ".\(name).partial-"
     Self.removeLeftovers(in: parent, prefix: prefix)

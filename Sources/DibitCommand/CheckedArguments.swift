@@ -24,7 +24,7 @@ enum CheckedArguments {
     return "\(place > 1 && before.hasPrefix("--") ? before : "argument \(place)"): \(UTF8Text.message(argument, offset))"
   }
 
-  /// The arguments, with negative numbers behind an option made its value: "--temperature -1" as "--temperature=-1". The argument parser takes
+  /// The arguments, with negative numbers and sizes behind an option made its value: "--temperature -1" as "--temperature=-1". The argument parser takes
   /// what begins with a dash for an option of its own, and says that the value is missing.
   static func joiningNegativeNumbers(_ arguments: [String]) -> [String] {
     // Described only where there is such a number: that takes time.
@@ -32,7 +32,7 @@ enum CheckedArguments {
     var joined: [String] = []
     for (place, argument) in arguments.enumerated() {
       if let last = joined.last, last == "--" { return joined + arguments[place...] }
-      if let last = joined.last, last.hasPrefix("--"), !last.contains("="), argument.hasPrefix("-"), Double(argument) != nil,
+      if let last = joined.last, last.hasPrefix("--"), !last.contains("="), isNegative(argument),
         command?.argument(last)?.value != nil
       {
         joined[joined.count - 1] = last + "=" + argument
@@ -41,5 +41,11 @@ enum CheckedArguments {
       }
     }
     return joined
+  }
+
+  /// Whether it begins as a negative number does, like "-5G"; no option begins so.
+  private static func isNegative(_ argument: String) -> Bool {
+    guard argument.first == "-" else { return false }
+    return Double(argument) != nil || argument.dropFirst().first.map { $0.isASCII && $0.isNumber } ?? false
   }
 }

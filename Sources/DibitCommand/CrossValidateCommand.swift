@@ -89,7 +89,7 @@ struct CrossValidateCommand: ParsableCommand {
   private func describe(_ folds: Folds, _ texts: [LabelledExample], _ labels: [String], _ dataset: Dataset) {
     if untouched(dataset) > 0 {
       Terminal.write(
-        "note: texts of the train and validation splits are used; the \(dataset.test.count) of the test split stay untouched\n")
+        "note: texts of the train and validation splits are used; the \(grouped(dataset.test.count)) of the test split stay untouched\n")
     }
     var counts: [[UInt8]: Int] = [:]
     for text in texts { counts[Array((text.labels.first ?? "").utf8), default: 0] += 1 }
@@ -106,6 +106,6 @@ struct CrossValidateCommand: ParsableCommand {
     }
     let sizes = (0..<folds.count).map { folds.indices(in: $0).count }
     let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)
-    Terminal.write("\(texts.count) texts in \(folds.count) folds of \(least == most ? "\(least)" : "\(least) to \(most)")\n")
+    Terminal.write("\(counted(texts.count)) in \(folds.count) folds of \(least == most ? "" : "\(grouped(least)) to ")\(grouped(most))\n")
   }
 }

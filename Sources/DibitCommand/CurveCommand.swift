@@ -87,7 +87,7 @@ struct CurveCommand: ParsableCommand {
     } else {
       let width = StandardOutput.size?.columns
       let what =
-        "Trained on parts of \(texts.training.count) texts, asked about \(texts.heldOut.count) of the \(texts.split.rawValue) split"
+        "Trained on parts of \(counted(texts.training.count)), asked about \(grouped(texts.heldOut.count)) of the \(texts.split.rawValue) split"
       for line in wrapped(what, width: width) + [""] + report.lines(width: width) { Output.print(line) }
     }
   }

@@ -26,8 +26,12 @@ struct DatasetReport {
   var lines: [String] {
     var lines = [dataset.kind.counted(count) + (dataset.kind == .labelled ? ", " + counted(dataset.labels.count, "label") : "")]
     let automatic = split.automatic.contains(.validation) ? " (held out of training by itself)" : ""
-    lines.append("  \(split.train) training, \(split.validation) validation\(automatic), \(split.test) test")
-    if survey.multipleLabels > 0 { lines.append("  \(survey.multipleLabels) with more than one label") }
+    lines.append("  \(grouped(split.train)) training, \(grouped(split.validation)) validation\(automatic), \(grouped(split.test)) test")
+    if survey.multipleLabels > 0 { lines.append("  \(grouped(survey.multipleLabels)) with more than one label") }
+    if split.train == 0 { lines.append("note: nothing can be trained: there are no \(dataset.kind.plural) of the training split") }
+    if split.validation == 0, Dataset.automaticValidationSize(trainingCount: split.train) > 0 {
+      lines.append("note: nothing is held out of training: no label has two texts")
+    }
     lines += labelLines + lengthLines + findingLines + nearLines
     for example in preview { lines += Self.lines(example) }
     return lines
@@ -38,9 +42,9 @@ struct DatasetReport {
     let sorted = survey.labels.sorted { $0.total > $1.total }
     let (most, least) = (sorted[0], sorted[sorted.count - 1])
     var lines = ["", "Labels: '\(most.label)' has \(counted(most.total)), '\(least.label)' has \(grouped(least.total))"]
-    let rows = sorted.prefix(Self.shownLabels).map { label in ["  " + label.label] + label.counts.map(String.init) }
+    let rows = sorted.prefix(Self.shownLabels).map { label in ["  " + label.label] + label.counts.map { grouped($0) } }
     lines += table([["  label", "train", "validation", "test"]] + rows)
-    if sorted.count > Self.shownLabels { lines.append("  and \(sorted.count - Self.shownLabels) more; --json lists them all") }
+    if sorted.count > Self.shownLabels { lines.append("  and \(grouped(sorted.count - Self.shownLabels)) more; --json lists them all") }
     for group in survey.similarLabels {
       lines.append("note: labels that look like one: " + group.map { "'\($0)'" }.joined(separator: ", "))
     }
@@ -50,25 +54,29 @@ struct DatasetReport {
   private var lengthLines: [String] {
     var lines: [String] = []
     if let characters = survey.characters { lines += [""] + Self.lines("Length in characters", characters) }
-    guard let tokens, let summary = LengthSummary(tokens.lengths) else { return lines }
-    lines += [""] + Self.lines("Length in tokens, with prompt and answer", summary)
-    lines.append(
-      "  \(counted(summary.total, "token")), \(grouped(tokens.learnt)) of them learnt, \(grouped(tokens.content)) of those content")
+    guard let tokens else { return lines }
+    if let summary = LengthSummary(tokens.lengths) {
+      lines += [""] + Self.lines("Length in tokens, with prompt and answer", summary)
+      lines.append(
+        "  \(counted(summary.total, "token")), \(grouped(tokens.learnt)) of them learnt, \(grouped(tokens.content)) of those content")
+    } else {
+      lines += ["", "note: none of the \(dataset.kind.plural) can be learnt"]
+    }
     if tokens.truncated > 0 {
       lines.append("note: \(counted(tokens.truncated)) cut to fit, losing \(counted(tokens.truncatedTokens, "token")) in all")
     }
     for fault in unfit.prefix(Self.shownEntries) { lines.append("note: \(fault)") }
-    if unfit.count > Self.shownEntries { lines.append("note: and \(unfit.count - Self.shownEntries) more that cannot be learnt") }
+    if unfit.count > Self.shownEntries { lines.append("note: and \(grouped(unfit.count - Self.shownEntries)) more that cannot be learnt") }
     return lines
   }
 
   private static func lines(_ title: String, _ summary: LengthSummary) -> [String] {
     let largest = summary.classes.map(\.count).max() ?? 1
     let numbers = table(
-      summary.classes.map { ["  ", "\($0.bounds.lowerBound)", "to \($0.bounds.upperBound)", "\($0.count)"] })
+      summary.classes.map { ["  ", grouped($0.bounds.lowerBound), "to \(grouped($0.bounds.upperBound))", grouped($0.count)] })
     return [
-      "\(title): shortest \(summary.minimum), half up to \(summary.median), 90 % up to \(summary.ninetieth), "
-        + "99 % up to \(summary.ninetyNinth), longest \(summary.maximum)"
+      "\(title): shortest \(grouped(summary.minimum)), half up to \(grouped(summary.median)), 90 % up to \(grouped(summary.ninetieth)), "
+        + "99 % up to \(grouped(summary.ninetyNinth)), longest \(grouped(summary.maximum))"
     ]
       + zip(numbers, summary.classes).map { line, length in
         line + "  " + String(repeating: "#", count: (length.count * 40 + largest - 1) / largest)

@@ -75,11 +75,24 @@ package struct Dibit: ParsableCommand {
     if message.hasPrefix("The value '"), let check = message.firstRange(of: ">': --") {
       message = String(message[message.index(check.upperBound, offsetBy: -2)...])
     }
+    message = refusedNumber(message) ?? message
     let lines = fullMessage(for: error).split(separator: "\n").map { $0.drop { $0 == " " } }
     // "See 'dibit convert --help' for more information."
     let help = lines.last { $0.hasPrefix("See '") }
       .map { "; see " + $0.dropFirst(4).prefix { $0 != "." }.replacing(" for more information", with: "") }
     return Failure(.usage, message + (help ?? ""))
+  }
+
+  /// What was expected in place of a value that is no number of the right kind, of which the parser says no more than that; nil for other
+  /// messages. Numbers are the only values that are parsed without a check of ours, and what was refused tells which kind it should be.
+  private static func refusedNumber(_ message: String) -> String? {
+    guard let mark = message.firstRange(of: "' is invalid for '--"), message.hasPrefix("The value '") else { return nil }
+    let value = message[..<mark.lowerBound].dropFirst("The value '".count)
+    let option = message[mark.upperBound...].prefix { $0 != " " && $0 != "'" }
+    let isWhole = !value.isEmpty && value.drop { $0 == "-" }.allSatisfy { $0.isASCII && $0.isNumber }
+    let expected =
+      isWhole ? (value.first == "-" ? "a number of 0 or more" : "a smaller number") : Double(value) != nil ? "a whole number" : "a number"
+    return "--\(option): expected \(expected), found '\(value)'"
   }
 
   /// What the call names and nothing knows. Of calls that the parser takes, only one for help can hold it.

@@ -112,7 +112,7 @@ private struct EmbeddingJob {
           done += 1
           if embedding.truncatedTokens > 0 { truncated += 1 }
           guard try sink.write(normalizes ? embedding.normalized : embedding, of: place) else { return false }
-        case .failure(let error): tell(Failure(.badData, "'\(place)': \(error)"))
+        case .failure(let error): tell(Failure(.badData, "\(place.shown): \(error)"))
         }
       }
       (places, texts) = ([], [])

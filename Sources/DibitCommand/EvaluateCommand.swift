@@ -75,7 +75,8 @@ struct EvaluateCommand: ParsableCommand {
     var leakage: Leakage?
     if let leaks = line.leaks(examples, training, split) { leakage = try self.leakage(leaks, &examples, split) }
     let plan = EvaluationPlan(
-      try line.subjects(description.task), baselines: training.isEmpty ? [] : statistics.baselines, isIdentified: line.isIdentified)
+      try line.subjects(description.task), baselines: training.isEmpty ? [] : statistics.baselines, shots: statistics.shots,
+      isIdentified: line.isIdentified)
     var finished = try FinishedParts(
       keep, inputs: inputs, identity: identity(line, description, examples, training), names: plan.keptNames, of: .run)
     var bar = ProgressLines()
@@ -133,7 +134,7 @@ struct EvaluateCommand: ParsableCommand {
     return found ?? []
   }
 
-  /// What the answers depend on.
+  /// What all answers depend on. Which baselines there are is in the names of their parts: other ones run no model again that is done.
   private func identity(
     _ line: EvaluationLine, _ description: AdapterDescription, _ examples: [LabelledExample], _ training: [LabelledExample]
   ) -> RunIdentity {
@@ -145,8 +146,7 @@ struct EvaluateCommand: ParsableCommand {
       ("key", .string(description.task.key)), ("max_tokens", .integer(description.task.maximumTokens)),
       ("template", .string(description.task.template?.text ?? "")), ("form", .string(description.task.form?.rawValue ?? "")),
       ("tags", .integer(scoring.tags)), ("open", .bool(scoring.open)),
-      ("cut", .string(scoring.cut.rawValue)), ("calibrate", .bool(scoring.calibrate)), ("shots", .integer(statistics.shots)),
-      ("baselines", .array(statistics.baselines.map { .string($0.rawValue) })), ("alone", .integer(statistics.alone)),
+      ("cut", .string(scoring.cut.rawValue)), ("calibrate", .bool(scoring.calibrate)), ("alone", .integer(statistics.alone)),
       ("seed", .string(String(statistics.seed))), ("activations", .string(compute.activations.rawValue)),
       ("cache", .string(compute.cache.rawValue)),
       ("chat_templates", line.templates),
@@ -176,15 +176,15 @@ struct EvaluateCommand: ParsableCommand {
       let how = matches[place] == .exact ? "was trained on" : "is nearly the same as a text that was trained on"
       Terminal.write("note: '\(DatasetExample.labelled(examples[place]).place)' \(how)\n")
     }
-    if leaked.count > 10 { Terminal.write("note: and \(leaked.count - 10) more\n") }
+    if leaked.count > 10 { Terminal.write("note: and \(grouped(leaked.count - 10)) more\n") }
     let leavesNone = leaked.count == examples.count
     guard statistics.allowLeakage || statistics.leaveOutLeakage && !leavesNone else {
-      let what = "\(leakage.exact) of the \(examples.count) texts of the \(split.rawValue) split of '\(data)' were trained on"
+      let what = "\(grouped(leakage.exact)) of the \(counted(examples.count)) of the \(split.rawValue) split of '\(data)' were trained on"
       let advice =
         leavesNone
         ? "none is left to evaluate: give texts that were held out, or ask 'dibit crossvalidate'; --allow-leakage evaluates these all the same"
         : "--leave-out-leakage evaluates the others, --allow-leakage all the same"
-      throw Failure(.badData, "\(what), \(leakage.near) more nearly so\(leavesNone ? "; " : ": ")\(advice)")
+      throw Failure(.badData, "\(what), \(grouped(leakage.near)) more nearly so\(leavesNone ? "; " : ": ")\(advice)")
     }
     if statistics.leaveOutLeakage { examples = examples.indices.filter { matches[$0] == nil }.map { examples[$0] } }
     return leakage

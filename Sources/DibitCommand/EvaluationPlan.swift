@@ -27,21 +27,23 @@ struct EvaluationPlan {
   let parts: [Part]
 
   /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot
-  /// prompt, and what runs no model, which is as fast as reading a file.
-  init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], isIdentified: (_ name: String) -> Bool) {
+  /// prompt of `shots` examples, and what runs no model, which is as fast as reading a file. The names of parts tell which baselines they are.
+  init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], shots: Int, isIdentified: (_ name: String) -> Bool) {
     self.subjects = subjects
     var parts = subjects.enumerated().map { place, subject in
       Part(
         name: "run-\(place + 1)", title: "evaluating \(subject.subject.name)", work: .subject(subject),
         isKept: isIdentified(subject.subject.name))
     }
-    let groups: [(name: String, kinds: [BaselineKind])] = [
-      ("words", baselines.filter { !$0.runsModel }), ("embeddings", baselines.filter { $0.runsModel && $0 != .shots }),
-      ("few-shot", baselines.filter { $0 == .shots }),
+    let groups = [
+      baselines.filter { !$0.runsModel }, baselines.filter { $0.runsModel && $0 != .shots }, baselines.filter { $0 == .shots },
     ]
-    for (name, kinds) in groups where !kinds.isEmpty {
+    for kinds in groups where !kinds.isEmpty {
+      let names = kinds.map { $0 == .shots ? "\($0.rawValue)-\(shots)" : $0.rawValue }
       parts.append(
-        Part(name: "baselines-\(name)", title: "the baselines", work: .baselines(kinds), isKept: kinds.contains(where: \.runsModel)))
+        Part(
+          name: "baselines-" + names.joined(separator: "-"), title: "the baselines", work: .baselines(kinds),
+          isKept: kinds.contains(where: \.runsModel)))
     }
     self.parts = parts
   }

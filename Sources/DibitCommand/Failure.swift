@@ -76,9 +76,11 @@ struct Failure: Error {
   }
 
   /// Adds what was being done in front of an error's sentence, unless that names what `doing` has in quotes: no path stands twice in a line.
+  /// What cannot be created is the output, which needs no input beside it.
   static func context<Result>(_ doing: String, _ body: () throws -> Result) throws -> Result {
     do { return try body() } catch {
       guard let failure = Failure(error) else { throw error }
+      if failure.code == .cannotCreate { throw failure }
       let named = doing.drop { $0 != "'" }
       let isNamed = named.count > 2 && (failure.message.contains(named) || failure.message.contains(String(named.dropLast()) + "/"))
       throw Failure(failure.code, isNamed ? failure.message : "\(doing): \(failure.message)")

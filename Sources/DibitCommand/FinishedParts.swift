@@ -69,7 +69,7 @@ struct FinishedParts {
     }
   }
 
-  private func path(_ name: String, in folder: String) -> String { "\(folder)/\(name)-\(digest.prefix(16)).json" }
+  private func path(_ name: String, in folder: String) -> String { join(folder, "\(name)-\(digest.prefix(16)).json") }
 
   /// The outcome called `name` if it is kept, as `read` understands it; otherwise that of `make`, which is then kept as `json` writes it;
   /// nil when the user stops it.

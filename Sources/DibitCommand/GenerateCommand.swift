@@ -53,6 +53,7 @@ struct GenerateCommand: ParsableCommand {
       guard json else { throw ValidationError("--logprobs: log-probabilities are a part of --json, which is missing") }
     }
     guard logprobs != nil || !promptLogprobs else { throw ValidationError("--prompt-logprobs: expected --logprobs beside it") }
+    guard schema?.isEmpty != true else { throw ValidationError("--schema: expected a file or a schema, found nothing") }
   }
 
   func run() throws {
@@ -127,7 +128,7 @@ struct GenerateCommand: ParsableCommand {
   private func tokenConstraint(_ asked: GenerationPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
     guard schema != nil || choices != nil || asked.answer != nil else { return nil }
     let known = asked.endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
-    let isInline = schema.map { $0.first { !$0.isWhitespace } == "{" } ?? false
+    let isInline = schema.map(Self.isJSON) ?? false
     let text = try schema.map { isInline ? $0 : String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
     return try Failure.context(
       isInline ? "--schema" : schema.map { "reading '\($0)'" } ?? (choices == nil ? "the adapter's labels" : "--choices")
@@ -142,6 +143,12 @@ struct GenerateCommand: ParsableCommand {
       }
       return try TokenConstraint(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
     }
+  }
+
+  /// Whether a text is a schema, or what somebody may take for one, and not the name of a file with it.
+  private static func isJSON(_ text: String) -> Bool {
+    let start = text.drop(while: \.isWhitespace)
+    return start.first == "{" || start.first == "[" || start == "true" || start == "false"
   }
 
   /// The most bytes of a schema.

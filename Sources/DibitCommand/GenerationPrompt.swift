@@ -26,6 +26,7 @@ struct GenerationPrompt {
   )
     throws
   {
+    if case .text(let text) = content, !arguments.raw, text.allSatisfy(\.isWhitespace) { Terminal.write("note: the prompt is empty\n") }
     let chat = try model.chatFormat()
     endTokens = chat.endTokens
     if let adapter, !arguments.raw {

@@ -95,9 +95,9 @@ struct PredictCommand: ParsableCommand {
       progress.add(prediction, isOnly: isOnly)
       do { isRead = try sink.write(prediction) } catch { fault = error }
       if inputs.hasRows {
-        progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0, before: feed.bytesSkipped)
+        progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0)
       } else {
-        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count, before: feed.skipped)
+        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count)
       }
       return isRead && fault == nil && !Interrupt.isRequested
     }

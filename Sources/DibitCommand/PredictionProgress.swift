@@ -45,11 +45,11 @@ struct PredictionProgress {
     }
   }
 
-  /// Shows how far the job is: `read` of `total`, of which `before` were done by an earlier job.
-  mutating func show(read: Int, of total: Int, before: Int) {
+  /// Shows how far the job is: `read` of `total`.
+  mutating func show(read: Int, of total: Int) {
     guard showsLine, read < total else { return }
     let detail = "\(counted(done)), \(rate)/s"
-    line.update(read, of: total, from: before, detail)
+    line.update(read, of: total, detail)
   }
 
   /// "4,000 texts in 12 s, 330 texts/s, 3 failed".

@@ -57,7 +57,7 @@ struct PretrainCommand: ParsableCommand {
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     if training.resume, try isDone(identity, inputs) { return }
     let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
-    Terminal.write("\(text.count) training tokens, \(validation.count) held out\n")
+    Terminal.write("\(counted(text.count, "training token")), \(grouped(validation.count)) held out\n")
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !training.resume {
       Terminal.write("counting what company the tokens keep\n")

@@ -66,7 +66,7 @@ extension RunOptions {
   func interruption(_ result: TrainingResult, _ checkpoints: CheckpointStore) -> Failure {
     Failure(
       .interrupted,
-      "interrupted after step \(result.steps) of \(result.totalSteps): its checkpoint is in '\(checkpoints.path)'; "
+      "interrupted after step \(grouped(result.steps)) of \(grouped(result.totalSteps)): its checkpoint is in '\(checkpoints.path)'; "
         + "the same command with --resume goes on")
   }
 }

@@ -18,6 +18,8 @@ struct ProgressLine {
   private let start: ContinuousClock.Instant
   private var last: ContinuousClock.Instant
   private var isShown = false
+  /// When the work itself began, and what was done by then: a model is opened before.
+  private var begun: (time: ContinuousClock.Instant, done: Int)?
 
   init(_ title: String) {
     self.title = title
@@ -30,21 +32,19 @@ struct ProgressLine {
 
   /// Shows `done` of `total`, a detail, and the time left; at most ten times a second, every ten seconds in a log.
   ///
-  /// - Parameters:
-  ///   - first: What was done before the line began.
-  ///   - known: The seconds left, where somebody knows better than the share that is done.
-  mutating func update(
-    _ done: Int, of total: Int, from first: Int = 0, left known: Double? = nil, _ detail: @autoclosure () -> String = ""
-  ) {
+  /// What was done before the first call says nothing of the rate. `left` are seconds, where somebody knows better than the share that is done.
+  mutating func update(_ done: Int, of total: Int, left known: Double? = nil, _ detail: @autoclosure () -> String = "") {
     let now = clock.now
+    let begun = begun ?? (now, done)
+    self.begun = begun
     guard done >= total || (now - last).inSeconds >= (Terminal.isInteractive ? 0.1 : 10) else { return }
     last = now
     let fraction = total > 0 ? min(1, Double(done) / Double(total)) : 1
-    let spent = (now - start).inSeconds
+    let (spent, made) = ((now - begun.time).inSeconds, done - begun.done)
+    let left = known ?? (made > 0 ? spent * Double(total - done) / Double(made) : 0)
     let share = "\(Int(fraction * 100)) %"
     // What the first moments foretell is far off.
-    let left = known ?? (spent >= 1 && done > first ? spent * Double(total - done) / Double(done - first) : nil)
-    let time = done >= total ? duration(elapsed) : left.map { "\(duration($0)) left" } ?? ""
+    let time = done >= total ? duration(elapsed) : (spent < 1 || made <= 0) && known == nil ? "" : "\(duration(left)) left"
     if Terminal.isInteractive {
       let parts = ProgressBar(title: title, fraction: fraction, share: share, detail: detail(), time: time)
       Terminal.write("\r\u{1B}[K" + parts.text(columns: StandardError.columns ?? HelpText.usualWidth))

@@ -13,8 +13,8 @@ struct TokenizeCommand: ParsableCommand {
       Example: dibit tokenize ./model --text "Once upon a time"
       Example: dibit tokenize ./model --count ./mail notes.jsonl
 
-      SOURCE is a model directory or a tokenizer file of any kind that 'dibit convert' reads. Bytes that are not UTF-8 count as U+FFFD. With \
-      --lines every line of the file is a text of its own, and gets a line of ids. 'dibit detokenize' is the way back.
+      SOURCE is a model directory or a tokenizer file of any kind that 'dibit convert' reads. Bytes that are not UTF-8 count as U+FFFD; a byte order mark is no part of \
+      a text. With --lines every line of the file is a text of its own, and gets a line of ids. 'dibit detokenize' is the way back.
 
       With --count there may be many files, and folders of them; a file of rows counts as the texts in its rows, a row being the whole line \
       with --lines. What the tokenizer puts around a text is counted with each.
@@ -51,7 +51,9 @@ struct TokenizeCommand: ParsableCommand {
   }
 
   private func bytes(of path: String) throws -> [UInt8] {
-    try path == TextPlace.standardInput ? UTF8Text.standardInput() : readFile(path, limit: Self.largest)
+    var bytes = try path == TextPlace.standardInput ? UTF8Text.standardInput() : readFile(path, limit: Self.largest)
+    UTF8Text.removeMark(from: &bytes)
+    return bytes
   }
 
   /// The lines of a text; a line end at its end begins no further one.

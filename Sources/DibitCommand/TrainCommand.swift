@@ -84,9 +84,9 @@ struct TrainCommand: ParsableCommand {
     let decoder = model.makeDecoder()
     var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, from: parameters, on: compute)
     Terminal.write(
-      "\(split.train) training and \(split.validation) validation "
-        + (dataset.kind == .labelled ? "texts, \(dataset.labels.count) labels; " : "conversations; ")
-        + "\(trainer.parameterCount) adapter parameters over \(model.weights.elementCount) frozen ones\n")
+      "\(grouped(split.train)) training and \(grouped(split.validation)) validation "
+        + (dataset.kind == .labelled ? "texts, \(counted(dataset.labels.count, "label")); " : "conversations; ")
+        + "\(grouped(trainer.parameterCount)) adapter parameters over \(grouped(model.weights.elementCount)) frozen ones\n")
     if plan {
       let estimate = trainer.estimate()
       return show(trainer.plan, trainer.totalSteps, estimate)
@@ -145,7 +145,7 @@ struct TrainCommand: ParsableCommand {
       "alpha \(JSONValue.number(Double(options.adapter.alpha)).serialized())",
     ]
     Terminal.write(
-      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(output)/\(RecipeText.file)', to be changed and "
+      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(join(output, RecipeText.file))', to be changed and "
         + "given to --recipe\n")
   }
 
@@ -162,7 +162,7 @@ struct TrainCommand: ParsableCommand {
       ["keys and values", size(plan.cache)], ["backward pass", size(plan.backward)], ["loss", size(plan.loss)],
       ["together", size(plan.total)],
     ])
-    Output.print("at most \(plan.rows) tokens at once; layers that are not kept are computed twice, with the same result")
+    Output.print("at most \(counted(plan.rows, "token")) at once; layers that are not kept are computed twice, with the same result")
     Output.print(
       "\(counted(steps, "step")) over \(counted(estimate.trainingTokens, "token")): about \(duration(estimate.seconds)) at "
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")

@@ -31,13 +31,16 @@ enum UTF8Text {
   static func read(_ path: String, keepsLineEnd: Bool = false) throws -> String {
     let isInput = path == TextPlace.standardInput
     var bytes = try isInput ? standardInput() : readFile(path, limit: limit)
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+    removeMark(from: &bytes)
     if !keepsLineEnd, bytes.last == UInt8(ascii: "\n") {
       bytes.removeLast()
       if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
     }
     return try decode(bytes, name: isInput ? "standard input" : "'\(path)'")
   }
+
+  /// Removes a byte order mark, which is no part of the text.
+  static func removeMark(from bytes: inout [UInt8]) { if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) } }
 
   /// All of standard input.
   static func standardInput() throws -> [UInt8] {

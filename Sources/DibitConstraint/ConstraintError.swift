@@ -6,6 +6,8 @@ package enum ConstraintError: Error, Equatable, Sendable {
   case json(JSONError)
   case noChoices
   case duplicateChoice(String)
+  /// The whole is no schema.
+  case noSchema(found: String)
   case wrongType(keyword: String, pointer: String, expected: String, found: String)
   /// A keyword that would narrow the output and that this library does not have.
   case unsupportedKeyword(String, pointer: String)
@@ -32,6 +34,7 @@ extension ConstraintError: CustomStringConvertible {
     case .json(let error): "the schema is not JSON: \(error)"
     case .noChoices: "at least one choice expected, none found"
     case .duplicateChoice(let text): "the choice \(quoted(text)) is there twice; remove one"
+    case .noSchema(let found): "a schema (an object, true or false) expected, \(found) found"
     case .wrongType(let keyword, let pointer, let expected, let found):
       "keyword \(quoted(keyword)) at \(shown(pointer)): \(expected) expected, \(found) found"
     case .unsupportedKeyword(let keyword, let pointer): "unsupported keyword \(quoted(keyword)) at \(shown(pointer)); remove it"

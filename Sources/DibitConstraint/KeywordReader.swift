@@ -13,8 +13,24 @@ struct KeywordReader {
   private static let schemaLimit = 4096
   private static let listLimit = 100_000
 
-  private func wrong(_ expected: String) -> ConstraintError {
-    .wrongType(keyword: key, pointer: owner.pointer, expected: expected, found: value.kind)
+  private func wrong(_ expected: String) -> ConstraintError { wrong(expected, found: Self.described(value)) }
+
+  /// The fault of an array's element.
+  private func wrong(_ expected: String, element: JSONValue) -> ConstraintError {
+    wrong(expected, found: "an array with \(Self.described(element))")
+  }
+
+  private func wrong(_ expected: String, found: String) -> ConstraintError {
+    .wrongType(keyword: key, pointer: owner.pointer, expected: expected, found: found)
+  }
+
+  /// The value as it stands in the schema, or the kind of what holds others.
+  private static func described(_ value: JSONValue) -> String {
+    switch value {
+    case .array(let array): array.isEmpty ? "an empty array" : value.kind
+    case .object: value.kind
+    default: shown(value.serialized())
+    }
   }
 
   func bool() throws(ConstraintError) -> Bool {
@@ -55,7 +71,7 @@ struct KeywordReader {
     var strings: [String] = []
     var seen = Set<[UInt8]>()
     for element in try array() {
-      guard let string = element.string else { throw wrong("an array of strings") }
+      guard let string = element.string else { throw wrong("an array of strings", element: element) }
       if seen.insert(Array(string.utf8)).inserted { strings.append(string) }
     }
     guard strings.count <= Self.schemaLimit else {
@@ -65,13 +81,17 @@ struct KeywordReader {
   }
 
   func types() throws(ConstraintError) -> TypeSet {
-    let names = value.string.map { [$0] } ?? value.array?.map { $0.string ?? "" } ?? []
+    let expected = "one of \(TypeSet.names.joined(separator: ", ")), or an array of them"
+    if let name = value.string {
+      guard let type = TypeSet.named(name) else { throw wrong(expected) }
+      return type
+    }
     var types: TypeSet = []
-    for name in names {
-      guard let type = TypeSet.named(name) else { throw wrong("the name of a type, or several") }
+    for element in value.array ?? [] {
+      guard let type = element.string.flatMap(TypeSet.named) else { throw wrong(expected, element: element) }
       types.formUnion(type)
     }
-    guard !types.isEmpty else { throw wrong("the name of a type, or several") }
+    guard !types.isEmpty else { throw wrong(expected) }
     return types
   }
 
@@ -86,7 +106,7 @@ struct KeywordReader {
     guard elements.count <= Self.schemaLimit else {
       throw .tooLarge(what: "schemas in \(key)", limit: Self.schemaLimit, pointer: owner.pointer)
     }
-    for element in elements where element.object == nil && element.bool == nil { throw wrong("an array of schemas") }
+    for element in elements where element.object == nil && element.bool == nil { throw wrong("an array of schemas", element: element) }
     return elements.enumerated().map { owner.element(key, $0, $1) }
   }
 }

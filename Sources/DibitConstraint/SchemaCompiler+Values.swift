@@ -152,7 +152,10 @@ extension SchemaCompiler {
     var known = Set(keywords.properties.map { Array($0.name.utf8) })
     var properties = keywords.properties
     for name in keywords.required where known.insert(Array(name.utf8)).inserted {
-      if keywords.additional != nil, open == nil { return nil }
+      if keywords.additional != nil, open == nil {
+        exclusion = "'required' names \(quoted(name)), which 'properties' lacks and 'additionalProperties' forbids"
+        return nil
+      }
       properties.append(SchemaKeywords.Property(name: name, schemas: keywords.additional ?? [.anything]))
     }
     if !keywords.order.isEmpty {

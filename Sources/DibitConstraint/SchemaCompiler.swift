@@ -8,6 +8,8 @@ struct SchemaCompiler {
   private var rules: [String: Int32] = [:]
   private var queue: [(rule: Int32, schemas: [Located])] = []
   private var effort = 0
+  /// Why nothing satisfies the alternative that was looked at last, where more can be said than that its keywords exclude each other.
+  var exclusion: String?
   var numbers: [NumberRange: Int32] = [:]
   var literals: [String: Int32] = [:]
   var strings: [StringKey: Int32] = [:]
@@ -38,31 +40,31 @@ struct SchemaCompiler {
 
   private mutating func run() throws(ConstraintError) {
     guard root.value.object != nil || root.value.bool != nil else {
-      throw .wrongType(keyword: "", pointer: root.pointer, expected: "a schema (an object, true or false)", found: root.value.kind)
+      throw .noSchema(found: root.value.kind)
     }
     _ = try rule(for: [root])
     var next = 0
-    var emptyRule: String?
+    var empty: (pointer: String, reason: String)?
     while next < queue.count {
       let (rule, schemas) = queue[next]
       next += 1
       var nodes: [ValueNode] = []
+      exclusion = nil
       for keywords in try alternatives(of: schemas) {
         for node in try self.nodes(for: keywords) where !nodes.contains(node) { nodes.append(node) }
         guard grammar.automaton.count <= Self.stateLimit else {
           throw .tooLarge(what: "states", limit: Self.stateLimit, pointer: schemas[0].pointer)
         }
       }
-      if nodes.isEmpty, emptyRule == nil, rule == 0 || schemas[0].value != .bool(false) { emptyRule = schemas[0].pointer }
+      if nodes.isEmpty, empty == nil, rule == 0 || schemas[0].value != .bool(false) {
+        empty = (schemas[0].pointer, exclusion ?? "its keywords exclude each other")
+      }
       grammar.rules[Int(rule)] = nodes
     }
     let costs = Costs(grammar, leaves: grammar.automaton.distances(using: [Bool](repeating: true, count: 256)))
     guard costs.value(0, room: grammar.maximumDepth) < Costs.impossible else {
-      let reason =
-        emptyRule == nil
-        ? "none has at most \(grammar.maximumDepth) objects and arrays inside each other and fewer than \(Costs.impossible) tokens"
-        : "its keywords exclude each other"
-      throw .unsatisfiable(pointer: emptyRule ?? root.pointer, reason: reason)
+      let tooLong = "each has more than \(grammar.maximumDepth) objects and arrays inside each other, or is longer than any text may be"
+      throw .unsatisfiable(pointer: empty?.pointer ?? root.pointer, reason: empty?.reason ?? tooLong)
     }
   }
 

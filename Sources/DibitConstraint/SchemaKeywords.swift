@@ -42,6 +42,9 @@ struct TypeSet: OptionSet, Hashable, Sendable {
   static let number: TypeSet = [.integer, .fraction]
   static let all = TypeSet(rawValue: 127)
 
+  /// The names that ``named(_:)`` knows.
+  static let names = ["null", "boolean", "integer", "number", "string", "object", "array"]
+
   static func named(_ name: String) -> TypeSet? {
     switch name {
     case "null": .null

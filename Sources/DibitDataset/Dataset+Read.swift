@@ -12,7 +12,7 @@ extension Dataset {
   package static func read(_ path: String, options: ScanOptions = ScanOptions(), rows: RowOptions = RowOptions()) throws(DatasetError)
     -> Dataset
   {
-    guard let isFolder = FileSystem.isFolder(path) else { throw .missing(path: path) }
+    let isFolder = try FileSystem.isFolder(path)
     var scan = RowScan(root: path, rows: rows, report: ScanReport(limit: options.maximumPathsPerFinding))
     if isFolder {
       guard let files = try scan.files() else { return try .scan(folder: path, options: options) }
@@ -65,7 +65,7 @@ private struct RowScan {
         } else {
           others.append(name)
         }
-      case .other, .missing: loose.append(name)
+      case .other, .unreachable, .missing: loose.append(name)
       }
     }
     if splits.isEmpty {

@@ -6,12 +6,14 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case missing(path: String)
   /// A file lies where a folder of labelled texts was expected.
   case notAFolder(path: String)
+  /// Something lies at the path that is neither a file nor a folder; `found` says in words what.
+  case notAFile(path: String, found: String)
   /// A folder exists but its entries cannot be listed.
   case unreadableFolder(path: String, reason: String)
   /// The one file that was asked for cannot be read.
   case unreadableFile(path: String, reason: String)
-  /// The one file that was asked for holds no text.
-  case notText(path: String)
+  /// The one file that was asked for holds no text; what it is instead, where that is known.
+  case notText(path: String, found: String? = nil)
   /// A file that is one text is longer than any text that fits a model.
   case tooLarge(path: String, limit: Int, found: Int)
   /// No file below the folder could be a text.
@@ -24,8 +26,8 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   case badLabel(folder: String, label: String)
   /// The folder holds no text below a label; `skipped` says in words what was found and left out, if anything.
   case noLabelledText(folder: String, skipped: String)
-  /// All texts have the same label.
-  case singleLabel(folder: String, label: String)
+  /// All texts have the same label; `skipped` says in words what could not be read, and may hold others.
+  case singleLabel(folder: String, label: String, skipped: String = "")
 
   /// A file that is no folder and holds no rows of any known kind.
   case unknownFormat(path: String)
@@ -44,21 +46,26 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Folds that would stay empty: `groups` counts texts that are nearly the same once.
   case tooFewTexts(texts: Int, groups: Int, folds: Int)
 
+  /// The reason of an unreadable file or folder that its permissions are.
+  static let permissionDenied = "permission denied"
+
   /// The kind of failure, from which a command chooses its exit code.
   package enum ExitClass: Equatable, Sendable {
-    /// The input does not exist (exit code 66).
+    /// The input does not exist, or may not be read (exit code 66).
     case missingInput
     /// The input exists and is wrong (exit code 65).
     case badData
-    /// The system refused to read it (exit code 74).
+    /// The system failed to read it (exit code 74).
     case inputOutput
   }
 
   /// The kind of failure, from which a command chooses its exit code.
   package var exitClass: ExitClass {
     switch self {
-    case .missing, .notAFolder: .missingInput
-    case .unreadableFolder, .unreadableFile: .inputOutput
+    case .missing, .notAFolder, .notAFile: .missingInput
+    // As for a checkpoint: what may not be read is as good as not there.
+    case .unreadableFolder(_, let reason), .unreadableFile(_, let reason):
+      reason == Self.permissionDenied ? .missingInput : .inputOutput
     default: .badData
     }
   }
@@ -70,14 +77,18 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "'\(path)' does not exist; check the path"
     case .notAFolder(let path):
       return "'\(path)' is a file, expected a folder with texts in <folder>/<label>/<file>"
+    case .notAFile(let path, let found):
+      return "\(quoted(path)): a file or a folder expected, \(found) found"
     case .unreadableFolder(let path, let reason):
-      return "folder '\(path)' cannot be listed (\(reason)); check its permissions"
+      return "folder '\(path)' cannot be listed (\(reason))\(Self.advice(reason))"
     case .unreadableFile(let path, let reason):
-      return "file '\(path)' cannot be read (\(reason)); check its permissions"
-    case .notText(let path):
-      return "file '\(path)' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
+      return "\(Self.file(path)) cannot be read (\(reason))\(Self.advice(reason))"
+    case .notText(let path, let found):
+      return "\(Self.file(path)) holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
+        + (found.map { ", found \($0)" } ?? "")
     case .tooLarge(let path, let limit, let found):
-      return "\(quoted(path)): at most \(limit) bytes expected in one text, \(found) found; give it in pieces, or as rows or lines"
+      return "\(TextPlace(file: path).shown): at most \(limit) bytes expected in one text, \(found) found; "
+        + "give it in pieces, or as rows or lines"
     case .noTextFiles(let folder):
       return "folder '\(folder)' holds no files, expected text files in it or in folders below it"
     case .mixedLayout(let folder, let splitFolder, let labelFolder):
@@ -91,13 +102,13 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
         + "one line of text; rename it"
     case .noLabelledText(let folder, let skipped):
       return "folder '\(folder)' holds no labelled text\(Self.leftOut(skipped)), expected <folder>/<label>/<file>"
-    case .singleLabel(let folder, let label):
-      return "all texts in '\(folder)' have the label '\(label)', expected at least two labels; add a folder for each other label, "
-        + "or pass the folder that holds the label folders"
+    case .singleLabel(let folder, let label, let skipped):
+      return "all texts in '\(folder)' have the label '\(label)'\(Self.leftOut(skipped)), expected at least two labels; "
+        + "add a folder for each other label, or pass the folder that holds the label folders"
     case .unknownFormat(let path):
       return "\(quoted(path)): a folder, or a file of rows in CSV, TSV or JSONL expected, something else found"
     case .row(let file, let line, let column, let fault):
-      return "\(quoted(file)), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
+      return "\(TextPlace(file: file).shown), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
     case .noRows(let path, let skipped):
       return "\(quoted(path)): rows with examples expected, none found\(Self.leftOut(skipped))"
     case .oneLabelInRows(let path, let label, let skipped):
@@ -115,6 +126,12 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "\(folds) folds need \(folds) different texts at least, found \(found); ask for fewer folds or add texts"
     }
   }
+
+  /// What to do about an unreadable file or folder, where that is known.
+  private static func advice(_ reason: String) -> String { reason == permissionDenied ? "; check its permissions" : "" }
+
+  /// What a file is called in a sentence.
+  private static func file(_ path: String) -> String { path == TextPlace.standardInput ? TextPlace(file: path).shown : "file '\(path)'" }
 
   /// What was found beside nothing, in brackets.
   private static func leftOut(_ skipped: String) -> String { skipped.isEmpty ? "" : " (left out: \(skipped))" }

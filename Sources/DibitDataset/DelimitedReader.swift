@@ -112,6 +112,7 @@ struct DelimitedReader: ~Copyable, RowReader {
     guard let label = find(options.labelColumn, RowOptions.labelNames) else {
       throw .missingColumn(expected: options.labelColumn.map { "a column called \(quoted($0))" } ?? "a column called label", found: names)
     }
+    guard text != label else { throw .sameColumn(names[text]) }
     columns = .labelled(text: text, label: label)
     labelName = names[label]
   }

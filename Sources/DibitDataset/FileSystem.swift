@@ -8,28 +8,42 @@ enum FileSystem {
     case file(bytes: Int)
     case folder
     case linkToFolder
-    /// Anything without readable bytes, in words: a broken link, a pipe, a name that is not UTF-8.
+    /// Anything without readable bytes, in words: a broken link, a device, a pipe.
     case other(String)
+    /// What may not be looked at, and why.
+    case unreachable(String)
+    /// Nothing, or a name that is not UTF-8.
     case missing
   }
 
   /// Looks at a path; a symbolic link to a file counts as the file.
   static func item(at path: String) -> Item {
     let manager = FileManager.default
-    guard let attributes = try? manager.attributesOfItem(atPath: path) else { return .missing }
+    let attributes: [FileAttributeKey: Any]
+    do { attributes = try manager.attributesOfItem(atPath: path) } catch {
+      return (error as? CocoaError)?.code == .fileReadNoPermission ? .unreachable(DatasetError.permissionDenied) : .missing
+    }
     guard kind(attributes) == .typeSymbolicLink else { return item(attributes) }
     var isFolder = false
-    guard manager.fileExists(atPath: path, isDirectory: &isFolder) else { return .other("link to nothing") }
+    guard manager.fileExists(atPath: path, isDirectory: &isFolder) else { return .other("a link to nothing") }
     if isFolder { return .linkToFolder }
     let target = URL(filePath: path).resolvingSymlinksInPath().path
-    guard let attributes = try? manager.attributesOfItem(atPath: target) else { return .other("link to nothing") }
+    // It leads somewhere, and that has no path: a pipe of the shell's.
+    guard let attributes = try? manager.attributesOfItem(atPath: target) else { return .other(special) }
     return item(attributes)
   }
 
-  /// Whether a folder, or a link to one, lies at a path; nil if nothing does.
-  static func isFolder(_ path: String) -> Bool? {
-    var isFolder = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) ? isFolder : nil
+  /// Whether a folder, or a link to one, lies at a path, or else a file.
+  ///
+  /// - Throws: where neither does.
+  static func isFolder(_ path: String) throws(DatasetError) -> Bool {
+    switch item(at: path) {
+    case .file: return false
+    case .folder, .linkToFolder: return true
+    case .other(let found): throw .notAFile(path: path, found: found)
+    case .unreachable(let reason): throw .unreadableFile(path: path, reason: reason)
+    case .missing: throw .missing(path: path)
+    }
   }
 
   /// Whether two names lead to the same file; a link is what it leads to.
@@ -73,13 +87,15 @@ enum FileSystem {
     // A `UInt`, or an `NSNumber` where the whole of Foundation is loaded: the cast takes both.
     case .typeRegular: .file(bytes: (attributes[.size] as? UInt).map { Int(clamping: $0) } ?? 0)
     case .typeDirectory: .folder
-    default: .other("no regular file")
+    default: .other(special)
     }
   }
 
+  private static let special = "a device, pipe or socket"
+
   private static func reason(_ error: any Error) -> String {
     switch (error as? CocoaError)?.code {
-    case .fileReadNoPermission: "permission denied"
+    case .fileReadNoPermission: DatasetError.permissionDenied
     case .fileReadNoSuchFile, .fileNoSuchFile: "it no longer exists"
     default: "input/output error"
     }

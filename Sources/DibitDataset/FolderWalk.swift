@@ -10,8 +10,6 @@ struct FolderWalk {
   /// The folder to which all paths are relative.
   let root: String
   let options: ScanOptions
-  /// Reports folders below the root that cannot be listed and goes on, instead of refusing all of it.
-  var passesByFaults = false
 
   /// The visible entries of the folder at `path` below the root, in the order of UTF-8 bytes. Hidden ones are reported.
   func visibleNames(in path: String, report: inout ScanReport) throws(DatasetError) -> [String] {
@@ -32,7 +30,8 @@ struct FolderWalk {
   /// The path of an entry with the root in front.
   func absolute(_ path: String) -> String { path.isEmpty ? root : FileSystem.join(root, path) }
 
-  /// All files below the folder at `path`, in the order of the UTF-8 bytes of their whole paths.
+  /// All files below the folder at `path`, in the order of the UTF-8 bytes of their whole paths. Folders below it that cannot be listed are
+  /// reported, as files are that cannot be read.
   func files(below path: String, report: inout ScanReport) throws(DatasetError) -> [FoundFile] {
     var found: [FoundFile] = []
     try collect(path, depth: 0, into: &found, report: &report)
@@ -46,12 +45,11 @@ struct FolderWalk {
       case .file(let bytes): found.append(FoundFile(path: entry, bytes: bytes))
       case .folder where depth < options.maximumDepth:
         do throws(DatasetError) { try collect(entry, depth: depth + 1, into: &found, report: &report) } catch {
-          guard passesByFaults else { throw error }
           report.note(.unreadable, entry, error.reason)
         }
       case .folder: report.note(.tooDeep, entry)
       case .linkToFolder: report.note(.linkedFolder, entry)
-      case .other(let what): report.note(.unreadable, entry, what)
+      case .other(let what), .unreachable(let what): report.note(.unreadable, entry, what)
       case .missing: report.note(.unreadable, entry, "not found under this name, which may not be UTF-8")
       }
     }

@@ -77,6 +77,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
   private mutating func labelled(_ row: JSONObject, _ line: Int) throws(RowFault) -> LabelledExample {
     let textKey = try key(options.textColumn, RowOptions.textNames, in: row, "messages, prompt and completion, or text and label")
     let labelKey = try key(options.labelColumn, RowOptions.labelNames, in: row, "a label beside '\(textKey)'")
+    guard !textKey.hasSameBytes(as: labelKey) else { throw .sameColumn(textKey) }
     guard let text = row[textKey], let label = row[labelKey] else { throw .missingKey(textKey, found: row.members.map(\.key)) }
     return LabelledExample(
       path: path, line: line, text: try string(text, textKey),

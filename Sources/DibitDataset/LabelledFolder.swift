@@ -9,17 +9,17 @@ extension Dataset {
   ///
   /// - Throws: `DatasetError` if the folder as a whole cannot be used; what is wrong with single files is told by `report`.
   package static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> Dataset {
-    switch FileSystem.isFolder(folder) {
-    case .some(true): break
-    case .some(false): throw .notAFolder(path: folder)
-    case nil: throw .missing(path: folder)
-    }
+    guard try FileSystem.isFolder(folder) else { throw .notAFolder(path: folder) }
     var scanner = LabelledScanner(walk: FolderWalk(root: folder, options: options))
     let dataset = try scanner.scan()
     guard let first = dataset.labels.first else {
       throw .noLabelledText(folder: folder, skipped: dataset.report.skipped)
     }
-    guard dataset.labels.count > 1 else { throw .singleLabel(folder: folder, label: first) }
+    guard dataset.labels.count > 1 else {
+      // What could not be read may hold the other labels.
+      let skipped = dataset.report[.unreadable].count > 0 ? dataset.report.skipped : ""
+      throw .singleLabel(folder: folder, label: first, skipped: skipped)
+    }
     return dataset
   }
 }
@@ -69,6 +69,7 @@ private struct LabelledScanner {
       case .folder: folders.append(name)
       case .linkToFolder: report.note(.linkedFolder, entry)
       case .file, .other: report.note(.loose, entry)
+      case .unreachable(let reason): report.note(.unreadable, entry, reason)
       case .missing: throw .badLabel(folder: walk.absolute(path), label: name)
       }
     }
@@ -82,7 +83,12 @@ private struct LabelledScanner {
       guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(folder: walk.absolute(split), label: label) }
       let folder = FileSystem.join(split, label)
       var hasText = false
-      for file in try walk.files(below: folder, report: &report) {
+      let files: [FoundFile]
+      do throws(DatasetError) { files = try walk.files(below: folder, report: &report) } catch {
+        report.note(.unreadable, folder, error.reason)
+        continue
+      }
+      for file in files {
         guard let text = read(file) else { continue }
         hasText = true
         collector.add(.labelled(LabelledExample(path: file.path, text: text, labels: [label])), report: &report)

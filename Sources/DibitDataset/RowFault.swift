@@ -31,6 +31,8 @@ package enum RowFault: Error, Equatable, Sendable {
   case tooLong(limit: Int)
   case missingColumn(expected: String, found: [String])
   case repeatedColumn(String)
+  /// One column or key that is asked for as the text and as the label.
+  case sameColumn(String)
   case tooManyColumns(limit: Int)
   /// No text, of the name that was asked for if one was; the keys or columns that are there.
   case noText(key: String?, found: [String])
@@ -47,7 +49,9 @@ extension RowFault: CustomStringConvertible {
     case .listOfRows: "an object or a list of messages expected, a list of objects found: write each row on a line of its own (JSONL)"
     case .notARow(let found): "an object or a list of messages expected, \(found) found"
     case .unknownShape(let keys, let expected):
-      "\(expected) expected, the keys \(listed(keys)) found; name yours with --text-column and --label-column"
+      "\(expected) expected, the keys \(listed(keys)) found; "
+        + (keys.contains { Self.answerNames.contains($0.lowercased()) } ? "call a text and its answer prompt and completion, or " : "")
+        + "name yours with --text-column and --label-column"
     case .missingKey(let key, let keys): "the key \(quoted(key)) expected, \(listed(keys)) found"
     case .wrongType(let key, let expected, let found): "\(quoted(key)): \(expected) expected, \(found) found"
     case .noLabel(let key): "\(quoted(key)): a label expected, nothing found"
@@ -68,12 +72,25 @@ extension RowFault: CustomStringConvertible {
     case .missingColumn(let expected, let found) where found.isEmpty:
       "\(expected) expected in the first line, nothing found: the file is empty"
     case .missingColumn(let expected, let found):
-      "\(expected) expected in the first line, the columns \(listed(found)) found; name yours with --text-column and --label-column"
+      "\(expected) expected in the first line, the columns \(listed(found)) found; "
+        + (Self.separatorHint(found) ?? "name yours with --text-column and --label-column")
+    case .sameColumn(let name):
+      "a text and a label expected, \(quoted(name)) asked for as both; name another with --text-column or --label-column"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"
     case .tooManyColumns(let limit): "at most \(limit) columns expected, more found"
     case .noText(let key, let keys):
-      "\(key.map { "a text called \(quoted($0))" } ?? "a text") expected, \(listed(keys)) found; name yours with --text-column"
+      "\(key.map { "a text called \(quoted($0))" } ?? "a text") expected, \(listed(keys)) found; "
+        + (Self.separatorHint(keys) ?? "name yours with --text-column")
     }
+  }
+
+  /// What others call an answer, in small letters.
+  private static let answerNames: Set = ["output", "response", "answer"]
+
+  /// What to do about a first line that is one column only because its fields are separated by what separates none here.
+  private static func separatorHint(_ columns: [String]) -> String? {
+    guard columns.count == 1, columns[0].contains("|") else { return nil }
+    return "separate fields by commas, semicolons or tabs instead of '|'"
   }
 
   /// The fault behind an error of the JSON parser, and the column where it lies.

@@ -10,7 +10,7 @@ package struct ScanReport: Equatable, Sendable {
     case overLong
     /// The file is no text, for instance a picture; left out.
     case binary
-    /// The file cannot be read, points nowhere, or is no regular file; left out.
+    /// The file or folder cannot be read, points nowhere, or is no regular file; left out.
     case unreadable
     /// A symbolic link to a folder; not followed.
     case linkedFolder
@@ -43,7 +43,7 @@ package struct ScanReport: Equatable, Sendable {
       case .empty: ("empty file", "empty files", "left out")
       case .overLong: ("file over the size limit", "files over the size limit", "left out")
       case .binary: ("file that is no text", "files that are no text", "left out")
-      case .unreadable: ("file that cannot be read", "files that cannot be read", "left out")
+      case .unreadable: ("file or folder that cannot be read", "files or folders that cannot be read", "left out")
       case .linkedFolder: ("link to a folder", "links to folders", "not followed")
       case .tooDeep: ("folder nested too deeply", "folders nested too deeply", "left out")
       case .hidden: ("hidden file or folder", "hidden files or folders", "ignored")

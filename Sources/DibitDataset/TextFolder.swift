@@ -36,11 +36,10 @@ package struct TextFolder: Sendable, Sequence {
     path: String, options: ScanOptions = ScanOptions(maximumFileBytes: .max), pieceBytes: Int = 1 << 20
   ) throws(DatasetError) -> TextFolder {
     var report = ScanReport(limit: options.maximumPathsPerFinding)
-    guard let isFolder = FileSystem.isFolder(path) else { throw .missing(path: path) }
-    guard isFolder else {
-      guard case .file(let bytes) = FileSystem.item(at: path) else { throw .unreadableFile(path: path, reason: "no regular file") }
+    guard try FileSystem.isFolder(path) else {
+      guard case .file(let bytes) = FileSystem.item(at: path) else { throw .missing(path: path) }
       guard TextDecoding.encoding(of: try FileSystem.bytes(of: path, mapped: bytes > mappedFromBytes).span) != nil else {
-        throw .notText(path: path)
+        throw .noText(at: path)
       }
       return TextFolder(
         path: path, found: [FoundFile(path: path, bytes: bytes)], report: report, pieceBytes: pieceBytes, root: "")

@@ -1,3 +1,5 @@
+internal import DibitCheckpoint
+
 /// Where a text is from.
 package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// The file as the caller gave it, or found below the folder that the caller gave; ``standardInput`` for that.
@@ -13,6 +15,12 @@ package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
 
   /// The file, and the line if there is one: "rows.csv:12".
   package var description: String { line == 0 ? file : "\(file):\(line)" }
+
+  /// What a message calls it: "'rows.csv:12'", "standard input, line 12".
+  package var shown: String {
+    guard file == Self.standardInput else { return quoted(description) }
+    return "standard input" + (line == 0 ? "" : ", line \(line)")
+  }
 
   /// SHA-256 of ``description``, so that millions of places can be told apart in little memory.
   package var digest: TextDigest { TextDigest(text: description) }

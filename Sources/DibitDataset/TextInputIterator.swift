@@ -76,7 +76,7 @@ package struct TextInputIterator: IteratorProtocol {
       guard case .tooLarge(_, let limit, let found) = error else { throw DatasetError(error, path: path) }
       throw .tooLarge(path: path, limit: limit, found: found)
     }
-    guard let decoded = TextDecoding.decode(bytes) else { throw .notText(path: path) }
+    guard let decoded = TextDecoding.decode(bytes) else { throw .noText(at: path) }
     return decoded.text
   }
 

@@ -44,7 +44,8 @@ package struct TextInputs: Sendable, Sequence {
       switch FileSystem.item(at: path) {
       case .file(let bytes): entries.append(.file(path: path, bytes: bytes, isFound: false))
       case .folder, .linkToFolder: entries += Self.files(below: path, options, &report)
-      case .other(let reason): entries.append(.fault(path: path, .unreadableFile(path: path, reason: reason)))
+      case .other(let found): entries.append(.fault(path: path, .notAFile(path: path, found: found)))
+      case .unreachable(let reason): entries.append(.fault(path: path, .unreadableFile(path: path, reason: reason)))
       case .missing: entries.append(.fault(path: path, .missing(path: path)))
       }
     }
@@ -67,7 +68,7 @@ package struct TextInputs: Sendable, Sequence {
 
   private static func files(below root: String, _ options: TextInputOptions, _ report: inout ScanReport) -> [Entry] {
     let scan = ScanOptions(maximumFileBytes: .max, maximumDepth: options.maximumDepth, maximumPathsPerFinding: .max)
-    let walk = FolderWalk(root: root, options: scan, passesByFaults: true)
+    let walk = FolderWalk(root: root, options: scan)
     var found = ScanReport(limit: .max)
     let files: [FoundFile]
     do throws(DatasetError) { files = try walk.files(below: "", report: &found) } catch { return [.fault(path: root, error)] }

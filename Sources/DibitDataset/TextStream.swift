@@ -34,7 +34,7 @@ struct TextStream: ~Copyable {
         return TextStream(path, ByteSource(try SequentialFile(path)), encoding: encoding, pieceBytes: pieceBytes)
       }
     } catch { throw DatasetError(error, path: path) }
-    throw .notText(path: path)
+    throw .noText(at: path)
   }
 
   /// The text of bytes in memory, which errors call `name`.
@@ -153,12 +153,20 @@ private struct ByteSource: ~Copyable {
 }
 
 extension DatasetError {
+  /// The error for a file that holds no text, with what it is.
+  static func noText(at path: String) -> DatasetError {
+    let kind = FileKind.ofFile(path).flatMap { $0.isReadable ? nil : $0 }
+    return .notText(path: path, found: kind?.description)
+  }
+
   /// The error for a file that a system call failed on.
   init(_ error: CheckpointError, path: String) {
     switch error {
     case .notFound: self = .missing(path: path)
-    case .notReadable(_, let code), .system(_, _, let code): self = .unreadableFile(path: path, reason: systemMessage(code))
-    default: self = .unreadableFile(path: path, reason: "no regular file")
+    case .notAFile(_, let found): self = .notAFile(path: path, found: found)
+    case .notReadable: self = .unreadableFile(path: path, reason: Self.permissionDenied)
+    case .system(_, _, let code): self = .unreadableFile(path: path, reason: systemMessage(code))
+    default: self = .unreadableFile(path: path, reason: "\(error)")
     }
   }
 }

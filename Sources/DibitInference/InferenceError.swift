@@ -1,6 +1,7 @@
 /// Why text cannot be run through a model.
 package enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible {
   case emptyPrompt
+  case emptyText
   case contextFull(tokens: Int, context: Int)
   case unknownToken(Int32, vocabulary: Int)
   case notFinite(position: Int)
@@ -11,6 +12,7 @@ package enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible
   package var description: String {
     switch self {
     case .emptyPrompt: "the prompt has no tokens"
+    case .emptyText: "a text of at least one token expected, none found"
     case .contextFull(let tokens, let context):
       "\(tokens) tokens do not fit the model's context of \(context): shorten the prompt"
     case .unknownToken(let id, let vocabulary): "token id \(id) is outside the model's vocabulary of \(vocabulary)"

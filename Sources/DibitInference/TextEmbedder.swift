@@ -89,7 +89,7 @@ package struct TextEmbedder: ~Copyable {
 
   private func fault(_ tokens: [Int32]) -> InferenceError? {
     let vocabulary = passes.model.configuration.vocabularySize
-    if tokens.isEmpty { return .emptyPrompt }
+    if tokens.isEmpty { return .emptyText }
     return tokens.first { $0 < 0 || Int($0) >= vocabulary }.map { .unknownToken($0, vocabulary: vocabulary) }
   }
 

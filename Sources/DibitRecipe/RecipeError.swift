@@ -5,6 +5,7 @@ package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   case duplicateKey(file: String, line: Int, key: String)
   case missingKey(file: String, key: String)
   case conflictingKeys(file: String, first: String, second: String)
+  /// `found` is text in quotes, or the kind of what is there.
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
   case badSetting(String)
 
@@ -22,7 +23,7 @@ package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
       "--set: expected KEY=VALUE with a value in YAML, found '\(setting)'"
         + (setting.contains(": ") ? "; text with a colon needs quotes: KEY=\"…\"" : "")
     case .wrongValue(let file, let line, let key, let expected, let found):
-      "\(Self.place(file, line)): '\(key)': expected \(expected), found '\(found)'"
+      "\(Self.place(file, line)): '\(key)': expected \(expected), found \(found)"
     }
   }
 

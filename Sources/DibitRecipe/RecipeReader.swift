@@ -59,8 +59,8 @@ struct RecipeReader {
       return
     }
     guard let mapping = node.mapping else {
-      let (line, found) = (line ?? node.mark?.line ?? 1, node.string ?? "a list")
-      guard !path.isEmpty else { throw .syntax(file: file, line: line, problem: "the recipe: expected keys and values, found '\(found)'") }
+      let (line, found) = (line ?? node.mark?.line ?? 1, Self.shown(node))
+      guard !path.isEmpty else { throw .syntax(file: file, line: line, problem: "the recipe: expected keys and values, found \(found)") }
       throw .wrongValue(file: file, line: line, key: String(path.dropLast()), expected: "keys and values", found: found)
     }
     var members: [Member] = []
@@ -148,8 +148,9 @@ struct RecipeReader {
     }
     var numbers: [(key: String, value: Double)] = []
     for (name, value) in mapping {
-      guard let name = name.string, let number = value.float, range.contains(number) else {
-        throw wrong(member, "names with numbers from \(range.lowerBound) to \(range.upperBound)")
+      guard let name = name.string else { throw wrong(member, "names with numbers", found: name) }
+      guard let number = value.float, range.contains(number) else {
+        throw wrong(member, "a number from \(range.lowerBound) to \(range.upperBound)", found: value, under: name)
       }
       numbers.append((name, number))
     }
@@ -164,10 +165,12 @@ struct RecipeReader {
 
   mutating func strings(_ key: String, oneOf allowed: [String]) throws(RecipeError) -> [String]? {
     guard let member = member(key) else { return nil }
-    guard let sequence = member.value.sequence, !sequence.isEmpty else { throw wrong(member, "a list") }
+    guard let sequence = member.value.sequence, !sequence.isEmpty else { throw wrong(member, "a list of one name or more") }
     var values: [String] = []
     for item in sequence {
-      guard let text = item.string, allowed.contains(text) else { throw wrong(member, "names among \(allowed.joined(separator: ", "))") }
+      guard let text = item.string, allowed.contains(text) else {
+        throw wrong(member, "names among \(allowed.joined(separator: ", "))", found: item)
+      }
       values.append(text)
     }
     return values
@@ -176,8 +179,13 @@ struct RecipeReader {
   /// One text or a list of them.
   mutating func strings(_ key: String) throws(RecipeError) -> [String]? {
     guard let member = member(key) else { return nil }
-    let texts = member.value.string.map { [$0] } ?? member.value.sequence?.map { $0.string ?? "" } ?? []
-    guard !texts.isEmpty, !texts.contains("") else { throw wrong(member, "text or a list of texts") }
+    let items = member.value.sequence.map(Array.init) ?? [member.value]
+    guard !items.isEmpty else { throw wrong(member, "text or a list of texts") }
+    var texts: [String] = []
+    for item in items {
+      guard let text = item.string, !text.isEmpty else { throw wrong(member, "text or a list of texts", found: item) }
+      texts.append(text)
+    }
     return texts
   }
 
@@ -204,9 +212,18 @@ struct RecipeReader {
     }
   }
 
-  private func wrong(_ member: Member, _ expected: String) -> RecipeError {
+  /// The fault of a value, or of the part of it that is wrong: `found`, an item or what stands under a name.
+  private func wrong(_ member: Member, _ expected: String, found: Node? = nil, under name: String? = nil) -> RecipeError {
+    // A setting has no lines.
     .wrongValue(
-      file: member.file, line: member.line, key: path + member.key, expected: expected,
-      found: member.value.string ?? "a list or section")
+      file: member.file, line: member.line == 0 ? 0 : found?.mark?.line ?? member.line,
+      key: path + member.key + (name.map { "." + $0 } ?? ""), expected: expected, found: Self.shown(found ?? member.value))
+  }
+
+  /// A value in a sentence: text in quotes, anything else by its kind.
+  private static func shown(_ value: Node) -> String {
+    if let text = value.string { return "'\(text)'" }
+    if let list = value.sequence { return list.isEmpty ? "an empty list" : "a list" }
+    return "a section"
   }
 }

@@ -88,7 +88,7 @@ import Testing
     // What would be refused is refused.
     try expectFailure(
       ["convert", source, "-o", scratch("model"), "--dry-run"], status: 73,
-      message: "converting '\(source)': '\(scratch("model"))': the output exists already; choose another name or pass --overwrite")
+      message: "'\(scratch("model"))': the output exists already; choose another name or pass --overwrite")
     try expectFailure(
       ["convert", scratch("model"), "-o", scratch("other"), "--dry-run"], status: 65,
       message: try dibit("convert", scratch("model"), "-o", scratch("other")).errors.dropFirst(7).dropLast().description)

@@ -149,6 +149,37 @@ import Testing
         "note: 1 file over the size limit, left out\n  food/large.txt: at most \(limit) bytes expected in one text, \(limit + 1) found\n"))
   }
 
+  @Test("what nothing can be learnt or held out of is told")
+  func nothingToLearn() throws {
+    let workplace = try Workplace()
+    let short = try dibit("dataset", workplace.data, "--model", workplace.model, "--max-tokens", "8")
+    #expect(short.status == 0)
+    #expect(
+      short.output.contains(
+        "\n\nnote: none of the labelled texts can be learnt\nnote: 'food/0.txt': prompt and answer need 67 tokens even without the text, "
+          + "but the limit is 8: raise --max-tokens or shorten the label\n"), "\(short.output)")
+    let scratch = workplace.scratch
+    try scratch.write("text,label\n" + (0..<1200).map { "text \($0),label \($0)\n" }.joined(), to: "each.csv")
+    let each = try dibit("dataset", scratch("each.csv"), "--no-near-duplicates")
+    #expect(
+      each.output.hasPrefix(
+        """
+        1,200 labelled texts, 1,200 labels
+          1,200 training, 0 validation, 0 test
+        note: nothing is held out of training: no label has two texts
+
+        """), "\(each.output)")
+    try scratch.write("text,label\na,1\nb,2\n", to: "tests/test.csv")
+    #expect(
+      try dibit("dataset", scratch("tests")).output.hasPrefix(
+        """
+        2 labelled texts, 2 labels
+          0 training, 0 validation, 2 test
+        note: nothing can be trained: there are no labelled texts of the training split
+
+        """))
+  }
+
   @Test func aSmallTable() throws {
     let scratch = Scratch()
     try scratch.write("q;l\none;a|b\ntwo;b\n", to: "d.csv")

@@ -73,6 +73,15 @@ import Testing
     for (one, other) in zip(unit, mean) { #expect(abs(one - other / length) <= 0x1p-23 * abs(one)) }
   }
 
+  @Test func emptyTexts() throws {
+    let none = try scratch.write("", to: "none.txt")
+    let fault = "a text of at least one token expected, none found"
+    try expectFailure(["embed", model, none], status: 65, message: "'\(none)': \(fault)")
+    let piped = try dibit("embed", model, "-", input: "")
+    #expect(piped.status == 65)
+    #expect(piped.errors == "error: standard input: \(fault)\n")
+  }
+
   @Test func whatCannotBeReadStopsNothing() throws {
     let note = try scratch.write("the goal", to: "note.txt")
     let none = scratch("none.txt")

@@ -131,7 +131,7 @@ import Testing
     let first = try dibit(call)
     #expect(first.status == 0, "\(first.errors)")
     let kept = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-    #expect(kept.map { $0.dropLast(22) } == ["baselines-embeddings", "baselines-few-shot", "run-1", "run-2"])
+    #expect(kept.map { $0.dropLast(22) } == ["baselines-centroid-logistic", "baselines-shots-8", "run-1", "run-2"])
     try expectFailure(
       call, status: 73,
       message: "'\(folder)' holds 4 of 4 runs of this very job: pass --resume to go on behind them, or --overwrite to run again")
@@ -148,8 +148,13 @@ import Testing
         + runs.flatMap { run in ["name", "log_loss", "confusion", "intervals", "few_shot", "latency_p50", "content_loss"].map { run[$0] } }
     }
     #expect(try result(resumed) == result(first))
+    // Other baselines are other parts of the same job.
+    let words = try dibit(call + ["--resume", "--baselines", "words"])
+    #expect(words.errors.hasPrefix("note: 2 of 2 runs of this job are in '\(folder)'\n"), "\(words.errors)")
+    let shots = try dibit(call + ["--resume", "--baselines", "shots", "--shots", "2"])
+    #expect(shots.errors.hasPrefix("note: 2 of 3 runs of this job are in '\(folder)'\nbaselines, few-shot prompt"), "\(shots.errors)")
     // Other options are another job, and what is not whole is told, not taken.
-    let other = try dibit(call + ["--resume", "--shots", "2"])
+    let other = try dibit(call + ["--resume", "--cut", "head"])
     #expect(other.errors.contains("note: 0 of 4 runs of this job are in '\(folder)'; what is there belongs to other texts, options or"))
     let half = try contents(folder + "/" + kept[2])
     try workplace.scratch.write(String(decoding: half.prefix(half.count / 2), as: UTF8.self), to: "kept/" + kept[2])

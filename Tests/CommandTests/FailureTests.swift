@@ -94,17 +94,24 @@ import Testing
     let lost = work.scratch("no/such")
     try expectFailure(
       ["convert", source, "-o", taken], status: 73,
-      message: "converting '\(source)': '\(taken)': the output exists already; choose another name or pass --overwrite")
+      message: "'\(taken)': the output exists already; choose another name or pass --overwrite")
     try expectFailure(
       ["convert", source, "-o", lost], status: 73,
-      message: "converting '\(source)': '\(lost)': its directory '\(work.scratch("no"))' does not exist; create it first")
+      message: "'\(lost)': its directory '\(work.scratch("no"))' does not exist; create it first")
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", taken], status: 73,
       message: "'\(taken)': the output exists already; choose another name or pass --overwrite")
+    let file = try work.scratch.write("mine", to: "file.txt")
+    try expectFailure(
+      ["convert", source, "-o", file + "/model"], status: 73,
+      message: "'\(file)/model': '\(file)' is a regular file, not a directory; choose another place")
+    let bare = try dibit("convert", "source", "-o", "taken", in: work.scratch.path)
+    #expect(bare.errors == "error: 'taken': the output exists already; choose another name or pass --overwrite\n")
+    try work.scratch.remove("file.txt")
     try work.scratch.write("mine", to: "taken/letter.txt")
     try expectFailure(
       ["convert", source, "-o", taken, "--overwrite"], status: 73,
-      message: "converting '\(source)': '\(taken)': will not be overwritten, because it is a directory without manifest.json, "
+      message: "'\(taken)': will not be overwritten, because it is a directory without manifest.json, "
         + "so it may not be an output of dibit; remove it by hand or choose another name")
     #expect(try text(taken + "/letter.txt") == "mine")
     #expect(work.scratch.names == ["data", "model", "source", "taken"])

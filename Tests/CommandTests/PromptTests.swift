@@ -133,6 +133,10 @@ import Testing
     try expectFailure(
       ["generate", model, "--prompt", "p", "--schema", "{\"type\""], status: 65,
       message: "--schema: the schema is not JSON: JSON at byte 7: expected ':', found the end of the text")
+    try expectFailure(
+      ["generate", model, "--prompt", "p", "--schema", "[]"], status: 65,
+      message: "--schema: a schema (an object, true or false) expected, an array found")
+    #expect(try generate("--prompt", "p", "--schema", "true", "--max-tokens", "20").status == 0)
   }
 
   @Test("at a terminal the speed is told in the end; elsewhere only behind a long prompt's progress")

@@ -26,6 +26,14 @@ import Testing
     #expect(try dibit("detokenize", model, "-", "--lines", input: lines).output == source)
   }
 
+  @Test("a byte order mark is no part of a text")
+  func mark() throws {
+    let (plain, marked) = (try scratch.write("the goal", to: "plain.txt"), try scratch.write("\u{FEFF}the goal", to: "marked.txt"))
+    let ids = try dibit("tokenize", model, plain).output
+    #expect(try dibit("tokenize", model, marked).output == ids)
+    #expect(try dibit("tokenize", model, "-", input: "\u{FEFF}the goal").output == ids)
+  }
+
   @Test func wrongIDs() throws {
     for (ids, place, found) in [("1,x", 2, "x"), ("-1", 1, "-1"), ("1 2 99999", 3, "99999"), ("99999999999999", 1, "99999999999999")] {
       let outcome = try dibit("detokenize", model, "--ids=\(ids)")

@@ -8,7 +8,7 @@ import Testing
     (["convert"], "Missing expected argument '<checkpoint>'"),
     (["convert", "a"], "Missing expected argument '--output <output>'"),
     (["convert", "a", "-o", "b", "--bits", "3"], "--bits: expected 2, 4, 16 or 32, found 3"),
-    (["convert", "a", "-o", "b", "--bits", "two"], "The value 'two' is invalid for '--bits <bits>'"),
+    (["convert", "a", "-o", "b", "--bits", "two"], "--bits: expected a number, found 'two'"),
     (["convert", "a", "-o", "b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 16 or 32, found 2"),
     (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
     (["convert", "a", "-o", "b", "--threads", "0"], "--threads: expected a number from 1 to 1024, found 0"),
@@ -19,11 +19,11 @@ import Testing
       "--learning-rate: expected a number from 0.0 to 10.0, found -0.001"
     ),
     (["predict", "m", "--adapter", "a", "x", "--threshold", "-.5"], "--threshold: expected a number from 0 to 1, found -0.5"),
-    (["evaluate", "m", "--data", "d", "--seed", "-1"], "The value '-1' is invalid for '--seed <n>'"),
+    (["evaluate", "m", "--data", "d", "--seed", "-1"], "--seed: expected a number of 0 or more, found '-1'"),
     (["pretrain", "r", "-o", "o", "--steps", "-5"], "--steps: expected at least 1, found -5"),
     (["bench", "m", "--runs", "-1"], "--runs: expected a number from 1 to 1000, found -1"),
     (["convert", "a", "-o", "b", "--threads", "1025"], "--threads: expected a number from 1 to 1024, found 1025"),
-    (["convert", "a", "-o", "b", "--threads", "all"], "The value 'all' is invalid for '--threads <n>'"),
+    (["convert", "a", "-o", "b", "--threads", "all"], "--threads: expected a number, found 'all'"),
     (["train", "m", "--output", "o"], "Missing expected argument '--data <path>'"),
     (["train", "m", "--data", "d", "-o", "o", "--epochs", "0"], "--epochs: expected a number from 1 to 10000, found 0"),
     (["train", "m", "--data", "d", "-o", "o", "--batch-size", "0"], "--batch-size: expected a number from 1 to 4096, found 0"),
@@ -64,14 +64,21 @@ import Testing
     (["generate", "m", "--prompt", "p", "--top-k=-1"], "--top-k: expected 0 or more, found -1"),
     (["generate", "m", "--prompt", "p", "--top-p", "0"], "--top-p: expected a number above 0 and up to 1, found 0.0"),
     (["generate", "m", "--prompt", "p", "--temperature", "nan"], "--temperature: expected a number from 0 to 100, found nan"),
-    (["generate", "m", "--prompt", "p", "--temperature", "warm"], "The value 'warm' is invalid for '--temperature <temperature>'"),
+    (["generate", "m", "--prompt", "p", "--temperature", "warm"], "--temperature: expected a number, found 'warm'"),
     (["generate", "m", "--prompt", "p", "--min-p", "1.5"], "--min-p: expected a number from 0 to 1, found 1.5"),
     (["generate", "m", "--prompt", "p", "--min-p=-0.1"], "--min-p: expected a number from 0 to 1, found -0.1"),
     (
       ["generate", "m", "--prompt", "p", "--repetition-penalty", "0"], "--repetition-penalty: expected a number from 0.01 to 100, found 0.0"
     ),
     (["generate", "m", "--prompt", "p", "--repetition-window=-1"], "--repetition-window: expected 0 or more, found -1"),
-    (["generate", "m", "--prompt", "p", "--seed=-1"], "The value '-1' is invalid for '--seed <seed>'"),
+    (["generate", "m", "--prompt", "p", "--seed=-1"], "--seed: expected a number of 0 or more, found '-1'"),
+    (["generate", "m", "--prompt", "p", "--max-tokens", "1e3"], "--max-tokens: expected a whole number, found '1e3'"),
+    (
+      ["generate", "m", "--prompt", "p", "--max-tokens", "99999999999999999999"],
+      "--max-tokens: expected a smaller number, found '99999999999999999999'"
+    ),
+    (["train", "m", "--data", "d", "-o", "o", "--memory-limit", "-5G"], "--memory-limit: expected a size like 800M or 2G, found '-5G'"),
+    (["generate", "m", "--prompt", "p", "--schema", ""], "--schema: expected a file or a schema, found nothing"),
     (["generate", "m", "--prompt", "p", "--stop", ""], "--stop: expected some text, found none"),
     (
       ["generate", "m", "--prompt", "p", "--schema", "{}", "--stop", "}"],

@@ -65,6 +65,7 @@ import Testing
         .cannotCreate,
         [
           .outputExists(path: "p"), .badOutputName(path: "p"), .missingParent(path: "p", parent: "d"), .notWritable(path: "p", code: 1),
+          .parentNotADirectory(path: "p", parent: "d", found: "a regular file"),
           .notReplaceable(path: "p", found: "f"), .outputInUse(path: "p", partial: "q"),
           .badDeclaration(file: "f", tensor: "t", reason: "r"),
         ]
@@ -92,6 +93,9 @@ import Testing
   }
 
   @Test func outputNames() {
+    #expect(["out", "./out", "a/b//", "/", "//"].map(outputPath) == ["out", "./out", "a/b", "/", "/"])
+    #expect(join("a b//", "c") == "a b/c" && join("/", "c") == "/c")
+    #expect(finalPath("./.out.partial-12/file") == "out/file" && finalPath("./a/.out.partial-12") == "a/out")
     func split(_ path: String) -> [String]? { splitOutput(path).map { [$0.parent, $0.name] } }
     #expect(split("out") == [".", "out"])
     #expect(split("a/b//") == ["a", "b"])

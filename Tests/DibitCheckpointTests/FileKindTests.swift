@@ -16,6 +16,7 @@ import Testing
     func zip(_ names: [String]) -> FileKind? { kind(ZipMaker(entries: names.map { ZipMaker.Entry(name: $0, data: [1]) }).make().bytes) }
     #expect(zip(["m/version", "m/data/0", "m/data.pkl"]) == .pytorch)
     #expect(zip(["arr_0.npy", "b.npy"]) == .numpy)
+    #expect(zip(["[Content_Types].xml", "xl/workbook.xml"]) == .workbook && kind("PAR1\u{15}\u{4}") == .parquet)
     #expect(zip(["a.npy", "readme.txt"]) == .zip && zip(["model.safetensors"]) == .zip)
     for count in 4..<30 { #expect(kind(Array(torch.bytes[..<count])) == .zip) }
     #expect(kind([UInt8](repeating: 0x61, count: 257) + Array("ustar\0".utf8) + [UInt8](repeating: 0, count: 250)) == .tar)

@@ -197,7 +197,8 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     let scratch = Scratch()
     #expect(opening(scratch("no/out")) == .missingParent(path: scratch("no/out"), parent: scratch("no")))
     try scratch.write("", to: "file")
-    #expect(opening(scratch("file/out")) == .missingParent(path: scratch("file/out"), parent: scratch("file")))
+    let blocked = CheckpointError.parentNotADirectory(path: scratch("file/out"), parent: scratch("file"), found: "a regular file")
+    #expect(opening(scratch("file/out")) == blocked)
     for path in ["", "/", ".", "..", "a/..", "a\0b"] { #expect(opening(path) == .badOutputName(path: path), "\(path)") }
     // The process file system lets nobody create anything.
     #expect(opening("/proc/dibit")?.errorClass == .cannotCreate)

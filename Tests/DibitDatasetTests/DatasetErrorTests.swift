@@ -73,7 +73,16 @@ import Testing
     #expect(data.report[.unreadable].entries.map(\.detail) == ["permission denied"])
     try folder.setPermissions("a", 0)
     defer { try? folder.setPermissions("a", 0o755) }
-    check(sentence(folder), "folder 'DATA/a' cannot be listed (permission denied); check its permissions", .inputOutput)
+    check(
+      sentence(folder),
+      "all texts in 'DATA' have the label 'b' (left out: 2 files or folders that cannot be read, such as a: permission denied), "
+        + "expected at least two labels; add a folder for each other label, or pass the folder that holds the label folders", .badData)
+    #expect(throws: DatasetError.unreadableFolder(path: folder.absolute("a"), reason: "permission denied")) {
+      try TextFolder.open(path: folder.absolute("a"))
+    }
+    #expect(throws: DatasetError.unreadableFile(path: folder.absolute("a/1"), reason: "permission denied")) {
+      try Dataset.read(folder.absolute("a/1"))
+    }
     #expect(throws: DatasetError.unreadableFile(path: folder.absolute("b/closed"), reason: "permission denied")) {
       try TextFolder.open(path: folder.absolute("b/closed"))
     }
@@ -83,15 +92,26 @@ import Testing
     let cases: [(DatasetError, String, DatasetError.ExitClass)] = [
       (
         .unreadableFolder(path: "d", reason: "permission denied"),
-        "folder 'd' cannot be listed (permission denied); check its permissions", .inputOutput
+        "folder 'd' cannot be listed (permission denied); check its permissions", .missingInput
       ),
       (
         .unreadableFile(path: "f", reason: "input/output error"),
-        "file 'f' cannot be read (input/output error); check its permissions", .inputOutput
+        "file 'f' cannot be read (input/output error)", .inputOutput
       ),
+      (.notAFile(path: "f", found: "a link to nothing"), "'f': a file or a folder expected, a link to nothing found", .missingInput),
       (
         .notText(path: "f"),
         "file 'f' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes", .badData
+      ),
+      (
+        .notText(path: "-", found: "a PDF document"),
+        "standard input holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes, found a PDF document",
+        .badData
+      ),
+      (
+        .row(file: "-", line: 3, column: nil, fault: .sameColumn("text")),
+        "standard input, line 3: a text and a label expected, 'text' asked for as both; name another with --text-column or --label-column",
+        .badData
       ),
       (.noTextFiles(folder: "d"), "folder 'd' holds no files, expected text files in it or in folders below it", .badData),
     ]

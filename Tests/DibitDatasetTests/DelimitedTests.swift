@@ -134,6 +134,10 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
       "text,b\nx,y\n",
       "'d.csv', line 1: a column called label expected in the first line, the columns 'text', 'b' found; name yours with --text-column and --label-column"
     ),
+    (
+      "label|text\nx|y\n",
+      "'d.csv', line 1: a column called text expected in the first line, the columns 'label|text' found; separate fields by commas, semicolons or tabs instead of '|'"
+    ),
     ("text,label,text\n", "'d.csv', line 1: columns with names of their own expected, 'text' found twice"),
     ("text,label\none,a\ntwo\n", "'d.csv', line 3: 2 fields expected, as in the first line, 1 found"),
     ("text,label\n\"1\n2\",a\n1,2,3\n", "'d.csv', line 4: 2 fields expected, as in the first line, 3 found"),
@@ -161,6 +165,9 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
   }
 
   @Test func otherFaults() throws {
+    #expect(
+      try fault("text,label\na,b\n", as: "d.csv") { $0.labelColumn = "text" }
+        == "'d.csv', line 1: a text and a label expected, 'text' asked for as both; name another with --text-column or --label-column")
     #expect(
       try fault("text,label\na,b\n", as: "d.csv") { $0.textColumn = "x\ny" }
         == "'d.csv', line 1: a column called 'x\\u{A}y' expected in the first line, the columns 'text', 'label' found; name yours with --text-column and --label-column"

@@ -83,6 +83,10 @@ import Testing
       "{\"a\":1}",
       "line 1: messages, prompt and completion, or text and label expected, the keys 'a' found; name yours with --text-column and --label-column"
     ),
+    (
+      "{\"instruction\":\"a\",\"output\":\"b\"}",
+      "line 1: messages, prompt and completion, or text and label expected, the keys 'instruction', 'output' found; call a text and its answer prompt and completion, or name yours with --text-column and --label-column"
+    ),
     ("{\"text\":\"a\"}", "line 1: a label beside 'text' expected, the keys 'text' found; name yours with --text-column and --label-column"),
     ("{\"text\":1,\"label\":\"x\"}", "line 1: 'text': a text expected, a number found"),
     ("{\"text\":\"a\",\"label\":1.5}", "line 1: 'label': a label or a list of labels expected, a number found"),

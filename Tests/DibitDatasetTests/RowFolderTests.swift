@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Testing
 
 @testable import DibitDataset
@@ -81,7 +82,28 @@ private let banking = projectRoot + "/../shared/data/banking77/banking_data"
     let folder = try TemporaryFolder()
     #expect(throws: DatasetError.missing(path: folder.absolute("x.csv"))) { try Dataset.read(folder.absolute("x.csv")) }
     #expect(throws: DatasetError.noLabelledText(folder: folder.path, skipped: "")) { try Dataset.read(folder.path) }
-    #expect(throws: DatasetError.unreadableFile(path: "/dev/null", reason: "no regular file")) { try Dataset.read("/dev/null") }
+    try folder.write("x.parquet", Array("PAR1".utf8) + [0x15, 0, 0x15, 2])
+    #expect(
+      throws: DatasetError.notText(path: folder.absolute("x.parquet"), found: "a Parquet file (write its table as JSONL or CSV)")
+    ) { try Dataset.read(folder.absolute("x.parquet")) }
+    let special = "a device, pipe or socket"
+    #expect(throws: DatasetError.notAFile(path: "/dev/null", found: special)) { try Dataset.read("/dev/null") }
+    #expect(throws: DatasetError.notAFile(path: "/dev/null", found: special)) { try TextFolder.open(path: "/dev/null") }
+    let link = folder.absolute("link")
+    try folder.link("link", to: "nowhere.csv")
+    #expect(throws: DatasetError.notAFile(path: link, found: "a link to nothing")) { try Dataset.read(link) }
+    #expect(throws: DatasetError.notAFile(path: link, found: "a link to nothing")) { try TextFolder.open(path: link) }
+    let pipe = folder.absolute("pipe")
+    // SAFETY: Swift passes a terminated copy of the path.
+    let made = unsafe mkfifo(pipe, 0o600)
+    #expect(made == 0)
+    #expect(throws: DatasetError.notAFile(path: pipe, found: special)) { try Dataset.read(pipe) }
+    let faults = TextInputs([link, pipe]).map { input in if case .failure(let error) = input.content { "\(error)" } else { "" } }
+    #expect(
+      faults == [
+        "'\(link)': a file or a folder expected, a link to nothing found",
+        "'\(pipe)': a file or a folder expected, a device, pipe or socket found",
+      ])
   }
 
   /// The 77 intents of a bank's customers.

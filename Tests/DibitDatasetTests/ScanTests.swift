@@ -68,7 +68,7 @@ import Testing
     #expect(data.report[.overLong].entries.map(\.detail) == [String](repeating: "at most 8 bytes expected in one text, 9 found", count: 2))
     #expect(data.report[.overLong].paths == ["a/blank", "a/long"])
     #expect(data.report[.hidden].paths == [".git", "a/.cache", "a/.hidden"])
-    #expect(data.report[.unreadable].entries.map(\.detail) == ["link to nothing"])
+    #expect(data.report[.unreadable].entries.map(\.detail) == ["a link to nothing"])
     #expect(data.report[.emptyLabel].paths == ["nothing"])
     #expect(try Dataset.scan(folder: folder.path).report[.empty].paths == ["a/blank", "a/empty"])
   }

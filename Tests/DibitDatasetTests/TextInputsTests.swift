@@ -50,7 +50,7 @@ import Testing
     #expect(
       errors == [
         .missing(path: folder.absolute("none")),
-        .unreadableFile(path: folder.absolute("in/c"), reason: "link to nothing"),
+        .unreadableFile(path: folder.absolute("in/c"), reason: "a link to nothing"),
         .tooLarge(path: folder.absolute("large.txt"), limit: 100, found: 101), .noTextFiles(folder: folder.absolute("empty")),
       ])
     #expect(

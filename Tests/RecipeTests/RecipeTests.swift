@@ -216,14 +216,15 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     ("learning_rate: 11", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '11'"),
     ("learning_rate: .nan", "r.yaml:1: 'learning_rate': expected a number from 0.0 to 10.0, found '.nan'"),
     ("warmup: 1.5", "r.yaml:1: 'warmup': expected a number from 0.0 to 1.0, found '1.5'"),
-    ("epochs: [1]", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'a list or section'"),
+    ("epochs: [1]", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found a list"),
+    ("epochs: {a: 1}", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found a section"),
     ("lora_parameters: 8", "r.yaml:1: 'lora_parameters': expected keys and values, found '8'"),
-    ("lora_parameters:\n  keys: q_proj", "r.yaml:2: 'lora_parameters.keys': expected a list, found 'q_proj'"),
-    ("lora_parameters:\n  keys: []", "r.yaml:2: 'lora_parameters.keys': expected a list, found 'a list or section'"),
+    ("lora_parameters:\n  keys: q_proj", "r.yaml:2: 'lora_parameters.keys': expected a list of one name or more, found 'q_proj'"),
+    ("lora_parameters:\n  keys: []", "r.yaml:2: 'lora_parameters.keys': expected a list of one name or more, found an empty list"),
     (
       "lora_parameters:\n  keys: [q_proj, w_proj]",
       "r.yaml:2: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "
-        + "found 'a list or section'"
+        + "found 'w_proj'"
     ),
     ("prompt:\n  form: chats", "r.yaml:2: 'prompt.form': expected chat, plain, found 'chats'"),
     (
@@ -233,12 +234,16 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     ("class_weights: heavy", "r.yaml:1: 'class_weights': expected balanced, none or names with numbers, found 'heavy'"),
     (
       "class_weights: {a: 0}",
-      "r.yaml:1: 'class_weights': expected names with numbers from 1e-06 to 1000000.0, found 'a list or section'"
+      "r.yaml:1: 'class_weights.a': expected a number from 1e-06 to 1000000.0, found '0'"
+    ),
+    (
+      "class_weights:\n  a: 2\n  b: many",
+      "r.yaml:3: 'class_weights.b': expected a number from 1e-06 to 1000000.0, found 'many'"
     ),
     ("prompt:\n  key: ''", "r.yaml:2: 'prompt.key': expected text, found ''"),
     ("", "r.yaml:1: the recipe is empty"),
     ("# only a comment\n", "r.yaml:1: the recipe is empty"),
-    ("- a\n- b", "r.yaml:1: the recipe: expected keys and values, found 'a list'"),
+    ("- a\n- b", "r.yaml:1: the recipe: expected keys and values, found a list"),
     ("hello", "r.yaml:1: the recipe: expected keys and values, found 'hello'"),
   ]
 
@@ -289,6 +294,11 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(problem("lora_parameters.rnk=3") == "--set: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?")
     #expect(problem("lora_parameters=3") == "--set: 'lora_parameters': expected keys and values, found '3'")
     #expect(problem("lora_parameters={rank: 0}") == "--set: 'lora_parameters.rank': expected a whole number from 1 to 4096, found '0'")
+    #expect(problem("lora_parameters.keys=[]") == "--set: 'lora_parameters.keys': expected a list of one name or more, found an empty list")
+    #expect(
+      problem("lora_parameters.keys=[foo]")
+        == "--set: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, found 'foo'")
+    #expect(problem("class_weights={card: 0}") == "--set: 'class_weights.card': expected a number from 1e-06 to 1000000.0, found '0'")
     #expect(problem("keep=worst") == "--set: 'keep': expected last, best, found 'worst'")
     #expect(problem("epochs=[") == "--set: expected KEY=VALUE with a value in YAML, found 'epochs=['")
     #expect(
