@@ -51,7 +51,8 @@ package struct Converter: Sendable {
 
   func staged() throws(ConversionError) -> StagedDirectory {
     do throws(CheckpointError) {
-      return try StagedDirectory(destination: output, overwrite: options.overwrite, inputs: JobInputs([source, options.tokenizer]))
+      return try StagedDirectory(
+        destination: output, replacing: options.overwrite ? ModelFiles.mark : nil, inputs: JobInputs([source, options.tokenizer]))
     } catch {
       throw .checkpoint(error)
     }
