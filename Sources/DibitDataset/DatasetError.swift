@@ -46,11 +46,11 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The kind of failure, from which a command chooses its exit code.
   package enum ExitClass: Equatable, Sendable {
-    /// The input does not exist (exit code 66).
+    /// The input does not exist, or may not be read (exit code 66).
     case missingInput
     /// The input exists and is wrong (exit code 65).
     case badData
-    /// The system refused to read it (exit code 74).
+    /// The system failed to read it (exit code 74).
     case inputOutput
   }
 
@@ -58,7 +58,8 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   package var exitClass: ExitClass {
     switch self {
     case .missing, .notAFolder: .missingInput
-    case .unreadableFolder, .unreadableFile: .inputOutput
+    case .unreadableFolder(_, let reason), .unreadableFile(_, let reason):
+      reason.hasPrefix(Self.systemFailed) ? .inputOutput : .missingInput
     default: .badData
     }
   }
@@ -71,9 +72,9 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
     case .notAFolder(let path):
       return "'\(path)' is a file, expected a folder with texts in <folder>/<label>/<file>"
     case .unreadableFolder(let path, let reason):
-      return "folder '\(path)' cannot be listed (\(reason)); check its permissions"
+      return "folder '\(path)' cannot be listed (\(reason))\(Self.advice(reason))"
     case .unreadableFile(let path, let reason):
-      return "file '\(path)' cannot be read (\(reason)); check its permissions"
+      return "file '\(path)' cannot be read (\(reason))\(Self.advice(reason))"
     case .notText(let path):
       return "file '\(path)' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
     case .tooLarge(let path, let limit, let found):
@@ -115,6 +116,13 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
       return "\(folds) folds need \(folds) different texts at least, found \(found); ask for fewer folds or add texts"
     }
   }
+
+  /// The reason where the system lets nobody of ours read.
+  static let noPermission = "permission denied"
+  /// How the reason begins where reading failed.
+  static let systemFailed = "input/output error"
+
+  private static func advice(_ reason: String) -> String { reason == noPermission ? "; check its permissions" : "" }
 
   /// What was found beside nothing, in brackets.
   private static func leftOut(_ skipped: String) -> String { skipped.isEmpty ? "" : " (left out: \(skipped))" }

@@ -79,9 +79,9 @@ enum FileSystem {
 
   private static func reason(_ error: any Error) -> String {
     switch (error as? CocoaError)?.code {
-    case .fileReadNoPermission: "permission denied"
+    case .fileReadNoPermission: DatasetError.noPermission
     case .fileReadNoSuchFile, .fileNoSuchFile: "it no longer exists"
-    default: "input/output error"
+    default: DatasetError.systemFailed
     }
   }
 }

@@ -157,7 +157,8 @@ extension DatasetError {
   init(_ error: CheckpointError, path: String) {
     switch error {
     case .notFound: self = .missing(path: path)
-    case .notReadable(_, let code), .system(_, _, let code): self = .unreadableFile(path: path, reason: systemMessage(code))
+    case .notReadable: self = .unreadableFile(path: path, reason: Self.noPermission)
+    case .system(_, _, let code): self = .unreadableFile(path: path, reason: "\(Self.systemFailed): \(systemMessage(code))")
     default: self = .unreadableFile(path: path, reason: "no regular file")
     }
   }

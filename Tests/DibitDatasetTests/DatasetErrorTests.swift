@@ -73,7 +73,7 @@ import Testing
     #expect(data.report[.unreadable].entries.map(\.detail) == ["permission denied"])
     try folder.setPermissions("a", 0)
     defer { try? folder.setPermissions("a", 0o755) }
-    check(sentence(folder), "folder 'DATA/a' cannot be listed (permission denied); check its permissions", .inputOutput)
+    check(sentence(folder), "folder 'DATA/a' cannot be listed (permission denied); check its permissions", .missingInput)
     #expect(throws: DatasetError.unreadableFile(path: folder.absolute("b/closed"), reason: "permission denied")) {
       try TextFolder.open(path: folder.absolute("b/closed"))
     }
@@ -83,12 +83,14 @@ import Testing
     let cases: [(DatasetError, String, DatasetError.ExitClass)] = [
       (
         .unreadableFolder(path: "d", reason: "permission denied"),
-        "folder 'd' cannot be listed (permission denied); check its permissions", .inputOutput
+        "folder 'd' cannot be listed (permission denied); check its permissions", .missingInput
       ),
       (
         .unreadableFile(path: "f", reason: "input/output error"),
-        "file 'f' cannot be read (input/output error); check its permissions", .inputOutput
+        "file 'f' cannot be read (input/output error)", .inputOutput
       ),
+      // What has no bytes is not mended by permissions.
+      (.unreadableFile(path: "f", reason: "link to nothing"), "file 'f' cannot be read (link to nothing)", .missingInput),
       (
         .notText(path: "f"),
         "file 'f' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes", .badData
