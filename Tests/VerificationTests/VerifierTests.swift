@@ -105,6 +105,16 @@ import Testing
       Issue.record("\(String(describing: outside))")
       return
     }
+    for tensor in ["logits", "loss", "grad.model.norm.weight"] {
+      let broken = try error { name, _, values in
+        if name == tensor { values[0] = .infinity }
+        return true
+      }
+      #expect(broken == .notFinite(tensor: tensor, reference: path, index: 0, found: .infinity))
+    }
+    #expect(
+      VerificationError.notFinite(tensor: "logits", reference: "r", index: 3, found: .nan).description
+        == "'r': tensor 'logits', element 3: a finite number expected, nan found; nothing can be compared with it")
     let masked = try error { name, _, values in
       if name == "labels" { values = values.map { _ in -100 } }
       return true
