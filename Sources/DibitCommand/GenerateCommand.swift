@@ -29,7 +29,9 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Answer with one of these texts, separated by commas.", valueName: "a,b,...")) var choices: String?
   @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
-  @Option(help: ArgumentHelp("End before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
+  @Option(
+    help: ArgumentHelp("End before this text; give the option again for more. Goes without --schema and --choices.", valueName: "text"))
+  var stop: [String] = []
   @Flag(inversion: .prefixedNo, help: "Print text as it is made.") var stream = true
   @Flag(help: "Print the result as JSON.") var json = false
   @Option(help: ArgumentHelp("With --json: the log-probability of each token, and of the n most likely ones.", valueName: "n"))
@@ -44,6 +46,10 @@ struct GenerateCommand: ParsableCommand {
       throw ValidationError("--choices: expected texts between the commas, found none\(choices.isEmpty ? "" : " in '\(choices)'")")
     }
     guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
+    // An answer that ends before a text has no longer the form that was asked for.
+    if !stop.isEmpty, let form = schema != nil ? "--schema" : choices != nil ? "--choices" : nil {
+      throw ValidationError("--stop: expected either it or \(form), found both")
+    }
     if let logprobs {
       guard (0...100).contains(logprobs) else { throw ValidationError("--logprobs: expected a number from 0 to 100, found \(logprobs)") }
       guard json else { throw ValidationError("--logprobs: log-probabilities are a part of --json, which is missing") }
@@ -61,6 +67,9 @@ struct GenerateCommand: ParsableCommand {
     }
     let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
     let asked = try GenerationPrompt(content, prompt, tagger, model: model)
+    if asked.answer != nil, !stop.isEmpty {
+      throw Failure(.usage, "--stop: the adapter tags texts in a form of its own; leave one of them out, or pass --raw")
+    }
     let constraint = try tokenConstraint(asked, model.tokenizer)
     var session = Session(model.configuration, weights: model.weights, adapter: loaded, on: compute)
     var options = GenerationOptions()

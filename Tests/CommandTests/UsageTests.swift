@@ -73,6 +73,8 @@ import Testing
     (["generate", "m", "--prompt", "p", "--repetition-window=-1"], "--repetition-window: expected 0 or more, found -1"),
     (["generate", "m", "--prompt", "p", "--seed=-1"], "The value '-1' is invalid for '--seed <seed>'"),
     (["generate", "m", "--prompt", "p", "--stop", ""], "--stop: expected some text, found none"),
+    (["generate", "m", "--prompt", "p", "--stop", "}", "--schema", "{}"], "--stop: expected either it or --schema, found both"),
+    (["generate", "m", "--prompt", "p", "--stop", "es", "--choices", "yes,no"], "--stop: expected either it or --choices, found both"),
     (["generate", "m", "--prompt", "p", "--json", "--logprobs", "101"], "--logprobs: expected a number from 0 to 100, found 101"),
     (["generate", "m", "--prompt", "p", "--logprobs", "2"], "--logprobs: log-probabilities are a part of --json, which is missing"),
     (["generate", "m", "--prompt", "p", "--json", "--prompt-logprobs"], "--prompt-logprobs: expected --logprobs beside it"),
