@@ -130,7 +130,7 @@ import Testing
     let (folder, file) = try ggufFolder()
     let bytes = try contents(file).count
     let report = try dibit("convert", file, "--bits", "4", "--no-check", "--json", "-o", scratch("a"))
-    #expect(try report.json()["source_file_bytes"]?.int == bytes && report.errors == "wrote \(scratch("a"))\n")
+    #expect(try report.json()["source_file_bytes"]?.int == bytes && !report.errors.contains("warning: "))
     #expect(try report.json()["source_bytes"]?.int ?? 0 > bytes)
     let shown = try dibit("convert", folder, "--bits", "4", "--no-check", "-o", scratch("b"))
     #expect(shown.output.contains(" as floats) -> "), "\(shown.output)")
