@@ -180,8 +180,8 @@ let package = Package(
     tests(
       "ModelStoreTests",
       [
-        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConversion", "DibitKernels", "DibitTensor",
-        "DibitJSON",
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitConversion", "DibitKernels",
+        "DibitTensor", "DibitJSON",
         "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

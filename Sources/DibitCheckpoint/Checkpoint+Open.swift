@@ -32,14 +32,28 @@ extension Checkpoint {
       let containers = try KerasIndex.files(in: path).map { file throws(CheckpointError) in try openFile(join(path, file)).1 }
       return try Checkpoint(path: path, format: .hdf5, containers: containers)
     }
-    for name in wholeNames where names.contains(name) { return try single(path, file: join(path, name)) }
+    return try single(path, file: try onlyFile(of: path, names))
+  }
+
+  /// The file that holds all of a checkpoint: `path` itself, or the one of that directory that ``open(_:)`` reads; nil where that reads
+  /// several, or fails to find one.
+  package static func wholeFile(of path: String) -> String? {
+    guard FileStatus(path: path, followingLinks: true)?.type == .directory else { return path }
+    guard let names = try? directoryNames(path), !names.contains(KerasIndex.indexName), !ShardIndex.names.contains(where: names.contains)
+    else { return nil }
+    return try? onlyFile(of: path, names)
+  }
+
+  /// The file with tensors of a directory without an index.
+  private static func onlyFile(of path: String, _ names: [String]) throws(CheckpointError) -> String {
+    for name in wholeNames where names.contains(name) { return join(path, name) }
     var candidates: [String] = []
     for name in names where !name.hasPrefix(".") && !otherNames.contains(name) {
       if holdsTensors(join(path, name)) { candidates.append(name) }
     }
     guard let only = candidates.first else { throw .noTensors(directory: path, found: names) }
     guard candidates.count == 1 else { throw .ambiguous(directory: path, candidates: candidates) }
-    return try single(path, file: join(path, only))
+    return join(path, only)
   }
 
   private static func single(_ path: String, file: String) throws(CheckpointError) -> Checkpoint {

@@ -85,6 +85,9 @@ package struct Checkpoint: Sendable {
   /// The paths of its files.
   package var filePaths: [String] { containers.map(\.path) }
 
+  /// The bytes of its files.
+  package var fileBytes: Int { filePaths.reduce(0) { $0 + (FileStatus(path: $1, followingLinks: true)?.size ?? 0) } }
+
   /// What is known about a tensor, or nil when there is none of this name.
   package func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
 

@@ -9,7 +9,7 @@ extension CheckpointError: CustomStringConvertible {
       "\(quoted(directory)): no file with tensors in this directory (safetensors, GGUF, HDF5, PyTorch or llama2.c); it holds \(listed(found))"
     case .missingShard(let index, let shard):
       "\(quoted(index)): the shard \(quoted(shard)) is not beside the index; download it too"
-    case .emptyFile(let path): "\(quoted(path)): the file is empty; download it again"
+    case .emptyFile(let path): "\(quoted(path)): the file is empty; make or download it again"
     case .tooLarge(let path, let limit, let found): "\(quoted(path)): at most \(limit) bytes expected, \(found) found"
     case .malformed(let file, let fault): "\(quoted(file)): \(fault)"
     case .gguf(let file, let fault): "\(quoted(file)): \(fault)"

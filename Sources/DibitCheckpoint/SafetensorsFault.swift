@@ -27,12 +27,12 @@ extension SafetensorsFault: CustomStringConvertible {
   package var description: String {
     switch self {
     case .otherFormat(let kind): "a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(kind) found"
-    case .tooShort(let found): "the 8-byte header length expected, a file of \(found) bytes found; download it again"
+    case .tooShort(let found): "the 8-byte header length expected, a file of \(found) bytes found; make or download it again"
     case .headerLength(let found, let limit):
       "no file with tensors of a known kind (safetensors, GGUF, HDF5, PyTorch or llama2.c): as safetensors, header length at byte 0: "
         + "2 to \(limit) bytes expected, \(found) found"
     case .truncated(let expected, let found):
-      "the file is cut short: \(expected) bytes expected, \(found) found, \(expected - found) missing; download it again"
+      "the file is cut short: \(expected) bytes expected, \(found) found, \(expected - found) missing; make or download it again"
     case .headerStart(let found):
       "header at byte 8: '{' expected, byte 0x\(String(found, radix: 16, uppercase: true)) found; this is not a safetensors file"
     case .headerSyntax(let reason): "header at byte 8: \(reason)"

@@ -8,7 +8,7 @@ internal import Glibc
 /// that is dropped earlier is removed with its files. What a killed process left behind is removed by the next job with the same
 /// destination; a lock on the directory tells it from the work of a live one.
 package struct StagedDirectory: ~Copyable {
-  /// The file that every directory of ours holds, with a `format` that begins with "dibit-"; only such directories are replaced.
+  /// The file that every directory of ours holds, with a `format` that begins with "dibit-".
   package static let manifestName = "manifest.json"
   private static let largestManifest = 64 << 20
 
@@ -16,26 +16,30 @@ package struct StagedDirectory: ~Copyable {
   package let destination: String
   /// The directory to write into until ``commit()``.
   package let partialPath: String
-  private let overwrite: Bool
+  private let mark: DirectoryMark?
   private let lock: FileDescriptor
   private var isCommitted = false
 
   /// Creates the hidden directory.
   ///
+  /// - Parameters:
+  ///   - destination: The final path.
+  ///   - mark: What an existing directory must bear to be replaced; nil where none may be.
+  ///   - inputs: What the job reads.
   /// - Throws: ``CheckpointError`` when `destination` exists and may not or should not be replaced, when it would destroy one of `inputs`,
   ///   when the directory around it does not exist or cannot be written, and when this process is writing the same output already.
-  package init(destination: String, overwrite: Bool = false, inputs: JobInputs) throws(CheckpointError) {
+  package init(destination: String, replacing mark: DirectoryMark? = nil, inputs: JobInputs) throws(CheckpointError) {
     guard let (parent, name) = splitOutput(destination) else { throw .badOutputName(path: destination) }
     try inputs.check(output: destination)
     // As it was given: messages name it.
     let path = outputPath(destination)
-    try Self.check(path, overwrite: overwrite)
+    try Self.check(path, replacing: mark)
     let prefix = ".\(name).partial-"
     Self.removeLeftovers(in: parent, prefix: prefix)
     let partialPath = join(parent, prefix + String(getpid()))
     let lock = try Self.create(partialPath, destination: path)
     self.destination = path
-    self.overwrite = overwrite
+    self.mark = mark
     self.partialPath = partialPath
     self.lock = lock
     PartialOutputs.add(partialPath)
@@ -67,7 +71,7 @@ package struct StagedDirectory: ~Copyable {
   /// hidden directory is removed; only when the last step fails, flushing the directory around both, is the new one in place.
   package consuming func commit() throws(CheckpointError) {
     try Replacement.syncTree(partialPath)
-    try Self.check(destination, overwrite: overwrite)
+    try Self.check(destination, replacing: mark)
     if FileStatus(path: destination, followingLinks: false) == nil {
       try Replacement.place(partialPath, at: destination)
     } else {
@@ -78,28 +82,34 @@ package struct StagedDirectory: ~Copyable {
     if let parent = splitOutput(destination)?.parent { try Replacement.syncDirectory(parent) }
   }
 
-  /// Checks that the destination is free, or may be replaced: one of our directories, or an empty one.
-  private static func check(_ destination: String, overwrite: Bool) throws(CheckpointError) {
+  /// Checks that the destination is free, or may be replaced: a directory that bears the mark and holds nothing else, or an empty one.
+  private static func check(_ destination: String, replacing mark: DirectoryMark?) throws(CheckpointError) {
     guard let status = FileStatus(path: destination, followingLinks: false) else { return }
-    guard overwrite else { throw .outputExists(path: destination) }
+    guard let mark else { throw .outputExists(path: destination) }
     guard status.type == .directory else { throw .notReplaceable(path: destination, found: status.type.description) }
     let names = try directoryNames(destination)
     if names.isEmpty { return }
     guard names.contains(manifestName) else {
       throw .notReplaceable(path: destination, found: "a directory without \(manifestName), so it may not be an output of dibit")
     }
-    guard isOurs(join(destination, manifestName)) else {
+    guard let format = format(join(destination, manifestName)) else {
       throw .notReplaceable(path: destination, found: "a directory whose \(manifestName) dibit did not write")
     }
+    guard format == mark.format else {
+      throw .notReplaceable(path: destination, found: "another kind of output, \(quoted(format)) and not \(quoted(mark.format))")
+    }
     // No output of ours has directories in it.
-    if let stranger = names.first(where: { FileStatus(path: join(destination, $0), followingLinks: false)?.type == .directory }) {
+    if let stranger = names.first(where: {
+      !mark.files.contains($0) || FileStatus(path: join(destination, $0), followingLinks: false)?.type == .directory
+    }) {
       throw .notReplaceable(path: destination, found: "a directory in which something else, \(quoted(stranger)), was put")
     }
   }
 
-  private static func isOurs(_ manifest: String) -> Bool {
-    guard let json = try? JSONValue(parsing: readFile(manifest, limit: largestManifest)) else { return false }
-    return json["format"]?.string?.hasPrefix("dibit-") ?? false
+  /// The `format` of a manifest that Dibit wrote; nil for any other.
+  private static func format(_ manifest: String) -> String? {
+    guard let json = try? JSONValue(parsing: readFile(manifest, limit: largestManifest)) else { return nil }
+    return json["format"]?.string.flatMap { $0.hasPrefix("dibit-") ? $0 : nil }
   }
 
   /// Creates and locks a directory.

@@ -89,6 +89,7 @@ struct ConvertCommand: ParsableCommand {
       }
     }
     line.finish()
+    warnOfTokenizer(report)
     if !json { show(report) }
     Terminal.wrote(report.output)
     let result = check ? try compare(report, on: compute) : nil
@@ -132,7 +133,20 @@ struct ConvertCommand: ParsableCommand {
         + "'dibit perplexity \(output) --reference \(checkpoint) --data TEXT' measures it on texts of yours\n")
   }
 
+  /// Says that a model may not be asked in its own tokens.
+  private func warnOfTokenizer(_ report: ConversionReport) {
+    guard let doubt = report.tokenizerDoubt else { return }
+    Terminal.write("warning: the tokenizer\(tokenizer.map { " '\($0)'" } ?? "") may be that of another model: \(doubt)\n")
+  }
+
+  /// The size of the source; where its weights lie in blocks, that of its files, and of the floats that they are read as.
+  private func sourceSize(_ report: ConversionReport) -> String {
+    let floats = size(report.sourceBytes)
+    return report.sourceBytes > report.fileBytes ? "\(size(report.fileBytes)) (\(floats) as floats)" : floats
+  }
+
   private func showForecast(_ report: ConversionReport) {
+    warnOfTokenizer(report)
     if json {
       var members = report.json.object ?? JSONObject()
       members["digest"] = .null
@@ -141,7 +155,7 @@ struct ConvertCommand: ParsableCommand {
     }
     printTable(report.tensors.map { [$0.name, "\($0.shape)", $0.storage, size($0.bytes)] })
     Output.print(
-      "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> "
+      "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(sourceSize(report)) -> "
         + "\(size(report.outputBytes)), \(decimal(report.bitsPerWeight, 2)) bits per weight over all")
     Output.print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
   }
@@ -167,7 +181,7 @@ struct ConvertCommand: ParsableCommand {
   private func show(_ report: ConversionReport) {
     let rate = Double(report.sourceBytes) / max(report.seconds, 1e-9)
     Output.print(
-      "\(report.architecture) model with \(counted(report.elements, "parameter")): \(size(report.sourceBytes)) -> \(size(report.outputBytes)),"
+      "\(report.architecture) model with \(counted(report.elements, "parameter")): \(sourceSize(report)) -> \(size(report.outputBytes)),"
     )
     Output.print(
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"

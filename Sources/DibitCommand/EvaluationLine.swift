@@ -223,7 +223,7 @@ struct EvaluationLine {
   /// The losses of each adapter's training, where its event log is there.
   var losses: [LossSeries] {
     adapters.flatMap { adapter -> [LossSeries] in
-      guard let bytes = try? readBytes(CheckpointStore.eventLog, in: adapter.path) else { return [] }
+      guard let bytes = try? readBytes(StoreFile.eventLog, in: adapter.path) else { return [] }
       return LossSeries.read(eventLog: bytes).map { series in
         LossSeries(name: adapters.count > 1 ? "\(adapter.path), \(series.name)" : series.name, points: series.points)
       }

@@ -29,7 +29,9 @@ struct GenerateCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Answer with one of these texts, separated by commas.", valueName: "a,b,...")) var choices: String?
   @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens to make.") var maxTokens = 256
-  @Option(help: ArgumentHelp("End before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
+  @Option(
+    help: ArgumentHelp("End before this text; give the option again for more. Goes without --schema and --choices.", valueName: "text"))
+  var stop: [String] = []
   @Flag(inversion: .prefixedNo, help: "Print text as it is made.") var stream = true
   @Flag(help: "Print the result as JSON.") var json = false
   @Option(help: ArgumentHelp("With --json: the log-probability of each token, and of the n most likely ones.", valueName: "n"))

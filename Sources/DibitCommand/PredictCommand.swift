@@ -136,8 +136,8 @@ struct PredictCommand: ParsableCommand {
 private final class PendingInputs: Sequence, IteratorProtocol {
   private var inputs: TextInputIterator
   private var finished: FinishedPredictions
-  /// Inputs that were finished earlier, and how many bytes had been read when the last of them was met.
-  private(set) var (skipped, bytesSkipped) = (0, 0)
+  /// Inputs that were finished earlier.
+  private(set) var skipped = 0
 
   init(_ inputs: TextInputs, finished: FinishedPredictions) { (self.inputs, self.finished) = (inputs.makeIterator(), finished) }
 
@@ -151,7 +151,6 @@ private final class PendingInputs: Sequence, IteratorProtocol {
     while let input = inputs.next() {
       guard finished.take(input.place) else { return input }
       skipped += 1
-      bytesSkipped = inputs.bytesRead
     }
     return nil
   }

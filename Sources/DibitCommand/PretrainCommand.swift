@@ -45,8 +45,9 @@ struct PretrainCommand: ParsableCommand {
     options.optimization.memoryLimit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
     let inputs = JobInputs([self.recipe, recipe.initial]).adding(recipe.data + recipe.validationData)
+    let replaced = overwrite ? FloatCheckpoint.mark : nil
     try training.checkOutputs(output, inputs)
-    if !training.resume { _ = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs).destination }
+    if !training.resume { _ = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs).destination }
     // So is text that is missing.
     let data = try recipe.data.map { try TextFolder.open(path: $0) }
     let heldOut = try recipe.validationData.map { try TextFolder.open(path: $0) }
@@ -56,7 +57,7 @@ struct PretrainCommand: ParsableCommand {
     var identity = identity(configuration, weights, text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     if training.resume, try isDone(identity, inputs) { return }
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
+    let directory = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
     Terminal.write("\(counted(text.count, "training token")), \(grouped(validation.count)) held out\n")
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !training.resume {
@@ -86,8 +87,8 @@ struct PretrainCommand: ParsableCommand {
       "tokens": .integer(result.tokens), "training_loss": .number(Double(result.trainingLoss)),
       "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
     ]
-    try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
-    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
+    try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
     var trained = trainer.finish().weights
     trained.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let checkpoint = FloatCheckpoint(

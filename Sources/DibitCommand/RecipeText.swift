@@ -5,9 +5,6 @@ internal import DibitTraining
 
 /// The whole recipe of a run as a file that `--recipe` reads: every value in effect, wherever it came from.
 struct RecipeText {
-  /// Its name in an adapter directory.
-  static let file = "recipe.yaml"
-
   private(set) var text =
     "# What this adapter was trained with: the same model and data with this recipe give the same adapter.\n"
 

@@ -51,9 +51,6 @@ struct RunOptions: ParsableArguments {
 }
 
 extension RunOptions {
-  /// The name of the chart of losses in an output.
-  static let chart = "loss.svg"
-
   /// Checks that no output of the run may destroy what it reads, before anything is written.
   func checkOutputs(_ output: String, _ inputs: JobInputs) throws {
     try inputs.check(output: output)

@@ -68,11 +68,12 @@ struct TrainCommand: ParsableCommand {
     // Without an output there is only a plan: see validate().
     let output = output ?? ""
     let inputs = JobInputs([self.model, data, adapter.recipe, from])
+    let replaced = overwrite ? StoredAdapter.mark : nil
     if !plan {
       try training.checkOutputs(output, inputs)
       if training.resume, try isDone(output, identity, inputs) { return }
       // An output that may not be created is found before the work, not behind it.
-      _ = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
+      _ = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
     }
     for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
     let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
@@ -91,7 +92,7 @@ struct TrainCommand: ParsableCommand {
       let estimate = trainer.estimate()
       return show(trainer.plan, trainer.totalSteps, estimate)
     }
-    let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
+    let directory = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
     let checkpoints = try CheckpointStore(
       output: output, inputs: inputs, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume,
       discards: overwrite)
@@ -112,9 +113,9 @@ struct TrainCommand: ParsableCommand {
         model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute))
     if let sketches = sketches(of: dataset, start) { facts.setTrainingTexts(sketches) }
     facts.card = try AdapterCard(base: model, facts: facts).text
-    try directory.write(checkpoints.eventLines(), to: CheckpointStore.eventLog)
-    try directory.write(RecipeText(options, compute, task).text, to: RecipeText.file)
-    try directory.write(LossChart(result.curve, title: "Loss").svg, to: RunOptions.chart)
+    try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
+    try directory.write(RecipeText(options, compute, task).text, to: StoreFile.recipe)
+    try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
     try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
     try directory.commit()
     checkpoints.removeAll()
@@ -145,7 +146,7 @@ struct TrainCommand: ParsableCommand {
       "alpha \(JSONValue.number(Double(options.adapter.alpha)).serialized())",
     ]
     Terminal.write(
-      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(join(output, RecipeText.file))', to be changed and "
+      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(join(output, StoreFile.recipe))', to be changed and "
         + "given to --recipe\n")
   }
 

@@ -11,7 +11,8 @@ struct VerifyCommand: ParsableCommand {
       Example: dibit verify ./checkpoint --reference reference.safetensors --gradients
 
       Alone, it reads every byte: the SHA-256 of each file that manifest.json names, the shapes of all tensors, whether all numbers are \
-      finite, the tokenizer, the chat template. What is wrong is told, and the exit status is 65, or 66 where a file is missing.
+      finite, the tokenizer, the chat template. What is wrong is told, and the exit status is 65, or 66 where a file is missing. \
+      What has no digest, such as a GGUF file, is not called whole; --json then says "whole": null.
 
       The reference is a safetensors file that another implementation wrote: input_ids and logits, and where they are to be compared
       labels, loss, grad.<parameter>, lora.<module>.A, lora.<module>.B, lora_logits, lora_loss and lora_grad.<module>.A and .B.
@@ -71,7 +72,11 @@ struct VerifyCommand: ParsableCommand {
       printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.fault.map { "\($0)" } ?? $0.detail] })
     }
     if let fault = inspection.fault { throw fault }
-    if !json { Output.print("the \(inspection.kind.rawValue) is whole") }
+    guard !json else { return }
+    let kind = inspection.kind.rawValue
+    Output.print(
+      inspection.hasDigest
+        ? "the \(kind) is whole" : "no fault found; the \(kind) comes without a digest, so that a changed byte may go unnoticed")
   }
 
   /// Columns that are all aligned to the left.

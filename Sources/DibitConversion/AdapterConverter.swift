@@ -32,7 +32,8 @@ package enum AdapterConverter {
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
     try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model.path, path]))
+      let directory = try StagedDirectory(
+        destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: JobInputs([model.path, path]))
       try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
       try directory.commit()
     } catch { throw .checkpoint(error) }
@@ -69,7 +70,7 @@ package enum AdapterConverter {
     }
     try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, overwrite: overwrite, inputs: inputs)
+      let directory = try StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs)
       if format == .mlx {
         try MLXAdapter.write(adapter, facts: facts, for: model, into: directory)
       } else {

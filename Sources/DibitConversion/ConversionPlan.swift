@@ -14,6 +14,8 @@ struct ConversionPlan {
   let tokenizer: [UInt8]
   /// The tokenizer_config.json to write; nil where the source says nothing about chats.
   let chat: JSONValue?
+  /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+  let tokenizerDoubt: String?
   /// In the order of the file.
   let tensors: [PlannedTensor]
 
@@ -30,6 +32,7 @@ struct ConversionPlan {
       throw .source(.vocabulary(path: source, tokenizer: found.tokenizer.vocabularyCount, model: configuration.vocabularySize))
     }
     tokenizer = found.json
+    tokenizerDoubt = Self.doubt(found.tokenizer, isChosen: tokenizerPath != nil, source: source, rows: configuration.vocabularySize)
     chat = try liftStore { () throws(ModelStoreError) in try ChatSource.settings(of: source) }
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
@@ -54,6 +57,19 @@ struct ConversionPlan {
 }
 
 extension ConversionPlan {
+  /// What speaks against a tokenizer of a model with so many rows in its embedding, in words.
+  private static func doubt(_ tokenizer: Tokenizer, isChosen: Bool, source: String, rows: Int) -> String? {
+    if isChosen, let own = try? TokenizerSource.open(source, vocabularySize: rows).tokenizer {
+      let missing = tokenizer.specialTokensMissing(of: own)
+      if let first = missing.first {
+        return "it has not all special tokens of the checkpoint's own under their ids: \(quoted(first))"
+          + (missing.count > 1 ? " and \(missing.count - 1) more" : "")
+      }
+    }
+    guard tokenizer.isFar(from: rows) else { return nil }
+    return "it has \(grouped(tokenizer.vocabularyCount)) tokens, and the checkpoint's embedding \(grouped(rows)) rows"
+  }
+
   /// The name of the tensor with the trained scales of a tensor's rows, where the checkpoint has one.
   private static func trainedScales(
     _ tensor: PlannedTensor, in checkpoint: Checkpoint, _ json: JSONValue

@@ -1,5 +1,7 @@
+internal import DibitCheckpoint
 package import DibitJSON
 package import DibitKernels
+internal import DibitModel
 
 /// What a conversion made of each tensor.
 package struct ConversionReport: Equatable, Sendable {
@@ -43,10 +45,21 @@ package struct ConversionReport: Equatable, Sendable {
   package internal(set) var outputBytes = 0
   /// What identifies the model.
   package internal(set) var digest = ""
+  /// Bytes of the checkpoint's files, in which weights may lie in blocks.
+  package internal(set) var fileBytes = 0
+  /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+  package internal(set) var tokenizerDoubt: String?
+
+  /// A report without tensors yet.
+  init(source: String, output: String, _ plan: ConversionPlan) {
+    (self.source, self.output, architecture) = (source, output, plan.configuration.family.rawValue)
+    fileBytes = plan.checkpoint.fileBytes
+    tokenizerDoubt = plan.tokenizerDoubt
+  }
 
   /// Weights of the model; a static scale of int8 keys or values, a tensor of one element, is none.
   package var elements: Int { tensors.reduce(0) { $0 + ($1.elements > 1 ? $1.elements : 0) } }
-  /// Bytes of all source tensors.
+  /// Bytes of all source tensors as they are read: blocks as floats.
   package var sourceBytes: Int { tensors.reduce(0) { $0 + $1.sourceBytes } }
   /// Bits per weight over the whole model, scales and norms included.
   package var bitsPerWeight: Double { Double(tensors.reduce(0) { $0 + $1.bytes } * 8) / Double(max(elements, 1)) }
@@ -76,7 +89,8 @@ package struct ConversionReport: Equatable, Sendable {
   package var json: JSONValue {
     [
       "schema": 1, "source": .string(source), "output": .string(output), "architecture": .string(architecture), "digest": .string(digest),
-      "parameters": .integer(elements), "source_bytes": .integer(sourceBytes), "output_bytes": .integer(outputBytes),
+      "parameters": .integer(elements), "source_bytes": .integer(sourceBytes), "source_file_bytes": .integer(fileBytes),
+      "output_bytes": .integer(outputBytes),
       "bits_per_weight": .number(bitsPerWeight), "snr_db": decibels.map { .number($0) } ?? .null, "seconds": .number(seconds),
       "tensors": .array(
         tensors.map { tensor in

@@ -13,7 +13,7 @@ extension Converter {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     // An output that may not be created is told; the hidden directory goes at once.
     _ = try staged()
-    var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
+    var report = ConversionReport(source: source, output: output, plan)
     report.tensors = plan.tensors.map { tensor in
       ConversionReport.Tensor(
         name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,

@@ -32,7 +32,7 @@ package struct Converter: Sendable {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     WeightsCheck.begin(source)
     let directory = try staged()
-    var report = ConversionReport(source: source, output: output, architecture: plan.configuration.family.rawValue)
+    var report = ConversionReport(source: source, output: output, plan)
     let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
     let files = ModelFiles(
       configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
@@ -51,7 +51,8 @@ package struct Converter: Sendable {
 
   func staged() throws(ConversionError) -> StagedDirectory {
     do throws(CheckpointError) {
-      return try StagedDirectory(destination: output, overwrite: options.overwrite, inputs: JobInputs([source, options.tokenizer]))
+      return try StagedDirectory(
+        destination: output, replacing: options.overwrite ? ModelFiles.mark : nil, inputs: JobInputs([source, options.tokenizer]))
     } catch {
       throw .checkpoint(error)
     }

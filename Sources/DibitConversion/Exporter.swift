@@ -101,7 +101,8 @@ package struct Exporter: Sendable {
 
   private func staged(_ parts: [AdapterPart]) throws(ConversionError) -> StagedDirectory {
     do throws(CheckpointError) {
-      return try StagedDirectory(destination: output, overwrite: overwrite, inputs: JobInputs([model] + parts.map(\.path)))
+      return try StagedDirectory(
+        destination: output, replacing: overwrite ? FloatCheckpoint.mark : nil, inputs: JobInputs([model] + parts.map(\.path)))
     } catch { throw .checkpoint(error) }
   }
 

@@ -106,7 +106,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
   /// Whole numbers and truth values are labels too.
   private func label(_ value: JSONValue, _ key: String) throws(RowFault) -> String {
     switch value {
-    case .string(let text): return text
+    case .string(let text): return RowOptions.trimmed(text)
     case .integer(let number): return String(number)
     case .bool(let value): return value ? "true" : "false"
     default: throw .wrongType(key: key, expected: "a label or a list of labels", found: value.kind)

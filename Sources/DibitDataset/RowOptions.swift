@@ -36,13 +36,18 @@ package struct RowOptions: Equatable, Sendable {
 
   /// The labels in a field.
   func labels(in field: String) -> [String] {
-    guard let labelSeparator, !labelSeparator.isEmpty else { return [field] }
-    return field.split(separator: labelSeparator, omittingEmptySubsequences: false).map { part in
-      let scalars = part.unicodeScalars
-      let start = scalars.firstIndex { $0 != " " && $0 != "\t" } ?? scalars.endIndex
-      let end = scalars.lastIndex { $0 != " " && $0 != "\t" }.map { scalars.index(after: $0) } ?? start
-      return String(scalars[start..<end])
-    }
+    guard let labelSeparator, !labelSeparator.isEmpty else { return [Self.trimmed(field)] }
+    return field.split(separator: labelSeparator, omittingEmptySubsequences: false).map(Self.trimmed)
+  }
+
+  /// A label without the spaces and tabs around it, as the names of columns are read.
+  static func trimmed(_ label: some StringProtocol) -> String {
+    let scalars = label.unicodeScalars
+    func isSpace(_ scalar: Unicode.Scalar?) -> Bool { scalar == " " || scalar == "\t" }
+    guard isSpace(scalars.first) || isSpace(scalars.last) else { return String(label) }
+    let start = scalars.firstIndex { !isSpace($0) } ?? scalars.endIndex
+    let end = scalars.lastIndex { !isSpace($0) }.map { scalars.index(after: $0) } ?? start
+    return String(String.UnicodeScalarView(scalars[start..<end]))
   }
 
   /// The labels without repetition in the order of their bytes.

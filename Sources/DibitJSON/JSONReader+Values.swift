@@ -65,7 +65,8 @@ extension JSONReader {
 
   private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
     let text = word.description
-    guard bytes[offset...].starts(with: text.utf8) else { throw unexpected("'\(text)'") }
+    // Other words are no values, whatever they begin with.
+    guard bytes[offset...].starts(with: text.utf8) else { throw unexpected("a value") }
     offset += text.utf8.count
     return value
   }

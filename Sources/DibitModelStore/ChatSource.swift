@@ -31,9 +31,13 @@ package struct ChatSource: Sendable {
   }
 
   private static func members(_ path: String) throws(ModelStoreError) -> JSONObject {
-    if let gguf = try gguf(path) { return gguf }
-    let directory = ModelSource.directory(of: path)
     var members = JSONObject()
+    if let file = ggufFile(of: path) {
+      members = try gguf(file)
+      // A GGUF file stands for itself; in a directory, what lies beside it comes first.
+      guard isDirectory(path) else { return members }
+    }
+    let directory = ModelSource.directory(of: path)
     if isRegularFile(directory + "/" + StoreFile.tokenizerConfiguration) {
       let json = try readJSON(StoreFile.tokenizerConfiguration, in: directory)
       // A token is a text, or an object that describes an added token.
@@ -64,13 +68,18 @@ package struct ChatSource: Sendable {
     ChatFormat(tokenizer: tokenizer, jinja: template, endTokens: endTokens, clock: today)
   }
 
-  /// The tokenizer keys of a GGUF file; nil for any other source.
-  private static func gguf(_ path: String) throws(ModelStoreError) -> JSONObject? {
-    guard isRegularFile(path) else { return nil }
+  /// The file that says most of chats: the template's, else that of the tokens; nil where there is none.
+  static func file(of path: String) -> String? {
+    let gguf = ggufFile(of: path)?.path
+    guard gguf == nil || isDirectory(path) else { return gguf }
+    let directory = ModelSource.directory(of: path)
+    return [StoreFile.chatTemplate, StoreFile.tokenizerConfiguration].map { directory + "/" + $0 }.first(where: isRegularFile) ?? gguf
+  }
+
+  /// The tokenizer keys of a GGUF file.
+  private static func gguf(_ file: MappedFile) throws(ModelStoreError) -> JSONObject {
     do throws(CheckpointError) {
-      let file = try MappedFile(path: path)
-      guard FileKind.recognise(file.bytes) == .gguf else { return nil }
-      let gguf = try GGUFFile(file.bytes, file: path)
+      let gguf = try GGUFFile(file.bytes, file: file.path)
       let tokens = gguf["tokenizer.ggml.tokens"]?.array?.strings
       var members = JSONObject()
       for (key, name) in [("bos_token", "bos"), ("eos_token", "eos"), ("unk_token", "unknown"), ("pad_token", "padding")] {

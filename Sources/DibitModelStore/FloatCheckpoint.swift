@@ -8,6 +8,13 @@ package import DibitTokenizer
 /// Writes a model with float weights as a checkpoint directory that `dibit convert` and other tools read.
 package struct FloatCheckpoint: Sendable {
   static let format = "dibit-checkpoint"
+  /// What an existing directory must bear for a float checkpoint to replace it.
+  package static let mark = DirectoryMark(
+    format: format,
+    files: [
+      StoreFile.configuration, StoreFile.weights, StoreFile.tokenizer, StoreFile.tokenizerConfiguration, StoreFile.generationConfiguration,
+      StoreFile.manifest, StoreFile.card, StoreFile.eventLog, StoreFile.lossChart,
+    ])
   /// Floats that are expanded and written in one piece.
   private static let pieceElements = 4 << 20
 

@@ -6,6 +6,12 @@ package import DibitQuantization
 /// The small files of a model directory, written beside its weights.
 package struct ModelFiles: Sendable {
   static let format = "dibit-model"
+  /// What an existing directory must bear for a converted model to replace it.
+  package static let mark = DirectoryMark(
+    format: format,
+    files: [
+      StoreFile.configuration, StoreFile.weights, StoreFile.tokenizer, StoreFile.tokenizerConfiguration, StoreFile.manifest, StoreFile.card,
+    ])
   private static let version = 1
 
   /// The source's config.json.

@@ -7,7 +7,7 @@ package import DibitQuantization
 ///
 /// Sources are directories (of Hugging Face, KerasHub, or made by `dibit convert`) and single files; see ``CheckpointFormat``.
 package struct ModelSource: Sendable {
-  /// The path it was opened with.
+  /// The path it was opened with, or the directory that this file is the weights of.
   package let path: String
   /// What config.json says, or would say.
   package let json: JSONValue
@@ -20,6 +20,7 @@ package struct ModelSource: Sendable {
 
   /// Opens a directory or a file.
   package static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
+    let path = StoreKind.owner(of: path) ?? path
     try StoreKind.checkModel(path)
     let stored: Checkpoint
     do throws(CheckpointError) { stored = try Checkpoint.open(path) } catch { throw .checkpoint(error) }

@@ -32,6 +32,8 @@ package enum ModelStoreError: Error, Equatable, Sendable {
   /// Another tool's adapter where one of Dibit was expected.
   case isForeignAdapter(path: String)
   case isNoAdapter(path: String, found: String)
+  /// The weights file of an adapter, where the adapter was expected.
+  case isPart(path: String, owner: String)
   case adapterSum(String, path: String)
 }
 
@@ -76,6 +78,7 @@ extension ModelStoreError: CustomStringConvertible {
       "'\(path)' is an adapter of another tool: run 'dibit convert \(path) --base MODEL --output ADAPTER' first, with --labels where it "
         + "does not say them"
     case .isNoAdapter(let path, let found): "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
+    case .isPart(let path, let owner): "'\(path)' is a part of the adapter '\(owner)': name that directory"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
     case .adapterSum(let reason, let path): "adapter '\(path)': \(reason)"
     }

@@ -19,6 +19,12 @@ package enum StoreFile {
   package static let trainingTexts = "training_texts.json"
   /// What a model or an adapter is, for people.
   package static let card = "README.md"
+  /// The events of the training that made a model or an adapter.
+  package static let eventLog = "events.jsonl"
+  /// The whole recipe that an adapter was trained with.
+  package static let recipe = "recipe.yaml"
+  /// The chart of the losses of a training.
+  package static let lossChart = "loss.svg"
   /// What transformers generates with where nothing else is said.
   package static let generationConfiguration = "generation_config.json"
   /// The same as older versions of PEFT wrote it.

@@ -31,14 +31,16 @@ package struct StoreInspection: Sendable {
   package private(set) var kind = Kind.checkpoint
   /// In the order in which they were looked at.
   package private(set) var items: [Item] = []
+  /// Whether a digest there says which bytes the weights should be: without one, a changed byte may go unnoticed.
+  package private(set) var hasDigest = false
 
   /// The first fault.
   package var fault: ModelStoreError? { items.lazy.compactMap(\.fault).first }
 
-  /// For machines.
+  /// For machines. `whole` is null where no fault was found and nothing could tell.
   package var json: JSONValue {
     [
-      "path": .string(path), "kind": .string(kind.rawValue), "whole": .bool(fault == nil),
+      "path": .string(path), "kind": .string(kind.rawValue), "whole": fault == nil && !hasDigest ? .null : .bool(fault == nil),
       "checks": .array(
         items.map { item in
           [
@@ -53,7 +55,7 @@ package struct StoreInspection: Sendable {
   ///
   /// - Throws: ``ModelStoreError`` when there is nothing that could be looked at.
   package init(_ path: String, isStopped: () -> Bool = { false }) throws(ModelStoreError) {
-    let path = Self.whole(path)
+    let path = StoreKind.owner(of: path) ?? path
     self.path = path
     let isGGUF = GGUFAdapter.recognises(path)
     let isAdapter = isGGUF || isRegularFile(path + "/" + StoreFile.adapterConfiguration)
@@ -73,17 +75,6 @@ package struct StoreInspection: Sendable {
     }
   }
 
-  /// The model or adapter that a manifest beside `path` says is a part of; else `path` itself.
-  private static func whole(_ path: String) -> String {
-    guard isRegularFile(path), let (parent, name) = splitOutput(path), isRegularFile(parent + "/" + StoreFile.manifest),
-      let format = (try? readJSON(StoreFile.manifest, in: parent))?["format"]?.string
-    else { return path }
-    let weights = [
-      ModelFiles.format: StoreFile.weights, FloatCheckpoint.format: StoreFile.weights, StoredAdapter.format: StoreFile.adapterWeights,
-    ]
-    return weights[format] == name ? parent : path
-  }
-
   // MARK: Models
 
   private mutating func lookAtModel(_ manifest: JSONValue?, _ isStopped: () -> Bool) throws(ModelStoreError) {
@@ -92,6 +83,7 @@ package struct StoreInspection: Sendable {
     let path = path
     var weights: String?
     if let expected = manifest?["weights_sha256"]?.string {
+      hasDigest = true
       look(StoreFile.weights, "SHA-256") { () throws(ModelStoreError) in
         try checkDigest(of: path + "/" + StoreFile.weights, expected)
         weights = expected
@@ -115,20 +107,33 @@ package struct StoreInspection: Sendable {
       source = try? ModelSource.open(path)
     }
     guard let source else { return }
-    look(StoreFile.configuration, "shapes of tensors") { () throws(ModelStoreError) in
+    // Only a manifest makes a model of converted weights: nothing else opens them.
+    if source.scheme != nil, !isConverted {
+      kind = .model
+      look(StoreFile.manifest, "format") { () throws(ModelStoreError) in
+        let found = try readJSON(StoreFile.manifest, in: path)["format"]
+        throw .malformed(
+          path: path + "/" + StoreFile.manifest, key: "format", expected: "'\(ModelFiles.format)'", found: found?.serialized() ?? "nothing")
+      }
+    }
+    let files = source.checkpoint.filePaths
+    let file = files.count == 1 ? Self.name(files[0]) : path
+    // Files of these formats describe themselves.
+    let describes = source.checkpoint.format == .gguf || source.checkpoint.format == .llama2c
+    look(describes ? file : StoreFile.configuration, "shapes of tensors") { () throws(ModelStoreError) in
       let parameters = try source.weights().elementCount
       return "\(source.configuration.family.rawValue), \(parameters) parameters"
     }
-    lookAtNumbers(source.checkpoint, StoreFile.weights, isStopped)
-    look(StoreFile.tokenizer, "tokenizer") { () throws(ModelStoreError) in
-      let size = source.configuration.vocabularySize
+    lookAtNumbers(source.checkpoint, file, isStopped)
+    let size = source.configuration.vocabularySize
+    look(TokenizerSource.file(of: path, vocabularySize: size).map(Self.name) ?? path, "tokenizer") { () throws(ModelStoreError) in
       let tokenizer = try TokenizerSource.open(path, vocabularySize: size).tokenizer
       guard tokenizer.vocabularyCount <= size else {
         throw .vocabulary(path: path, tokenizer: tokenizer.vocabularyCount, model: size)
       }
-      return "\(tokenizer.vocabularyCount) tokens of \(size)"
+      return "\(tokenizer.vocabularyCount) tokens of \(size)" + (tokenizer.isFar(from: size) ? ": is it this model's?" : "")
     }
-    look(StoreFile.tokenizerConfiguration, "chat template") { () throws(ModelStoreError) in
+    look(ChatSource.file(of: path).map(Self.name) ?? path, "chat template") { () throws(ModelStoreError) in
       try ChatSource.open(path).template == nil ? "none" : "parsed"
     }
   }
@@ -140,6 +145,7 @@ package struct StoreInspection: Sendable {
     let weights = (AdapterForm(path) ?? .peft).weights(of: path)
     let name = fileName(of: weights) ?? weights
     if let expected = manifest?["digest"]?.string {
+      hasDigest = true
       look(name, "SHA-256") { () throws(ModelStoreError) in
         try checkDigest(of: weights, expected)
         return expected
@@ -177,6 +183,9 @@ package struct StoreInspection: Sendable {
   }
 
   // MARK: Parts
+
+  /// A file without its directory.
+  private static func name(_ path: String) -> String { fileName(of: path) ?? path }
 
   /// Elements that are looked at in one piece.
   private static let pieceElements = 1 << 20

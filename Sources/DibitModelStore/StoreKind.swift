@@ -15,12 +15,15 @@ enum StoreKind: Equatable {
   case checkpoints
 
   /// Looks at the names in the directory and at its manifest, or at the first bytes of the file.
-  init(_ path: String) {
+  ///
+  /// - Throws: ``ModelStoreError/checkpoint(_:)`` where nothing is there, or where it may not be looked at.
+  init(_ path: String) throws(ModelStoreError) {
     guard isDirectory(path) else {
-      self = Self.file(path)
+      self = try Self.file(path)
       return
     }
-    let names = Set((try? directoryNames(path)) ?? [])
+    let names: Set<String>
+    do throws(CheckpointError) { names = Set(try directoryNames(path)) } catch { throw .checkpoint(error) }
     let format = names.contains(StoreFile.manifest) ? (try? readJSON(StoreFile.manifest, in: path))?["format"]?.string : nil
     if format == StoredAdapter.format {
       self = .adapter
@@ -36,9 +39,10 @@ enum StoreKind: Equatable {
     }
   }
 
-  private static func file(_ path: String) -> StoreKind {
+  private static func file(_ path: String) throws(ModelStoreError) -> StoreKind {
     if GGUFAdapter.recognises(path) { return .foreignAdapter }
-    guard let file = try? MappedFile(path: path) else { return .other("nothing that can be read") }
+    let file: MappedFile
+    do throws(CheckpointError) { file = try MappedFile(path: path) } catch { throw .checkpoint(error) }
     switch FileKind.recognise(file.bytes) {
     case .safetensors, .gguf, .hdf5, .pytorch, .llama2c: return .model
     case let kind?: return .other(kind.description)
@@ -49,7 +53,7 @@ enum StoreKind: Equatable {
   /// Throws where the directory of an adapter, or of what a training goes on with, is given as a model.
   static func checkModel(_ path: String) throws(ModelStoreError) {
     guard isDirectory(path) else { return }
-    switch StoreKind(path) {
+    switch try StoreKind(path) {
     case .adapter: throw .isAdapter(path: path, isForeign: false)
     case .foreignAdapter where !holdsModel(path): throw .isAdapter(path: path, isForeign: true)
     case .checkpoints: throw .isNoModel(path: path)
@@ -62,12 +66,33 @@ enum StoreKind: Equatable {
     isRegularFile(path + "/" + StoreFile.configuration)
   }
 
+  /// The directory of the model or adapter whose weights lie in the file `path`, as the files beside it say; nil for any other path.
+  static func owner(of path: String) -> String? {
+    guard isRegularFile(path), let (parent, name) = splitOutput(path) else { return nil }
+    func holds(_ file: String) -> Bool { isRegularFile(parent + "/" + file) }
+    switch name {
+    case StoreFile.weights:
+      let format = holds(StoreFile.manifest) ? (try? readJSON(StoreFile.manifest, in: parent))?["format"]?.string : nil
+      return format == ModelFiles.format || format == FloatCheckpoint.format ? parent : nil
+    case StoreFile.adapterWeights, StoreFile.adapterPickle, MLXAdapter.weights:
+      return holds(StoreFile.adapterConfiguration) ? parent : nil
+    default: return nil
+    }
+  }
+
+  /// Throws for the weights of an adapter, which say too little without the files beside them.
+  private static func checkWhole(_ path: String) throws(ModelStoreError) {
+    if fileName(of: path) != StoreFile.weights, let owner = owner(of: path) { throw .isPart(path: path, owner: owner) }
+  }
+
   /// Throws where a model, or what a training goes on with, is given as an adapter of any tool. What lacks a file of an adapter is told by
   /// whoever reads that.
   static func checkImport(_ path: String) throws(ModelStoreError) {
-    switch StoreKind(path) {
+    try checkWhole(path)
+    switch try StoreKind(path) {
     case .model: throw .isNoAdapter(path: path, found: "a model")
     case .checkpoints: throw .isNoAdapter(path: path, found: "the checkpoints of a training that was stopped")
+    case .other(let found) where !isDirectory(path): throw .isNoAdapter(path: path, found: found)
     default: return
     }
   }
@@ -75,7 +100,8 @@ enum StoreKind: Equatable {
   /// Throws where there is no adapter of Dibit.
   static func checkAdapter(_ path: String) throws(ModelStoreError) {
     guard isDirectory(path) || isRegularFile(path) else { throw .checkpoint(.notFound(path: path)) }
-    let kind = StoreKind(path)
+    try checkWhole(path)
+    let kind = try StoreKind(path)
     // A manifest that is broken, or another's beside the files of an adapter.
     if kind == .foreignAdapter, isRegularFile(path + "/" + StoreFile.manifest) {
       let format = try readJSON(StoreFile.manifest, in: path)["format"]

@@ -7,6 +7,13 @@ internal import DibitTensor
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
 package enum StoredAdapter {
   static let format = "dibit-adapter"
+  /// What an existing directory must bear for an adapter, in the form of PEFT or of mlx-lm, to replace it.
+  package static let mark = DirectoryMark(
+    format: format,
+    files: [
+      StoreFile.adapterConfiguration, StoreFile.adapterWeights, MLXAdapter.weights, StoreFile.trainingTexts, StoreFile.manifest,
+      StoreFile.card, StoreFile.eventLog, StoreFile.recipe, StoreFile.lossChart,
+    ])
   /// The largest rank that is read.
   static let largestRank = 4096
 

@@ -28,6 +28,7 @@ package struct StoredModel: Sendable {
   /// - Parameter checksWeights: False for measurements, which nothing should run beside.
   package static func open(_ path: String, checksWeights: Bool = true) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
+    let path = source.path
     if checksWeights { WeightsCheck.begin(path) }
     let (configuration, weights) = (source.configuration, try source.weights())
     let tokenizer = try TokenizerSource.open(path, vocabularySize: configuration.vocabularySize).tokenizer

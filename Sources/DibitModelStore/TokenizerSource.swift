@@ -22,8 +22,17 @@ package struct TokenizerSource: Sendable {
   ///
   /// - Parameter vocabularySize: The model's, where it is known: it names the files of llama2.c.
   package static func open(_ path: String, vocabularySize: Int? = nil) throws(ModelStoreError) -> TokenizerSource {
+    let found = try located(path, vocabularySize)
+    return try read(found.file, besides: found.directory)
+  }
+
+  /// The file that ``open(_:vocabularySize:)`` reads; nil where there is none.
+  static func file(of path: String, vocabularySize: Int? = nil) -> String? { (try? located(path, vocabularySize))?.file.path }
+
+  /// The file, and the directory whose settings count for it.
+  private static func located(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> (file: MappedFile, directory: String?) {
     if isDirectory(path) { return try directory(path, vocabularySize) }
-    if let file = try candidate(path) { return try read(file) }
+    if let file = try candidate(path) { return (file, nil) }
     // The weights of a model: its tokenizer lies beside them.
     return try directory(ModelSource.directory(of: path), vocabularySize)
   }
@@ -38,16 +47,15 @@ package struct TokenizerSource: Sendable {
     }
   }
 
-  private static func directory(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> TokenizerSource {
+  private static func directory(_ path: String, _ vocabularySize: Int?) throws(ModelStoreError) -> (file: MappedFile, directory: String?) {
     var names = [StoreFile.tokenizer, "tokenizer.model", "assets/tokenizer/vocabulary.spm", "tokenizer.bin"]
     if let vocabularySize { names.append("tok\(vocabularySize).bin") }
     for name in names where isRegularFile(path + "/" + name) {
       guard let file = try candidate(path + "/" + name) else { continue }
       if name == StoreFile.tokenizer, isKerasDescription(file) { continue }
-      return try read(file, besides: path)
+      return (file, path)
     }
-    let ggufs = (try? directoryNames(path))?.filter { $0.hasSuffix(".gguf") } ?? []
-    if let only = ggufs.first, ggufs.count == 1, let file = try candidate(path + "/" + only) { return try read(file) }
+    if let file = ggufFile(of: path) { return (file, nil) }
     throw .noTokenizer(path: path)
   }
 
@@ -116,6 +124,27 @@ private enum Llama2CVocabulary {
     }
     return offset == bytes.count && count > 0 ? count : nil
   }
+}
+
+extension Tokenizer {
+  /// Whether an embedding of so many rows has many more than padding explains: such a model was not made with this tokenizer.
+  package func isFar(from rows: Int) -> Bool { rows - vocabularyCount > max(512, rows / 16) }
+
+  /// The special tokens of `other` that have another id here, or none, in the order of their ids.
+  package func specialTokensMissing(of other: Tokenizer) -> [String] {
+    (0..<other.vocabularyCount).compactMap { index in
+      let id = Int32(index)
+      guard other.isSpecial(id), let token = other.token(of: id), self.id(of: token) != id else { return nil }
+      return token
+    }
+  }
+}
+
+/// The GGUF file that holds all of a model: the file itself, or that of a directory; nil for a model of any other form.
+func ggufFile(of path: String) -> MappedFile? {
+  guard let whole = Checkpoint.wholeFile(of: path), let file = try? MappedFile(path: whole), FileKind.recognise(file.bytes) == .gguf
+  else { return nil }
+  return file
 }
 
 extension GGUFVocabulary {

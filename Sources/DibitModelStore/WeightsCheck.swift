@@ -26,8 +26,10 @@ package final class WeightsCheck: Sendable {
     self.expected = expected
   }
 
-  /// Begins to check the weights of a directory whose manifest has their digest; does nothing for anything else.
-  package static func begin(_ directory: String) {
+  /// Begins to check the weights of a directory, or the file with them there, whose manifest has their digest; does nothing for anything
+  /// else.
+  package static func begin(_ path: String) {
+    let directory = StoreKind.owner(of: path) ?? path
     guard isDirectory(directory), isRegularFile(directory + "/" + StoreFile.manifest),
       let digest = (try? readJSON(StoreFile.manifest, in: directory))?["weights_sha256"]?.string
     else { return }
@@ -42,10 +44,13 @@ package final class WeightsCheck: Sendable {
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` for the first file that is not what it was.
   package static func finishAll() throws(ModelStoreError) { try finish { _ in true } }
 
-  /// Waits for the checks of one directory: for a job among others.
+  /// Waits for the checks of what ``begin(_:)`` was given: for a job among others.
   ///
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)``.
-  package static func finish(_ directory: String) throws(ModelStoreError) { try finish { $0.directory == directory } }
+  package static func finish(_ path: String) throws(ModelStoreError) {
+    let directory = StoreKind.owner(of: path) ?? path
+    try finish { $0.directory == directory }
+  }
 
   private static func finish(where isMeant: (WeightsCheck) -> Bool) throws(ModelStoreError) {
     let checks = pending.withLock { checks in

@@ -63,19 +63,26 @@ struct Reference {
   {
     guard let info = checkpoint.info(name) else { throw .missing(tensor: name, reference: path) }
     guard info.shape == shape else { throw .shape(tensor: name, reference: path, expected: "\(shape)", found: info.shape) }
-    do throws(CheckpointError) { return try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
+    return try values(name, checkpoint, path)
   }
 
   /// A tensor of the reference, whatever its shape.
-  func values(_ name: String) throws(VerificationError) -> [Float] {
-    do throws(CheckpointError) { return try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
+  func values(_ name: String) throws(VerificationError) -> [Float] { try Self.values(name, checkpoint, path) }
+
+  private static func values(_ name: String, _ checkpoint: Checkpoint, _ path: String) throws(VerificationError) -> [Float] {
+    let values: [Float]
+    do throws(CheckpointError) { values = try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
+    if let bad = values.firstIndex(where: { !$0.isFinite }) {
+      throw .notFinite(tensor: name, reference: path, index: bad, found: values[bad])
+    }
+    return values
   }
 
   /// A scalar of the reference, or nil where it has none.
   func scalar(_ name: String) throws(VerificationError) -> Double? {
     guard let info = checkpoint.info(name) else { return nil }
     guard info.count == 1 else { throw .shape(tensor: name, reference: path, expected: "[]", found: info.shape) }
-    do throws(CheckpointError) { return Double(try checkpoint.readVector(name)[0]) } catch { throw .checkpoint(error) }
+    return Double(try values(name)[0])
   }
 
   /// The names that begin with `prefix`, without it.

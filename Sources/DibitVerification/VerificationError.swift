@@ -11,6 +11,7 @@ package enum VerificationError: Error, Equatable, Sendable {
   case tooLong(reference: String, tokens: Int, context: Int)
   case nothingLabelled(reference: String)
   case unknownParameter(tensor: String, reference: String)
+  case notFinite(tensor: String, reference: String, index: Int, found: Float)
 }
 
 extension VerificationError: CustomStringConvertible {
@@ -30,6 +31,8 @@ extension VerificationError: CustomStringConvertible {
     case .nothingLabelled(let reference): "'\(reference)': labels: at least one position with a label expected, all are masked"
     case .unknownParameter(let tensor, let reference):
       "'\(reference)': '\(tensor)' belongs to no parameter of this model: is it the reference of another model?"
+    case .notFinite(let tensor, let reference, let index, let found):
+      "'\(reference)': tensor '\(tensor)', element \(index): a finite number expected, \(found) found; nothing can be compared with it"
     }
   }
 

@@ -55,7 +55,10 @@ import Testing
     let expected = try place.prediction(place.adapter)
     #expect(try place.prediction(back) == expected)
     if format != "gguf" { #expect(try place.prediction(there) == expected) }
-    #expect(try dibit("verify", there).output.hasSuffix("\nthe adapter is whole\n"))
+    // llama.cpp's file has no place for a digest.
+    let verdict =
+      format == "gguf" ? "no fault found; the adapter comes without a digest, so that a changed byte may go unnoticed" : "the adapter is whole"
+    #expect(try dibit("verify", there).output.hasSuffix("\n\(verdict)\n"))
   }
 
   @Test func anAdapterOfAnotherToolIsGivenItsLabels() throws {

@@ -15,8 +15,8 @@ import Testing
     let report = try converted.json()
     #expect(
       report.object?.keys == [
-        "schema", "source", "output", "architecture", "digest", "parameters", "source_bytes", "output_bytes", "bits_per_weight", "snr_db",
-        "seconds",
+        "schema", "source", "output", "architecture", "digest", "parameters", "source_bytes", "source_file_bytes", "output_bytes",
+        "bits_per_weight", "snr_db", "seconds",
         "tensors", "check",
       ])
     #expect(report["architecture"] == .string(family))

@@ -36,6 +36,12 @@ import Testing
     #expect(try dibit("report", path, "--html", scratch("a.html"), "--overwrite").status == 0)
   }
 
+  @Test func aTableIsNoReport() throws {
+    let path = try scratch.write("text,label\nsoup,food\n", to: "texts.csv")
+    let outcome = try dibit("report", path)
+    #expect(outcome.status == 65 && outcome.errors == "error: '\(path)': not a saved report: JSON at byte 0: expected a value, found 't'\n")
+  }
+
   @Test func folderOfRuns() throws {
     try scratch.write(report("x", right: 6), to: "runs/20261120T090000Z-00000001.json")
     try scratch.write(report("x", right: 7), to: "runs/20261121T090000Z-00000002.json")

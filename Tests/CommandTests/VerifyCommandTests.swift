@@ -143,7 +143,9 @@ import Testing
     var tiny = try TinyCheckpoint.llama()
     let scratch = Scratch()
     let whole = try dibit("verify", try tiny.write(to: scratch))
-    #expect(whole.status == 0 && whole.output.hasSuffix("the checkpoint is whole\n"), "\(whole.errors)")
+    #expect(whole.status == 0, "\(whole.errors)")
+    #expect(
+      whole.output.hasSuffix("\nno fault found; the checkpoint comes without a digest, so that a changed byte may go unnoticed\n"))
     let other = Scratch()
     tiny["model.layers.1.mlp.up_proj.weight"].values[5] = .infinity
     let source = try tiny.write(to: other)

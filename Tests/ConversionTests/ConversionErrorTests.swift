@@ -135,7 +135,7 @@ import Testing
     let error = conversionError(source, scratch("model"))
     #expect(
       error?.description
-        == "'\(source)/model.safetensors': the file is cut short: \(whole.count) bytes expected, \(whole.count - 100) found, 100 missing; download it again"
+        == "'\(source)/model.safetensors': the file is cut short: \(whole.count) bytes expected, \(whole.count - 100) found, 100 missing; make or download it again"
     )
     #expect(error?.errorClass == .badData)
     #expect(scratch.names == ["source"])

@@ -17,7 +17,7 @@ import Testing
       ),
       (
         .malformed(file: "m", .truncated(expectedBytes: 100, foundBytes: 60)),
-        "'m': the file is cut short: 100 bytes expected, 60 found, 40 missing; download it again"
+        "'m': the file is cut short: 100 bytes expected, 60 found, 40 missing; make or download it again"
       ),
       (
         .malformed(file: "m", .otherFormat(.gitLFSPointer)),

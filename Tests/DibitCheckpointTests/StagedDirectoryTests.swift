@@ -4,8 +4,12 @@ import Testing
 
 @testable import DibitCheckpoint
 
+private let mark = DirectoryMark(format: "dibit-model", files: ["manifest.json", "letters"])
+
 private func opening(_ path: String, overwrite: Bool = false) -> CheckpointError? {
-  error { () throws(CheckpointError) in _ = try StagedDirectory(destination: path, overwrite: overwrite, inputs: .none) }
+  error { () throws(CheckpointError) in
+    _ = try StagedDirectory(destination: path, replacing: overwrite ? mark : nil, inputs: .none)
+  }
 }
 
 private func text(_ path: String) throws -> String { String(decoding: try readFile(path, limit: 1000), as: UTF8.self) }
@@ -59,13 +63,27 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     try scratch.write(#"{"format": "theirs"}"#, to: "out/manifest.json")
     #expect(
       opening(out, overwrite: true) == .notReplaceable(path: out, found: "a directory whose manifest.json dibit did not write"))
+    SystemCall.unlink(scratch("out/notes.txt"))
     SystemCall.unlink(scratch("out/manifest.json"))
     try scratch.write(#"{"format": "dibit-model"}"#, to: "out/manifest.json")
     #expect(opening(out, overwrite: true) == nil)
+    // A name that is ours is ours as a file.
     scratch.directory("out/letters")
     #expect(
       opening(out, overwrite: true)
         == .notReplaceable(path: out, found: "a directory in which something else, 'letters', was put"))
+    SystemCall.removeDirectory(scratch("out/letters"))
+    try scratch.write("mine", to: "out/notes.txt")
+    #expect(
+      opening(out, overwrite: true)
+        == .notReplaceable(path: out, found: "a directory in which something else, 'notes.txt', was put"))
+    SystemCall.unlink(scratch("out/notes.txt"))
+    // Another kind of output of ours.
+    SystemCall.unlink(scratch("out/manifest.json"))
+    try scratch.write(#"{"format": "dibit-adapter"}"#, to: "out/manifest.json")
+    #expect(
+      opening(out, overwrite: true)
+        == .notReplaceable(path: out, found: "another kind of output, 'dibit-adapter' and not 'dibit-model'"))
     let file = try scratch.write("x", to: "file")
     #expect(opening(file, overwrite: true) == .notReplaceable(path: file, found: "a regular file"))
     #expect(unsafe symlink("out", scratch("link")) == 0)
@@ -102,15 +120,15 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
 
   @Test func overwriting() throws {
     let scratch = Scratch()
-    for content in [#"{"format": "dibit-first"}"#, #"{"format": "dibit-second"}"#] {
-      let staged = try StagedDirectory(destination: scratch("out"), overwrite: true, inputs: .none)
+    for content in [#"{"format": "dibit-model", "is": "first"}"#, #"{"format": "dibit-model", "is": "second"}"#] {
+      let staged = try StagedDirectory(destination: scratch("out"), replacing: mark, inputs: .none)
       try staged.write(content, to: "manifest.json")
       if content.contains("second") {
         #expect(try text(scratch("out/manifest.json")).contains("first"))
         let mapped = try MappedFile(path: scratch("out/manifest.json"))
         try staged.commit()
         // A reader of the old output is not disturbed.
-        #expect(mapped.bytes.array == Array(#"{"format": "dibit-first"}"#.utf8))
+        #expect(mapped.bytes.array == Array(#"{"format": "dibit-model", "is": "first"}"#.utf8))
       } else {
         try staged.commit()
       }
@@ -121,7 +139,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
   @Test func outputsThatAppearMeanwhile() throws {
     let scratch = Scratch()
     for (name, overwrite) in [("plain", false), ("foreign", true)] {
-      let staged = try StagedDirectory(destination: scratch(name), overwrite: overwrite, inputs: .none)
+      let staged = try StagedDirectory(destination: scratch(name), replacing: overwrite ? mark : nil, inputs: .none)
       try staged.write("ours", to: "manifest.json")
       scratch.directory(name)
       try scratch.write("theirs", to: name + "/file")

@@ -39,6 +39,14 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
 
 /// CSV and TSV.
 @Suite struct DelimitedTests {
+  @Test("white space around a label is none of it, as around the name of a column")
+  func spacesAroundLabels() throws {
+    let data = try read("text, label\na, card\nb,card \nc,\tcard\nd, two words \n", as: "d.csv")
+    #expect(data.labels == ["card", "two words"])
+    #expect(data.train.map(\.labels) == [["card"], ["card"], ["card"], ["two words"]])
+    #expect(try fault("text,label\na,x\nb,  \n", as: "d.csv") == "'d.csv', line 3: 'label': a label expected, nothing found")
+  }
+
   @Test func quotesLineEndsAndSeparators() throws {
     let data = try read(
       "text,category\r\n\"a, b\",x\r\nplain,\"y \"\"z\"\"\"\r\n\"two\r\nlines\",x\r\n\r\nit's \"so\",x\n\"\"\"\",y \"z\"", as: "d.csv")

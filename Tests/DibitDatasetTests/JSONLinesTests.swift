@@ -23,6 +23,8 @@ import Testing
     }
     #expect(other.labels == ["a", "b"])
     #expect(other.train[0].labels == ["a", "b"])
+    let spaced = try read(#"{"text":"x","label":" a"}"# + "\n" + #"{"text":"y","label":["b ","a"]}"#, as: "d.jsonl")
+    #expect(spaced.train.map(\.labels) == [["a"], ["a", "b"]])
     let both = try read("{\"text\":\"x\",\"label\":0,\"label_text\":\"no\"}\n{\"text\":\"y\",\"label\":1,\"label_text\":\"yes\"}", as: "d")
     #expect(both.labels == ["no", "yes"], "names come before numbers")
   }

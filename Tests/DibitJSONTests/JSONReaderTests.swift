@@ -64,6 +64,9 @@ import Testing
     #expect(throws: JSONError.unexpected(offset: 4, expected: "an escaped control character", found: "byte 0x1")) {
       try reader.string(into: &text)
     }
+    // Words that begin as a value does are none.
+    reader = JSONReader(Array("text,label".utf8))
+    #expect(throws: JSONError.unexpected(offset: 0, expected: "a value", found: "'t'")) { try reader.value() }
     reader = JSONReader(Array("[]x".utf8), depthLimit: 1)
     #expect(throws: JSONError.unexpected(offset: 2, expected: "the end of the document", found: "'x'")) {
       _ = try reader.value()

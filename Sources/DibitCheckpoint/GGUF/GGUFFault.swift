@@ -44,7 +44,7 @@ extension GGUFFault: CustomStringConvertible {
     case .version(let found):
       "byte 4: GGUF version 2 or 3 expected, \(found) found; \(found == 1 ? "convert the model again with a newer llama.cpp" : "this may need a newer Dibit")"
     case .truncated(let what, let offset, let needed, let found):
-      "\(what) at byte \(offset): \(needed) bytes expected, the file has \(found) more; download it again"
+      "\(what) at byte \(offset): \(needed) bytes expected, the file has \(found) more; make or download it again"
     case .count(let what, let offset, let count, let found):
       "\(what) at byte \(offset): \(count) is more than the \(found) bytes that follow can hold; the file is damaged or cut short"
     case .keyLength(let offset, let found, let limit): "key at byte \(offset): 1 to \(limit) bytes expected, \(found) found"
@@ -73,7 +73,7 @@ extension GGUFFault: CustomStringConvertible {
     case .hole(let tensor, let begin, let expected):
       "tensor \(quoted(tensor)): data byte \(expected) expected as its begin, \(begin) found; the bytes between belong to no tensor"
     case .truncatedData(let tensor, let expected, let found):
-      "tensor \(quoted(tensor)): the file is cut short: \(expected) bytes expected, \(found) found; download it again"
+      "tensor \(quoted(tensor)): the file is cut short: \(expected) bytes expected, \(found) found; make or download it again"
     case .trailingBytes(let expected, let found):
       "\(expected) bytes expected, \(found) found; the last \(found - expected) belong to no tensor"
     case .unreadable(let tensor, let type):

@@ -21,7 +21,7 @@ extension GGUFModel {
       throw .notExportable("llama.cpp has no form for a tokenizer of this kind; byte pairs of bytes, or with byte fallback, expected")
     }
     var writer = GGUFTokenizerWriter(tokenizer, file: file, vocabularySize: max(vocabularySize, tokenizer.vocabularyCount))
-    if isByteLevel { try writer.byteLevel() } else { writer.sentencePiece() }
+    if isByteLevel { try writer.byteLevel() } else { try writer.sentencePiece() }
     writer.specialTokens(chat)
     return writer.pairs
   }
@@ -51,14 +51,17 @@ private struct GGUFTokenizerWriter {
     }
     add("ggml.model", .text("gpt2"))
     add("ggml.pre", .text(pre))
-    vocabulary()
+    vocabulary(escapingSpaces: false)
     add("ggml.merges", .array(.strings(GGUFStrings(merges.map { Array(($0.left + " " + $0.right).utf8) }))))
   }
 
-  mutating func sentencePiece() {
+  mutating func sentencePiece() throws(GGUFModelError) {
+    guard escapesSpaces || !pieces.contains(where: { $0.token.contains(Self.space) }) else {
+      throw .notExportable("the tokenizer tells spaces from '\(Self.space)', which stands for them in llama.cpp")
+    }
     add("ggml.model", .text("llama"))
     add("ggml.pre", .text("default"))
-    vocabulary()
+    vocabulary(escapingSpaces: !escapesSpaces)
     var scores = [Float](repeating: 0, count: count)
     for (rank, merge) in merges.enumerated() {
       guard let id = tokenizer.id(of: merge.left + merge.right), scores[Int(id)] == 0 else { continue }
@@ -84,7 +87,28 @@ private struct GGUFTokenizerWriter {
     }
   }
 
-  private mutating func vocabulary() {
+  /// What stands for a space in the pieces of SentencePiece, and so in llama.cpp.
+  private static let space: Character = "\u{2581}"
+
+  /// Whether it does in this tokenizer: that of llama2.c keeps plain spaces.
+  private var escapesSpaces: Bool {
+    if let own = file["model"]?["sentencepiece"]?["escape_whitespaces"]?.bool { return own }
+    let steps = file["pre_tokenizer"]?["pretokenizers"]?.array ?? file["pre_tokenizer"].map { [$0] } ?? []
+    if steps.contains(where: { $0["type"] == "Metaspace" }) { return true }
+    return (file["normalizer"]?["normalizers"]?.array ?? file["normalizer"].map { [$0] } ?? [])
+      .contains { $0["type"] == "Replace" && $0["content"]?.string == String(Self.space) }
+  }
+
+  /// The pieces of texts: all tokens that are not matched as they stand before a text is cut.
+  private var pieces: [(id: Int, token: String)] {
+    let added = Set((file["added_tokens"]?.array ?? []).compactMap { $0["id"]?.int })
+    return (0..<count).compactMap { id in
+      added.contains(id) ? nil : tokenizer.token(of: Int32(id)).map { (id: id, token: $0) }
+    }
+  }
+
+  /// The tokens and their types; with `escapingSpaces`, pieces get llama.cpp's character for the plain spaces in them.
+  private mutating func vocabulary(escapingSpaces: Bool) {
     var types = [TokenType](repeating: .normal, count: count)
     var tokens: [[UInt8]] = []
     for id in 0..<count {
@@ -95,6 +119,9 @@ private struct GGUFTokenizerWriter {
       }
       tokens.append(Array(token.utf8))
       if Self.isByte(token), file["model"]?["byte_fallback"]?.bool == true { types[id] = .byte }
+    }
+    if escapingSpaces {
+      for piece in pieces { tokens[piece.id] = Array(piece.token.replacing(" ", with: String(Self.space)).utf8) }
     }
     for token in file["added_tokens"]?.array ?? [] {
       guard let id = token["id"]?.int, (0..<count).contains(id) else { continue }
