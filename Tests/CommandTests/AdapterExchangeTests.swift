@@ -57,7 +57,8 @@ import Testing
     if format != "gguf" { #expect(try place.prediction(there) == expected) }
     // llama.cpp's file has no place for a digest.
     let verdict =
-      format == "gguf" ? "no fault found; the adapter comes without a digest, so that a changed byte may go unnoticed" : "the adapter is whole"
+      format == "gguf"
+      ? "no fault found; the adapter comes without a digest, so that a changed byte may go unnoticed" : "the adapter is whole"
     #expect(try dibit("verify", there).output.hasSuffix("\n\(verdict)\n"))
   }
 

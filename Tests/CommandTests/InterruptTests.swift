@@ -15,7 +15,7 @@ import Testing
     #expect(outcome.errorLines.count == 1)
     let line = outcome.errorLines.first ?? ""
     #expect(line.hasPrefix("error: interrupted after step "))
-    #expect(line.hasSuffix("of 90000: its checkpoint is in '\(work.adapter).checkpoints'; the same command with --resume goes on"))
+    #expect(line.hasSuffix("of 90,000: its checkpoint is in '\(work.adapter).checkpoints'; the same command with --resume goes on"))
     #expect(work.scratch.names == ["adapter.checkpoints", "data", "model", "source"])
     let again = try DibitProcess(arguments)
     let refused = try again.finish()

@@ -47,7 +47,7 @@ import Testing
       (["convert", source, "-o", source + "/packed"], inside(source + "/packed", source)),
       (["convert", source, "-o", work.scratch.path, "--overwrite"], around(work.scratch.path, source)),
       (
-        ["convert", adapter, "--base", model, "-o", model, "--overwrite"], "converting '\(adapter)': " + same(model, model)
+        ["convert", adapter, "--base", model, "-o", model, "--overwrite"], same(model, model)
       ),
       (["export", model, "--format", "safetensors", "-o", model, "--overwrite"], same(model, model)),
       (
@@ -56,7 +56,7 @@ import Testing
       ),
       (
         ["export", model, "--adapter", adapter, "--format", "peft", "-o", model + "/a"],
-        "exporting '\(adapter)': " + inside(model + "/a", model)
+        inside(model + "/a", model)
       ),
       (train + [model], same(model, model)), (train + [data], same(data, data)), (train + [data + "/a"], inside(data + "/a", data)),
       (train + [work.scratch("a"), "--tensorboard", data], same(data, data)),
@@ -121,13 +121,13 @@ import Testing
     for _ in 0..<2 { #expect(try dibit(bench).status == 0) }
 
     let mine = try work.scratch.write("Dear all,\nthis is mine.\n", to: "mine.txt")
-    func refused(_ arguments: [String], _ what: String, _ context: String = "") throws {
+    func refused(_ arguments: [String], _ what: String) throws {
       let message = "will not be overwritten, because it is not \(what) that dibit wrote; remove it by hand or choose another name"
-      try expectFailure(arguments, status: 73, message: "\(context)'\(mine)': \(message)")
+      try expectFailure(arguments, status: 73, message: "'\(mine)': \(message)")
       #expect(try text(mine) == "Dear all,\nthis is mine.\n")
     }
     try refused(predict + [mine] + texts, "a file of predictions")
-    try refused(export.dropLast() + [mine], "a GGUF file", "exporting '\(work.scratch("llama"))': ")
+    try refused(export.dropLast() + [mine], "a GGUF file")
     try refused(bench.dropLast() + [mine], "a trace")
     // Labelled texts look a little like predictions.
     for (name, labelled) in [("set.tsv", "id1\tmy notes\t1\nid2\tmore\t0\n"), ("set.jsonl", "{\"file\":\"a\",\"text\":\"mine\"}\n")] {

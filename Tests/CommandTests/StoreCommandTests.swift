@@ -111,7 +111,7 @@ import Testing
       message: refusal(work.scratch("other"), "another kind of output, 'dibit-model' and not 'dibit-adapter'"))
     try expectFailure(
       ["convert", source, "--overwrite", "-o", work.adapter], status: 73,
-      message: "converting '\(source)': " + refusal(work.adapter, "another kind of output, 'dibit-adapter' and not 'dibit-model'"))
+      message: refusal(work.adapter, "another kind of output, 'dibit-adapter' and not 'dibit-model'"))
     #expect(try [work.scratch("other"), work.adapter].map { try files(below: $0) } == before)
     try work.scratch.write("mine", to: "adapter/notes.txt")
     let strange = refusal(work.adapter, "a directory in which something else, 'notes.txt', was put")
@@ -147,7 +147,7 @@ import Testing
     let work = try Workplace(adapter: true)
     let call = ["generate", work.model, "--adapter", work.adapter, "--prompt", "soup", "--stop", "]"]
     try expectFailure(
-      call, status: 64, message: "--stop: the adapter tags texts in a form of its own; leave one of them out, or pass --raw")
+      call, status: 64, message: "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")
     #expect(try dibit(call + ["--raw", "--max-tokens", "4"]).status == 0)
   }
 }

@@ -310,7 +310,7 @@ private let labels: [[Int32]] = [
     var embedder = TextEmbedder(MeasuredModel(configuration, weights: weights), context: 20, on: compute)
     let long = tokens(50)
     let results = embedder.embed([[], [1], [400], long, Array(long.prefix(20))])
-    #expect(results[0] == .failure(.emptyPrompt))
+    #expect(results[0] == .failure(.emptyText))
     #expect(try results[1].get().count == 64)
     #expect(results[2] == .failure(.unknownToken(400, vocabulary: 320)))
     #expect(results[3] == results[4])
