@@ -47,7 +47,7 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
-  private var bits: Int { givenBits ?? 2 }
+  private var bits: Int { givenBits ?? QuantizationScheme().bits }
 
   func validate() throws {
     guard [2, 4, 16, 32].contains(bits) else { throw ValidationError("--bits: expected 2, 4, 16 or 32, found \(bits)") }

@@ -61,3 +61,10 @@ package func bitMismatch(_ found: [Float], _ expected: [Float], columns: Int = 1
 
 /// The largest magnitude, at least `floor`.
 package func largestMagnitude(_ x: [Double], atLeast floor: Double = 0) -> Double { x.reduce(floor) { max($0, abs($1)) } }
+
+/// The norm of the difference over the norm of what is expected.
+package func relativeNorm(_ found: [Float], _ expected: [Float]) -> Double {
+  guard found.count == expected.count else { return .infinity }
+  let difference = zip(found, expected).reduce(0.0) { $0 + (Double($1.0) - Double($1.1)) * (Double($1.0) - Double($1.1)) }
+  return (difference / max(expected.reduce(0.0) { $0 + Double($1) * Double($1) }, 1e-300)).squareRoot()
+}

@@ -4,6 +4,7 @@ import DibitKernels
 import DibitModel
 import DibitModelStore
 import DibitTensor
+import DibitTestSupport
 import Testing
 
 /// Each family against logits, losses and gradients that an independent implementation computed: see Tests/Fixtures/MANIFEST.json.
@@ -151,11 +152,4 @@ func worstRelativeError(_ found: [Float], _ expected: [Float]) -> Double {
   let deviation = (expected.reduce(0.0) { $0 + (Double($1) - mean) * (Double($1) - mean) } / count).squareRoot()
   let worst = zip(found, expected).reduce(0.0) { max($0, abs(Double($1.0) - Double($1.1))) }
   return worst / max(deviation, 1e-12)
-}
-
-/// The norm of the difference over the norm of what is expected.
-func relativeNorm(_ found: [Float], _ expected: [Float]) -> Double {
-  guard found.count == expected.count else { return .infinity }
-  let difference = zip(found, expected).reduce(0.0) { $0 + (Double($1.0) - Double($1.1)) * (Double($1.0) - Double($1.1)) }
-  return (difference / max(expected.reduce(0.0) { $0 + Double($1) * Double($1) }, 1e-300)).squareRoot()
 }

@@ -3,6 +3,7 @@ import DibitKernels
 import DibitModel
 import DibitModelStore
 import DibitTensor
+import DibitTestSupport
 import Testing
 
 @testable import DibitTraining
@@ -79,11 +80,4 @@ import Testing
     }
     return all
   }
-}
-
-/// The norm of the difference over the norm of what is expected.
-func relativeNorm(_ found: [Float], _ expected: [Float]) -> Double {
-  guard found.count == expected.count else { return .infinity }
-  let difference = zip(found, expected).reduce(0.0) { $0 + (Double($1.0) - Double($1.1)) * (Double($1.0) - Double($1.1)) }
-  return (difference / max(expected.reduce(0.0) { $0 + Double($1) * Double($1) }, 1e-300)).squareRoot()
 }

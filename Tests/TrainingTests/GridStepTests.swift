@@ -4,6 +4,7 @@ import DibitModel
 import DibitModelStore
 import DibitQuantization
 import DibitTensor
+import DibitTestSupport
 import Testing
 
 @testable import DibitTraining
