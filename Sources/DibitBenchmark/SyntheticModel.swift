@@ -63,7 +63,7 @@ package struct SyntheticModel: Sendable {
       // Some rows of a fused tensor: it ends where the last of them does.
       let (name, columns) = (parameter.name.tensor, parameter.columns)
       let rows = max(parameter.name.rows?.upperBound ?? parameter.rows, found[name]?.stored.rows ?? 0)
-      let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
+      let bits = parameter.role.isTable ? scheme.embeddingBits : scheme.bits
       if found[name] == nil { order.append(name) }
       found[name] =
         if parameter.isMatrix {

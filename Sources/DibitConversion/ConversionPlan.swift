@@ -95,7 +95,7 @@ struct PlannedTensor {
   var clips: String?
 
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
-    let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
+    let bits = parameter.role.isTable ? scheme.embeddingBits : scheme.bits
     stored = ModelTensor(
       name: parameter.name.tensor, shape: info.shape, rows: info.rows, columns: info.columns,
       format: parameter.isMatrix ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32)

@@ -16,18 +16,19 @@ struct WeightReader {
   }
 
   /// Checks that the parameter is there with a float dtype and the right shape, without reading it.
-  func check(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) {
-    let info = try info(name.tensor)
+  func check(_ parameter: ParameterDeclaration) throws(ModelStoreError) {
+    let (name, info) = (parameter.name, try info(parameter.name.tensor))
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
-    try checkShape(name, rows == 1 ? [columns] : [rows, columns], info)
+    try checkShape(name, parameter.isMatrix ? [parameter.rows, parameter.columns] : [parameter.columns], info)
   }
 
   /// The parameter's numbers, in the file where they are stored as the decoder reads them, otherwise as F32 in memory.
-  func weight(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
+  func weight(_ parameter: ParameterDeclaration) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     let info = try info(name.tensor)
-    if rows == 1 { return try vector(name.tensor, info, columns) }
+    if !parameter.isMatrix { return try vector(name.tensor, info, columns) }
     if let scheme, scheme.isQuantized || scheme.embeddingBits <= 4, info.dtype == .u8 {
-      return try packed(name, rows, columns, scheme, info)
+      return try packed(parameter, scheme, info)
     }
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
@@ -74,10 +75,9 @@ struct WeightReader {
     return Weight(rows: 1, columns: columns, values: values)
   }
 
-  private func packed(_ name: ParameterName, _ rows: Int, _ columns: Int, _ scheme: QuantizationScheme, _ info: TensorInfo)
-    throws(ModelStoreError) -> Weight
-  {
-    let bits = ParameterName.isEmbedding(name) ? scheme.embeddingBits : scheme.bits
+  private func packed(_ parameter: ParameterDeclaration, _ scheme: QuantizationScheme, _ info: TensorInfo) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
+    let bits = parameter.role.isTable ? scheme.embeddingBits : scheme.bits
     let group = scheme.group ?? columns
     // A fused tensor may have more rows than the parameter takes from it.
     let range = name.rows ?? 0..<rows
