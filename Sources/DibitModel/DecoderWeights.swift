@@ -136,7 +136,7 @@ package struct DecoderWeights: Sendable {
   package mutating func updateEach(_ body: (inout Parameter) -> Void) { for i in parameters.indices { body(&parameters[i]) } }
 
   /// Whether some weights lie on a grid.
-  package var isPacked: Bool { parameters.contains { if case .grid = $0.weight.format { true } else { false } } }
+  package var isPacked: Bool { parameters.contains(where: \.weight.isPacked) }
 
   /// Bytes of all weights.
   package var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }

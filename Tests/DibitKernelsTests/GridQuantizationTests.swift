@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import RealModule
@@ -14,10 +15,15 @@ import Testing
 
   static func encode(_ x: [Float], columns: Int, bits: Int, group: Int, on compute: Compute = Machine.usual) -> Encoded {
     var error = GridQuantization.Error()
-    let (codes, scales) = GridQuantization.encode(Matrix(x, columns: columns), bits: bits, group: group, error: &error, on: compute)
+    let (codes, scales) = GridQuantization.encode(Matrix(x, columns: columns), grid: grid(bits, group), error: &error, on: compute)
     return Encoded(
       codes: codes, scales: scales,
       values: gridValues(codes: codes, scales: scales, rows: x.count / columns, columns: columns, bits: bits, group: group), error: error)
+  }
+
+  static func grid(_ bits: Int, _ group: Int?) -> Grid {
+    guard let levels = GridLevels(bits: bits) else { fatalError("no grid of \(bits) bits") }
+    return Grid(levels, group: group)
   }
 
   static func noise(_ x: [Float], _ y: [Float]) -> Double {
@@ -56,10 +62,10 @@ import Testing
   func coarseScalesKeepLevelsInBFloat(bits: Int, group: Int) {
     let (rows, columns) = (37, 100)
     let x = gaussians(rows * columns, seed: UInt64(bits))
-    var packed = Weight(gridWithRows: rows, columns: columns, bits: bits, group: group)
+    var packed = Weight(zerosWithRows: rows, columns: columns, format: .grid(bits: bits, group: group))
     GridQuantization.round(
       Weight(rows: rows, columns: columns, values: x), into: &packed,
-      scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: Machine.usual)
+      scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: Self.grid(bits, group).levels), on: Machine.usual)
     let values = Array(copying: packed.floats(on: Machine.usual).values)
     #expect(values == values.map { Float(BFloat16($0)) })
     let again = Self.encode(values, columns: columns, bits: bits, group: group)
@@ -73,7 +79,7 @@ import Testing
   func fineScalesAreThoseOfAConversion(bits: Int, group: Int) {
     let (rows, columns) = (37, 100)
     let x = gaussians(rows * columns, seed: UInt64(bits))
-    var packed = Weight(gridWithRows: rows, columns: columns, bits: bits, group: group)
+    var packed = Weight(zerosWithRows: rows, columns: columns, format: .grid(bits: bits, group: group))
     GridQuantization.round(Weight(rows: rows, columns: columns, values: x), into: &packed, scaleBits: 22, on: Machine.usual)
     #expect(Array(copying: packed.floats(on: Machine.usual).values) == Self.encode(x, columns: columns, bits: bits, group: group).values)
   }
@@ -168,7 +174,7 @@ import Testing
 
   @Test func aFailureToReadIsThrownWithTheFirstRows() {
     for compute in Machine.own where compute.isa == .scalar {
-      var packed = PackedRows(capacity: 4000, columns: 64, bits: 2, group: 64)
+      var packed = PackedRows(capacity: 4000, columns: 64, grid: Grid(.two, group: 64))
       var error = GridQuantization.Error()
       #expect(throws: Refused(row: 512)) {
         try GridQuantization.encode(rows: 0..<4000, into: &packed, error: &error, on: compute) { (rows, values) throws(Refused) in

@@ -1,3 +1,4 @@
+package import DibitQuantization
 package import DibitTensor
 
 /// The value of an F16 bit pattern, from the definition of binary16.
@@ -66,17 +67,16 @@ package func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: U
       values.append(format == .bf16 ? Float(bitPattern: UInt32(bits) << 16) : halfValue(bits))
     }
     return (Weight(rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(bytes))), values)
-  case .grid(let bits, let group):
-    let codes = (0..<Weight.elementByteCount(rows: rows, columns: columns, format: format)).map { _ in UInt8(truncatingIfNeeded: rng.next())
-    }
-    let scales = (0..<Weight.scaleByteCount(rows: rows, columns: columns, format: format) / 2).flatMap { _ in
+  case .grid(let grid):
+    let codes = (0..<grid.codeByteCount(rows: rows, columns: columns)).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
+    let scales = (0..<grid.scaleByteCount(rows: rows, columns: columns) / 2).flatMap { _ in
       let half = nearestHalf(Double(rng.uniform() + 0.01))
       return [UInt8(truncatingIfNeeded: half), UInt8(truncatingIfNeeded: half >> 8)]
     }
     return (
       Weight(
         rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(codes)), scales: Bytes(SharedBytes(scales))),
-      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: bits, group: group)
+      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: grid.levels.bits, group: grid.group ?? columns)
     )
   }
 }

@@ -48,9 +48,11 @@ import Testing
         #expect(error <= 1e-6, "step \(step), \(parameter.name.tensor): \(error)")
         let weight = parameters.model.decoder.weights.parameters[parameter.index].weight
         let rounded = Self.values(weight.floats(on: compute))
-        if case .grid(let bits, let group) = weight.format {
+        if let grid = weight.format.grid {
           #expect(
-            isNearest(rounded, to: master, columns: weight.columns, bits: bits, group: group), "step \(step), \(parameter.name.tensor)")
+            isNearest(
+              rounded, to: master, columns: weight.columns, bits: grid.levels.bits, group: grid.groupLength(columns: weight.columns)),
+            "step \(step), \(parameter.name.tensor)")
         } else {
           #expect(weight.rows == 1 && rounded == master, "step \(step), \(parameter.name.tensor)")
         }
