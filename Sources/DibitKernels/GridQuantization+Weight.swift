@@ -8,8 +8,8 @@ extension GridQuantization {
   /// More significant bits than F16 has: a scale is rounded once.
   package static let fullScaleBits = 22
 
-  /// The significant bits of a scale with which every level of a grid is a BF16 number: a level is a multiple of half the scale, or of the
-  /// scale, and takes as many bits more than it as the codes have.
+  /// The significant bits of a scale with which every level of a grid without zero is a BF16 number: a level is an odd multiple of half the
+  /// scale and takes as many bits more than it as the codes have. Grids of up to 4 bits leave enough for a scale.
   package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int { 8 - levels.bits }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape: ``fitScales(of:into:scaleBits:on:)``, then

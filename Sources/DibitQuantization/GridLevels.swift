@@ -18,8 +18,11 @@ package struct GridLevels: Hashable, Sendable {
   /// ±1/2, ±3/2 ... ±15/2.
   package static let four = GridLevels(bits: 4, codeBits: 4, twiceMiddle: 15)
 
+  /// -127 to 127, and zero among them; a code of zero, which rounding never chooses, is -128.
+  package static let eight = GridLevels(bits: 8, codeBits: 8, twiceMiddle: 256)
+
   /// The table.
-  package static let all = [two, four]
+  package static let all = [two, four, eight]
 
   /// The row of `bits` bits; nil where there is none.
   package init?(bits: Int) {

@@ -31,11 +31,12 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
-/// `(code - (2^b - 1) / 2) · scale`.
+/// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`.
 package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
   let inputsPerBlock = 32 / bits
   let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
+  let middle = bits == 8 ? 128 : Float((1 << bits) - 1) / 2
   var out: [Float] = []
   out.reserveCapacity(rows * columns)
   for row in 0..<rows {
@@ -45,7 +46,7 @@ package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int
       let code = Int(byte >> (inBlock / 4 * bits)) & ((1 << bits) - 1)
       let at = 2 * ((row / 16 * groups + column / group) * 16 + row % 16)
       let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
-      out.append((Float(code) - Float((1 << bits) - 1) / 2) * scale)
+      out.append((Float(code) - middle) * scale)
     }
   }
   return out

@@ -95,7 +95,7 @@ INLINE void assign(const batch *b, int n, const V *scale, V *p, V *q) {
   for (int k = 0; k < n; k++) {
     if (has_zero(b->twice)) {
       p[k] = together(b->joined, sums[k]);
-      q[k] = together(b->joined, squares[k]);
+      q[k] = max_v(together(b->joined, squares[k]), splat(1.0f));  // not zero where all levels are, and p with them
       continue;
     }
     p[k] = 0.5f * b->mean * b->count + together(b->joined, sums[k]);

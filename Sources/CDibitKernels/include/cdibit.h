@@ -22,7 +22,8 @@ int dibit_has_isa(dibit_isa isa);
 /// odd number leaves zero out. Every kernel is compiled once for each row.
 #define DIBIT_GRIDS(ROW, ...)          \
   ROW(DIBIT_GRID2, 2, 3, __VA_ARGS__)  \
-  ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__)
+  ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__) \
+  ROW(DIBIT_GRID8, 8, 256, __VA_ARGS__)
 
 #define DIBIT_GRID_NAME(name, ...) name,
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRIDS(DIBIT_GRID_NAME) DIBIT_FORMATS } dibit_format;

@@ -11,7 +11,9 @@ extension KernelCheck {
 
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
-    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + [gemmNT, gemmNN, gemmTN, backward]
+    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + GridLevels.all.map(pack) + [
+      gemmNT, gemmNN, gemmTN, backward,
+    ]
     + GridLevels.all.map(backwardBFloat) + [floatsBFloat, adapterBFloat]
 
   /// A few rows, as in decoding: limited by the bytes of the weight. The shape is rows of x, outputs and inputs.
@@ -78,6 +80,17 @@ extension KernelCheck {
       run.record((packed.codes + packed.scales).map { UInt32($0) })
       run.record(error.signal)
       run.record(error.noise)
+    }
+  }
+
+  /// Codes that were chosen elsewhere. The shape is rows and columns.
+  private static func pack(_ levels: GridLevels) -> KernelCheck {
+    KernelCheck("pack \(levels.bits)-bit", ["pack_codes"], awkward: [[1, 16], [5, 100], [33, 257]], large: [1024, 2048]) { run, shape in
+      let codes = (0..<shape[0] * shape[1]).map { _ in UInt8(run.number(below: 1 << levels.codeBits)) }
+      var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: nil)))
+      let compute = run.compute
+      run.measure(bytes: codes.count) { GridQuantization.pack(codes.span, into: &packed, on: compute) }
+      run.record(packed.elements.array.map { UInt32($0) })
     }
   }
 
