@@ -70,10 +70,12 @@ let package = Package(
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
-    layer("DibitTensor", ["CDibitBytes", "CDibitThreads"], settings: lifetimes),
-    layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
+    layer("DibitQuantization"),
+    layer("DibitTensor", ["DibitQuantization", "CDibitBytes", "CDibitThreads"], settings: lifetimes),
+    layer(
+      "DibitKernels",
+      ["DibitTensor", "DibitQuantization", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
-    layer("DibitQuantization", ["DibitTensor", "DibitJSON"]),
     layer(
       "DibitCheckpoint",
       [
@@ -87,7 +89,9 @@ let package = Package(
     layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
-    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
+    layer(
+      "DibitModel",
+      ["DibitTensor", "DibitKernels", "DibitQuantization", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(
       "DibitModelStore",
       [
@@ -147,18 +151,19 @@ let package = Package(
     .target(
       name: "DibitTestSupport",
       dependencies: [
-        "DibitTensor", "DibitCheckpoint", "DibitTokenizer", "DibitJSON", .product(name: "ComplexModule", package: "swift-numerics"),
+        "DibitTensor", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJSON",
+        .product(name: "ComplexModule", package: "swift-numerics"),
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
+    tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(
       "DibitKernelsTests",
       [
-        "DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
+        "DibitKernels", "DibitTensor", "DibitQuantization", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
         .product(name: "ComplexModule", package: "swift-numerics"),
       ]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitDigest", "DibitTensor", "DibitTestSupport"]),
@@ -205,6 +210,7 @@ let package = Package(
       "InferenceTests",
       [
         "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
+        "DibitQuantization",
         "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

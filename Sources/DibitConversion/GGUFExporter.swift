@@ -84,7 +84,7 @@ struct GGUFExporter {
   private func write(_ rows: Range<Int>, _ order: [Int]?, _ weight: Weight, _ stored: GGUFRows, to writer: inout GGUFWriter)
     throws(CheckpointError) -> Int
   {
-    let isPacked = if case .grid = weight.format { stored.type != .f32 } else { false }
+    let isPacked = weight.isPacked && stored.type != .f32
     let ids = rows.map { Int32(order?[$0] ?? $0) }
     var values = Matrix(rows: ids.count, columns: weight.columns)
     Embedding.forward(ids.span, weight: weight, into: &values, on: compute)

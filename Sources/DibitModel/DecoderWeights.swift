@@ -93,7 +93,7 @@ package struct DecoderWeights: Sendable {
   }
 
   /// Whether some weights lie on a grid.
-  package var isPacked: Bool { parameters.contains { if case .grid = $0.weight.format { true } else { false } } }
+  package var isPacked: Bool { parameters.contains(where: \.weight.isPacked) }
 
   /// Bytes of all weights.
   package var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }

@@ -27,19 +27,12 @@ struct WeightReader {
     let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     let info = try info(name.tensor)
     if !parameter.isMatrix { return try vector(name.tensor, info, columns) }
-    if let scheme, scheme.isQuantized || scheme.embeddingBits <= 4, info.dtype == .u8 {
-      return try packed(parameter, scheme, info)
-    }
+    if info.dtype == .u8, let grid = scheme?.format(of: parameter.role).grid { return try packed(parameter, grid, info) }
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
-    let format: WeightFormat? =
-      switch info.dtype {
-      case .f32: .f32
-      case .f16: .f16
-      case .bf16: .bf16
-      default: nil
-      }
-    guard let format, let bytes = try bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount) else {
+    guard let format = WeightFormat(info.dtype),
+      let bytes = try bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount)
+    else {
       return try materialized(name, rows, columns)
     }
     return Weight(rows: rows, columns: columns, format: format, elements: bytes.aligned(to: info.dtype.byteCount))
@@ -75,34 +68,31 @@ struct WeightReader {
     return Weight(rows: 1, columns: columns, values: values)
   }
 
-  private func packed(_ parameter: ParameterDeclaration, _ scheme: QuantizationScheme, _ info: TensorInfo) throws(ModelStoreError) -> Weight {
+  private func packed(_ parameter: ParameterDeclaration, _ grid: Grid, _ info: TensorInfo) throws(ModelStoreError) -> Weight {
     let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
-    let bits = parameter.role.isTable ? scheme.embeddingBits : scheme.bits
-    let group = scheme.group ?? columns
     // A fused tensor may have more rows than the parameter takes from it.
     let range = name.rows ?? 0..<rows
-    let panels = max(info.shape.first ?? 0, Weight.panels(rows: range.upperBound))
-    let stored = name.rows == nil ? rows : panels * Weight.panelRows
-    let shape = Weight.codeShape(rows: stored, columns: columns, bits: bits)
+    let panels = max(info.shape.first ?? 0, Grid.panels(rows: range.upperBound))
+    let stored = name.rows == nil ? rows : panels * Grid.panelRows
+    let shape = grid.codeShape(rows: stored, columns: columns)
     guard info.shape == shape else { throw .model(.shapeMismatch(tensor: name.tensor, expected: shape, found: info.shape), path: path) }
     let scalesName = ModelFiles.scalesName(name.tensor)
     let scales = try self.info(scalesName)
-    let scaleShape = Weight.scaleShape(rows: stored, columns: columns, group: group)
+    let scaleShape = grid.scaleShape(rows: stored, columns: columns)
     guard scales.dtype == .f16, scales.shape == scaleShape else {
       throw .tensor(scalesName, path: path, expected: "F16 \(scaleShape)", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
-    let format = WeightFormat.grid(bits: bits, group: group)
-    let scaleBytes = Weight.scaleByteCount(rows: stored, columns: columns, format: format)
+    let scaleBytes = grid.scaleByteCount(rows: stored, columns: columns)
     let whole: (codes: Bytes, scales: Bytes)?
     do throws(CheckpointError) {
       if let codes = try checkpoint.bytes(name.tensor), let scales = try checkpoint.bytes(scalesName) {
-        whole = (codes.aligned(to: Weight.blockBytes), scales.slice(0..<scaleBytes).aligned(to: 2))
+        whole = (codes.aligned(to: Grid.blockBytes), scales.slice(0..<scaleBytes).aligned(to: 2))
       } else {
         whole = nil
       }
     } catch { throw .checkpoint(error) }
     guard let whole else { throw .tensor(name.tensor, path: path, expected: "packed codes", found: info.storage) }
-    return Weight(rows: stored, columns: columns, format: format, elements: whole.codes, scales: whole.scales).packedRows(range)
+    return Weight(rows: stored, columns: columns, format: .grid(grid), elements: whole.codes, scales: whole.scales).packedRows(range)
   }
 
   /// A fused tensor may have more rows than the parameter takes from it.

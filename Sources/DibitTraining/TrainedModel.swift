@@ -43,11 +43,9 @@ extension DecoderWeights {
   /// Gives each matrix that `scheme` packs its format; norms stay floats. ``round(_:on:)`` fills them.
   fileprivate mutating func prepare(for scheme: QuantizationScheme) {
     updateEach { parameter in
-      guard parameter.isMatrix else { return }
-      let bits = parameter.role.isTable ? scheme.embeddingBits : scheme.bits
-      guard bits <= 4 else { return }
-      parameter.weight = Weight(
-        gridWithRows: parameter.weight.rows, columns: parameter.weight.columns, bits: bits, group: scheme.group ?? parameter.weight.columns)
+      let format = scheme.format(of: parameter.role)
+      guard format.grid != nil else { return }
+      parameter.weight = Weight(zerosWithRows: parameter.weight.rows, columns: parameter.weight.columns, format: format)
     }
   }
 
@@ -57,9 +55,9 @@ extension DecoderWeights {
   fileprivate mutating func round(_ masters: DecoderWeights, on compute: Compute) {
     updateEach { parameter in
       let master = masters.parameters[parameter.index].weight
-      if case .grid(let bits, _) = parameter.weight.format {
+      if let grid = parameter.weight.format.grid {
         GridQuantization.round(
-          master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: compute)
+          master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
       } else {
         let values = master.values
         parameter.weight.withMutableValues { own in for i in own.indices { own[i] = values[i] } }

@@ -3,6 +3,7 @@ import DibitInference
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Glibc

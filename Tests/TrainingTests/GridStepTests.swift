@@ -49,9 +49,11 @@ import Testing
         #expect(error <= 1e-6, "step \(step), \(parameter.name.tensor): \(error)")
         let weight = parameters.values.model.decoder.weights.parameters[parameter.index].weight
         let rounded = Self.values(weight.floats(on: compute))
-        if case .grid(let bits, let group) = weight.format {
+        if let grid = weight.format.grid {
           #expect(
-            isNearest(rounded, to: master, columns: weight.columns, bits: bits, group: group), "step \(step), \(parameter.name.tensor)")
+            isNearest(
+              rounded, to: master, columns: weight.columns, bits: grid.levels.bits, group: grid.groupLength(columns: weight.columns)),
+            "step \(step), \(parameter.name.tensor)")
         } else {
           #expect(!parameter.isMatrix && rounded == master, "step \(step), \(parameter.name.tensor)")
         }

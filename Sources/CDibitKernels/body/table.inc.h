@@ -15,7 +15,9 @@
 const dibit_kernels DIBIT_TABLE = {
   .expand = expand,
   .matvec = matvec,
-  .quantize = quantize,
+  .fit_scales = fit_scales,
+  .choose_codes = choose_codes,
+  .pack_codes = pack_codes,
   .quantize_activations = quantize_activations,
   .grid_matvec = grid_matvec,
   .grid_matmul = grid_matmul,
