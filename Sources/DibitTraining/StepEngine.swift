@@ -33,17 +33,17 @@ struct StepEngine: ~Copyable {
   ) -> Float {
     let begin = ContinuousClock.now
     run(batch, decoder, adapter)
-    compute.profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
+    compute.profiler?.record(.forward, since: begin, rows: batch.tokens.count)
     backward.setRows(batch.tokens.count)
     let middle = ContinuousClock.now
     let loss = head.forwardBackward(
       decoder, hidden: state.hidden, targets: batch.targets.span, weights: batch.weights.span, total: total, dHidden: &backward.dHidden,
       gradients: &gradients, on: compute
     ) { row, loss in losses.add(loss, isContent: batch.isContent[row]) }
-    compute.profiler?.record("loss", since: middle, rows: batch.labelled)
+    compute.profiler?.record(.loss, since: middle, rows: batch.labelled)
     let last = ContinuousClock.now
     decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &backward, gradients: &gradients, on: compute)
-    compute.profiler?.record("backward pass", since: last, rows: batch.tokens.count)
+    compute.profiler?.record(.backward, since: last, rows: batch.tokens.count)
     return Float(loss)
   }
 

@@ -14,7 +14,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   /// Where memory goes.
   let plan: MemoryPlan
   /// `adapter` or `weights`.
-  private let mode: String
+  private let mode: TrainingEvent.Mode
   private(set) var source: Source
   var parameters: TrainedParameters
   private(set) var engine: StepEngine
@@ -22,7 +22,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   private(set) var state = RunState()
 
   init(
-    _ mode: String, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
+    _ mode: TrainingEvent.Mode, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
     options: OptimizationOptions, on compute: Compute
   ) {
     self.mode = mode
