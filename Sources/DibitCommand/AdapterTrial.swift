@@ -2,6 +2,7 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
+internal import DibitModel
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitReport

@@ -99,7 +99,7 @@ struct PlannedTensor {
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     stored = ModelTensor(
       name: parameter.name.tensor, shape: info.shape, rows: info.rows, columns: info.columns,
-      format: scheme.format(of: parameter.name, rows: parameter.rows, source: WeightFormat(info.dtype) ?? .f32))
+      format: scheme.format(of: parameter.role, source: WeightFormat(info.dtype) ?? .f32))
     sourceBytes = info.count * info.dtype.byteCount
     storage = stored.format.grid?.description ?? stored.format.dtype.rawValue
   }

@@ -16,17 +16,18 @@ struct WeightReader {
   }
 
   /// Checks that the parameter is there with a float dtype and the right shape, without reading it.
-  func check(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) {
-    let info = try info(name.tensor)
+  func check(_ parameter: ParameterDeclaration) throws(ModelStoreError) {
+    let (name, info) = (parameter.name, try info(parameter.name.tensor))
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
-    try checkShape(name, rows == 1 ? [columns] : [rows, columns], info)
+    try checkShape(name, parameter.isMatrix ? [parameter.rows, parameter.columns] : [parameter.columns], info)
   }
 
   /// The parameter's numbers, in the file where they are stored as the decoder reads them, otherwise as F32 in memory.
-  func weight(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
+  func weight(_ parameter: ParameterDeclaration) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     let info = try info(name.tensor)
-    if rows == 1 { return try vector(name.tensor, info, columns) }
-    if info.dtype == .u8, let grid = scheme?.format(of: name, rows: rows).grid { return try packed(name, rows, columns, grid, info) }
+    if !parameter.isMatrix { return try vector(name.tensor, info, columns) }
+    if info.dtype == .u8, let grid = scheme?.format(of: parameter.role).grid { return try packed(parameter, grid, info) }
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
     guard let format = WeightFormat(info.dtype),
@@ -67,9 +68,8 @@ struct WeightReader {
     return Weight(rows: 1, columns: columns, values: values)
   }
 
-  private func packed(_ name: ParameterName, _ rows: Int, _ columns: Int, _ grid: Grid, _ info: TensorInfo)
-    throws(ModelStoreError) -> Weight
-  {
+  private func packed(_ parameter: ParameterDeclaration, _ grid: Grid, _ info: TensorInfo) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     // A fused tensor may have more rows than the parameter takes from it.
     let range = name.rows ?? 0..<rows
     let panels = max(info.shape.first ?? 0, Grid.panels(rows: range.upperBound))

@@ -89,13 +89,15 @@ package struct Weight: Sendable {
   }
 
   /// Calls `body` with the F32 elements for writing, after copying them when they are shared; the format must be `.f32`.
-  package mutating func withMutableValues<Result>(_ body: (inout MutableSpan<Float>) -> Result) -> Result {
+  package mutating func withMutableValues<Result, Failure: Error>(_ body: (inout MutableSpan<Float>) throws(Failure) -> Result)
+    throws(Failure) -> Result
+  {
     require(format == .f32, "Weight.withMutableValues: the format is \(format), not f32")
     let count = count
-    return unsafe elements.withMutablePointer { base in
+    return try unsafe elements.withMutablePointer { base throws(Failure) in
       // SAFETY: exclusive writable storage of `count` floats.
       var span = unsafe MutableSpan(_unsafeStart: base.assumingMemoryBound(to: Float.self), count: count)
-      return body(&span)
+      return try body(&span)
     }
   }
 }

@@ -282,8 +282,8 @@ import Testing
       var dx = Matrix(earlier(n * k), columns: k)
       let (input, down, up) = (Input(x, k), Input(a, k), Input(b, r))
       LoRA.forward(input.matrix, a: down.matrix, b: up.matrix, scale: scale, saving: &h, into: &y, on: compute)
-      LoRA.backwardParameters(
-        Matrix(dy, columns: m), x: input.matrix, b: up.matrix, scale: scale, saved: h, dh: &dh, da: &da, db: &db, on: compute)
+      LoRA.backwardB(Matrix(dy, columns: m), scale: scale, saved: h, db: &db, on: compute)
+      LoRA.backwardA(Matrix(dy, columns: m), x: input.matrix, b: up.matrix, scale: scale, dh: &dh, da: &da, on: compute)
       LoRA.backwardInput(dh, a: down.matrix, accumulating: true, dx: &dx, on: compute)
       return dx.values + da.values + db.values
     }

@@ -10,7 +10,7 @@ func makePackedModel(_ family: String) throws -> (configuration: ModelConfigurat
   var weights = model.weights
   let embedding = weights.embedding.index
   weights.updateEach { parameter in
-    guard parameter.decays else { return }
+    guard parameter.isMatrix else { return }
     let weight = parameter.weight
     let matrix = Matrix(rows: weight.rows, columns: weight.columns, values: Array(copying: weight.values))
     let grid = Grid(parameter.index == embedding ? .four : .two, group: 64)

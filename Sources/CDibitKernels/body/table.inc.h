@@ -56,5 +56,6 @@ const dibit_kernels DIBIT_TABLE = {
   .fake_quantize_i8 = fake_quantize_i8,
   .fake_quantize_i8_backward = fake_quantize_i8_backward,
   .cross_entropy = cross_entropy,
+  .divergence = divergence,
   .log_sum_exp = log_sum_exp,
 };

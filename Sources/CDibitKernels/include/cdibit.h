@@ -163,6 +163,8 @@ typedef struct {
   void (*fake_quantize_i8_backward)(float scale, const float *x, float *dx, ptrdiff_t n);
   void (*cross_entropy)(const int32_t *targets, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
                         int gradient);
+  void (*divergence)(const float *teacher, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
+                     int gradient);
   float (*log_sum_exp)(const float *x, ptrdiff_t n);
 } dibit_kernels;
 

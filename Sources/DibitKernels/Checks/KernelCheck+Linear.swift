@@ -204,7 +204,8 @@ extension KernelCheck {
     let compute = run.compute
     work.rows.round(dy, on: compute)
     run.measure(operations: 4 * shape[0] * (shape[1] + shape[2]) * shape[3]) {
-      LoRA.backwardParameters(dy, x: x, b: b, scale: 0.5, saved: h, work: &work, dh: &dh, da: &da, db: &db, on: compute)
+      LoRA.backwardB(dy, scale: 0.5, saved: h, work: &work, db: &db, on: compute)
+      LoRA.backwardA(x: x, b: b, scale: 0.5, work: &work, dh: &dh, da: &da, on: compute)
       LoRA.backwardInput(work, a: a, accumulating: true, dx: &dx, on: compute)
     }
     run.record(da)
