@@ -1,5 +1,6 @@
 internal import DibitDataset
 internal import DibitJSON
+internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 
@@ -13,11 +14,12 @@ struct AdapterStart {
   /// Its shape.
   let configuration: AdapterConfiguration
   private let model: StoredModel
+  private let compute: Compute
 
   /// Looks at an adapter of `model`.
-  init(_ path: String, for model: StoredModel) throws {
-    (self.path, self.model) = (path, model)
-    configuration = try StoredAdapter.open(path, for: model).configuration
+  init(_ path: String, for model: StoredModel, on compute: Compute) throws {
+    (self.path, self.model, self.compute) = (path, model, compute)
+    configuration = try StoredAdapter.open(path, for: model, on: compute).configuration
     let manifest = try StoredAdapter.readManifest(path)
     guard let digest = manifest["digest"]?.string else {
       throw ModelStoreError.malformed(
@@ -43,7 +45,7 @@ struct AdapterStart {
     if wanted.alpha != own.alpha { throw fault("alpha", wanted.alpha, own.alpha) }
     if wanted.stabilizesRank != own.stabilizesRank { throw fault("use_rslora", wanted.stabilizesRank, own.stabilizesRank) }
     if wanted.decomposesWeights != own.decomposesWeights { throw fault("use_dora", wanted.decomposesWeights, own.decomposesWeights) }
-    let adapter = try StoredAdapter.open(path, for: model)
+    let adapter = try StoredAdapter.open(path, for: model, on: compute)
     // What counts is the modules: a recipe may name kinds of layers that the model lacks.
     guard Adapter(wanted, for: model.weights).modules == adapter.modules else { throw fault("keys", Self.names(wanted), Self.names(own)) }
     return adapter

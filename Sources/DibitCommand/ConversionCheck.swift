@@ -48,7 +48,7 @@ struct ConversionCheck {
     source path: String, model: String, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
   ) throws -> ConversionCheck? {
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-    let model = try StoredModel.open(model)
+    let model = try OpenedModels.open(model)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
     guard expanded <= mostExpanded else { throw Failure(.badData, "the source's floats would take \(size(expanded)) of memory") }

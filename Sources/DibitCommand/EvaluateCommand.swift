@@ -63,7 +63,7 @@ struct EvaluateCommand: ParsableCommand {
     try results.check(overwrite: keep.overwrite, inputs)
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
-    let line = try EvaluationLine(model: model, others: others, adapters: adapters)
+    let line = try EvaluationLine(model: model, others: others, adapters: adapters, on: compute)
     var dataset = try rows.readLabelled(data)
     let description = try line.description(for: dataset, at: data, instruction: scoring.instruction, form: scoring.promptForm)
     let automatic = dataset.splitForEvaluation(seed: description.seed).name

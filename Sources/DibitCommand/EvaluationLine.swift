@@ -5,6 +5,7 @@ internal import DibitEvaluation
 internal import DibitInference
 internal import DibitJSON
 internal import DibitModel
+internal import DibitKernels
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitReport
@@ -28,11 +29,11 @@ struct EvaluationLine {
     let sketches: TextSketches?
   }
 
-  init(model: String, others: [String], adapters: [String]) throws {
+  init(model: String, others: [String], adapters: [String], on compute: Compute) throws {
     let paths = [model] + others
     try Self.refuseRepeated(paths, "model")
     try Self.refuseRepeated(adapters, "adapter")
-    let models = [try StoredModel.openConverted(model)] + (try others.map { try StoredModel.open($0) })
+    let models = [try OpenedModels.openConverted(model)] + (try others.map { try OpenedModels.open($0) })
     self.models = models
     let prompts = try models.map { try ModelPrompts($0) }
     self.prompts = prompts
@@ -40,7 +41,7 @@ struct EvaluationLine {
       let manifest = try StoredAdapter.readManifest(path)
       // An adapter says whose it is; one that is nobody's is told so by the first model.
       let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
-      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place]))
+      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place], on: compute))
       let description = try AdapterDescription(adapter: path)
       // A chat template that is another by now is told before any text is run.
       _ = try prompts[place].tokenized(description, of: path)

@@ -62,11 +62,11 @@ struct GenerateCommand: ParsableCommand {
     Interrupt.listen()
     let compute = try compute.makeCompute()
     let content = try prompt.read()
-    let model = try StoredModel.open(model)
+    let model = try OpenedModels.open(model)
     let tagger = try adapter.flatMap { path in
       try AdapterDescription.ofTagger(path).map { (description: $0, task: try ModelPrompts(model).tokenized($0, of: path)) }
     }
-    let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
+    let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
     let asked = try GenerationPrompt(content, prompt, tagger, model: model)
     if asked.answer != nil, !stop.isEmpty {
       throw Failure(.usage, "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")

@@ -40,9 +40,9 @@ struct PerplexityCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
-    let model = try StoredModel.open(model)
-    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }
-    let reference = try reference.map { try StoredModel.open($0) }
+    let model = try OpenedModels.open(model)
+    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
+    let reference = try reference.map { try OpenedModels.open($0) }
     if let reference { try check(reference, against: model) }
     let context = min(model.configuration.contextLength, reference?.configuration.contextLength ?? .max)
     guard context >= 2 else { throw Failure(.badData, "'\(self.model)' has a context of \(context); at least 2 are needed") }

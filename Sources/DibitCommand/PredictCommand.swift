@@ -64,7 +64,7 @@ struct PredictCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute(usesBLAS: false)
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     let description = try AdapterDescription(adapter: adapter)
     let form = PredictionFormat(
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
@@ -73,7 +73,7 @@ struct PredictCommand: ParsableCommand {
     let subject = EvaluationSubject(
       name: adapter,
       model: MeasuredModel(
-        model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model))),
+        model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model, on: compute))),
       task: try ModelPrompts(model).tokenized(description, of: adapter))
     var options = TaggingOptions()
     options.cut = cut

@@ -73,7 +73,7 @@ struct PretrainCommand: ParsableCommand {
       output: output, inputs: inputs, identity: identity, interval: training.interval(recipe.optimization), resumes: training.resume,
       discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: inputs)
     let result = try trainer.run(checkpoints: checkpoints) { event in
       view.show(event)
@@ -160,7 +160,7 @@ struct PretrainCommand: ParsableCommand {
         specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
       return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
     case .checkpoint(let path):
-      let model = try StoredModel.open(path)
+      let model = try OpenedModels.open(path)
       guard model.scheme == nil, model.configuration.family == .afm7 else {
         throw Failure(.badData, "\(self.recipe): 'initial': expected a float afm7 checkpoint, found '\(path)'")
       }

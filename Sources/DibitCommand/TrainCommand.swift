@@ -50,9 +50,9 @@ struct TrainCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try adapter.load(settings: training.settings.set)
     let compute = try compute.makeCompute(for: recipe?.optimization)
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     var dataset = try rows.read(data)
-    let start = try from.map { try AdapterStart($0, for: model) }
+    let start = try from.map { try AdapterStart($0, for: model, on: compute) }
     var options = adapter.options(recipe, from: start?.configuration)
     let parameters = try start?.adapter(as: options.adapter)
     try options.classWeights.check(labels: dataset.labels, recipe: adapter.recipe)
@@ -98,7 +98,7 @@ struct TrainCommand: ParsableCommand {
       discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
     // Nothing is learnt from damaged weights.
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     var view = try RunView("training", tensorboard: training.tensorboard, inputs: inputs)
     let result = try Failure.context("training on '\(data)'") {
       try trainer.run(checkpoints: checkpoints) { event in

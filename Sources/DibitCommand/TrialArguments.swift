@@ -25,7 +25,7 @@ struct TrialArguments: ParsableArguments {
   func open() throws -> TrialInputs {
     if let output = keep.output { try inputs.check(folder: output) }
     let recipe = try adapter.load(settings: settings.set)
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     let inputs = TrialInputs(
       recipe: recipe, options: adapter.options(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
       inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
