@@ -1,21 +1,22 @@
-internal import DibitDataset
-internal import DibitJSON
-internal import DibitModel
-internal import DibitModelStore
+package import DibitDataset
+package import DibitJSON
+package import DibitModel
+package import DibitModelStore
 
 /// An adapter that training goes on from.
-struct AdapterStart {
-  let path: String
+package struct AdapterStart: Sendable {
+  /// Its directory.
+  package let path: String
   /// SHA-256 of its weights.
-  let digest: String
+  package let digest: String
   /// What it learnt from; nil where it does not say.
-  let sketches: TextSketches?
+  package let sketches: TextSketches?
   /// Its shape.
-  let configuration: AdapterConfiguration
+  package let configuration: AdapterConfiguration
   private let model: StoredModel
 
   /// Looks at an adapter of `model`.
-  init(_ path: String, for model: StoredModel) throws {
+  package init(_ path: String, for model: StoredModel) throws {
     (self.path, self.model) = (path, model)
     configuration = try StoredAdapter.open(path, for: model).configuration
     let manifest = try StoredAdapter.readManifest(path)
@@ -24,19 +25,19 @@ struct AdapterStart {
         path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
     }
     self.digest = digest
-    sketches = try EvaluationLine.sketches(path, manifest)
+    sketches = try TextSketches.ofAdapter(path, manifest)
   }
 
   /// The value under `from` in a manifest.
-  var json: JSONValue { ["adapter": .string(path), "digest": .string(digest)] }
+  package var json: JSONValue { ["adapter": .string(path), "digest": .string(digest)] }
 
   /// Its weights, for a run that asks for `wanted`; refuses another shape than its own, and says what differs.
-  func adapter(as wanted: AdapterConfiguration) throws -> Adapter {
-    func fault(_ key: String, _ asked: some CustomStringConvertible, _ own: some CustomStringConvertible) -> Failure {
-      Failure(
-        .badData,
-        "--from '\(path)': training goes on with the adapter's own '\(key)': \(own) expected, \(asked) found in options or recipe; "
-          + "leave it out there, or train without --from")
+  package func adapter(as wanted: AdapterConfiguration) throws -> DibitModel.Adapter {
+    func fault(_ key: String, _ asked: some CustomStringConvertible, _ own: some CustomStringConvertible) -> DibitError {
+      DibitError(
+        .invalidData,
+        "'\(path)': training goes on with the adapter's own '\(key)': \(own) expected, \(asked) found in options or recipe",
+        .ownShape)
     }
     let own = configuration
     if wanted.rank != own.rank { throw fault("rank", wanted.rank, own.rank) }
@@ -45,7 +46,7 @@ struct AdapterStart {
     if wanted.decomposesWeights != own.decomposesWeights { throw fault("use_dora", wanted.decomposesWeights, own.decomposesWeights) }
     let adapter = try StoredAdapter.open(path, for: model)
     // What counts is the modules: a recipe may name kinds of layers that the model lacks.
-    guard Adapter(wanted, for: model.weights).modules == adapter.modules else { throw fault("keys", Self.names(wanted), Self.names(own)) }
+    guard DibitModel.Adapter(wanted, for: model.weights).modules == adapter.modules else { throw fault("keys", Self.names(wanted), Self.names(own)) }
     return adapter
   }
 

@@ -1,29 +1,24 @@
-internal import DibitDataset
-internal import DibitJSON
-internal import DibitModelStore
-internal import DibitTokenizer
-internal import DibitTraining
-
-/// What a user may ask prompts to be put into.
-enum PromptChoice: String, CaseIterable, Sendable {
-  /// What the model knows of chats: the turns of its vocabulary, or its chat template.
-  case chat
-  /// A line for the instruction and one for the text.
-  case plain
-}
+package import DibitDataset
+package import DibitJSON
+package import DibitModelStore
+package import DibitTokenizer
+package import DibitTraining
 
 /// How a model can be asked: in the turns of its vocabulary, in its own chat template, or in plain lines.
-struct ModelPrompts {
-  let path: String
+package struct ModelPrompts: Sendable {
+  /// The model's path.
+  package let path: String
   private let tokenizer: Tokenizer
   private let chat: ChatSource?
   private let frame: ChatFrame?
-  /// Why there is no frame; nil where the model has no template either.
-  private let fault: String?
+  /// Why there is no chat template that prompts can be put into; nil where the model has none either.
+  package let fault: String?
 
-  init(_ model: StoredModel) throws { try self.init(model.path, tokenizer: model.tokenizer) }
+  /// The prompts of a model.
+  package init(_ model: StoredModel) throws { try self.init(model.path, tokenizer: model.tokenizer) }
 
-  init(_ path: String, tokenizer: Tokenizer) throws {
+  /// The prompts of the model at `path`.
+  package init(_ path: String, tokenizer: Tokenizer) throws {
     (self.path, self.tokenizer) = (path, tokenizer)
     var (chat, frame, fault): (ChatSource?, ChatFrame?, String?) = (nil, nil, nil)
     do {
@@ -35,53 +30,44 @@ struct ModelPrompts {
   }
 
   /// The form that prompts have unless the user chooses: the model's own where it has one that can be used.
-  func form(_ choice: PromptChoice?) throws -> PromptForm {
+  package func form(_ choice: AdapterTraining.PromptForm?) throws -> PromptForm {
     if choice == .plain { return .plain }
     if ChatTemplate(tokenizer).style == .turns { return .turns }
     if frame != nil { return .chat }
     guard choice == .chat else { return .plain }
-    throw Failure(
-      .badData,
-      "'\(path)': a chat template to put prompts into expected, \(fault.map { "found one that cannot be used: \($0)" } ?? "none found"); "
-        + "--prompt-form plain goes without")
-  }
-
-  /// Says what prompts are put into, where that is a matter of the model.
-  func announce(_ form: PromptForm?) {
-    switch form {
-    case .chat: Terminal.write("note: prompts are put into the model's chat template; --prompt-form plain goes without\n")
-    case .plain:
-      if let fault { Terminal.write("note: prompts are plain lines, because the model's chat template cannot be used: \(fault)\n") }
-    case .turns, nil: break
-    }
+    throw DibitError(
+      .invalidData,
+      "'\(path)': a chat template to put prompts into expected, \(fault.map { "found one that cannot be used: \($0)" } ?? "none found")",
+      .plainPrompts)
   }
 
   /// The digest of the model's chat template; nil where it has none.
-  var digest: String? { chat?.digest }
+  package var digest: String? { chat?.digest }
 
   /// The digest of the chat template, for tasks that are put into it.
-  func templateDigest(for task: TaggingTask) -> String? { task.form == .chat ? chat?.digest : nil }
+  package func templateDigest(for task: TaggingTask) -> String? { task.form == .chat ? chat?.digest : nil }
 
   /// What the identity of a run says of the template that its prompts are put into.
-  func identity(of task: TaggingTask) -> [(key: String, value: JSONValue)] {
+  package func identity(of task: TaggingTask) -> [(key: String, value: JSONValue)] {
     templateDigest(for: task).map { [("chat_template_sha256", .string($0))] } ?? []
   }
 
   /// A task of any form; fails for a chat where this model has no template for one.
-  func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
+  package func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
     guard task.form != .chat || frame != nil else {
-      throw Failure(
-        .badData, "'\(path)': the chat template that prompts are put into expected, \(fault ?? "none found"): no such model can be asked")
+      throw DibitError(
+        .invalidData,
+        "'\(path)': the chat template that prompts are put into expected, \(fault ?? "none found"): no such model can be asked")
     }
     return TokenizedTask(task, tokenizer: tokenizer, chat: frame)
   }
 
   /// The task of an adapter of this model.
-  func tokenized(_ description: AdapterDescription, of adapter: String) throws -> TokenizedTask {
+  package func tokenized(_ description: AdapterDescription, of adapter: String) throws -> TokenizedTask {
     if let expected = description.templateDigest, expected != chat?.digest {
       let found = chat?.digest.map { String($0.prefix(12)) } ?? "none"
-      throw Failure(
-        .badData,
+      throw DibitError(
+        .invalidData,
         "adapter '\(adapter)' was trained in the chat template \(expected.prefix(12)) and '\(path)' has \(found): "
           + "put that template back, or train again")
     }
@@ -89,7 +75,7 @@ struct ModelPrompts {
   }
 
   /// What turns examples of either kind into tokens.
-  func encoder(_ task: TaggingTask, for examples: [DatasetExample]) throws -> ExampleEncoder {
+  package func encoder(_ task: TaggingTask, for examples: [DatasetExample]) throws -> ExampleEncoder {
     // Only conversations cannot do without a template that is there.
     let speaks = examples.contains { $0.kind == .conversation }
     let jinja = speaks && chat == nil ? try ChatSource.open(path).template : chat?.template

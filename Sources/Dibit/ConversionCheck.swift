@@ -1,9 +1,9 @@
 internal import DibitCheckpoint
-internal import DibitInference
-internal import DibitJSON
-internal import DibitKernels
+package import DibitInference
+package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitReport
 internal import DibitTensor
 internal import DibitTokenizer
 
@@ -11,26 +11,29 @@ internal import DibitTokenizer
 ///
 /// Texts drawn from the source's own probabilities need no data, and the mean divergence over them is that of the two models' texts for
 /// each token. Weights alone do not tell: a signal to noise ratio of 10 dB destroys one model and another, trained for it, is exact there.
-struct ConversionCheck {
+package struct ConversionCheck: Sendable {
   /// What a divergence amounts to.
-  enum Verdict: String {
+  package enum Verdict: String, Sendable {
     case close = "close to the source"
     case worse = "noticeably worse than the source"
     case destroyed = "destroyed"
 
     /// Measured on SmolLM2-135M-Instruct: 0.0001 nats in 16 bits, where answers are the same; 1.3 in 4 bits, where sentences hold and facts
     /// are lost; 12.5 in 2 bits, where no word is left. Three nats leave what the source says a twentieth of its probability at each token.
-    init(divergence: Double) {
+    package init(divergence: Double) {
       self = divergence < 0.1 ? .close : divergence < 3 ? .worse : .destroyed
     }
   }
 
-  let comparison: PerplexityComparison
+  /// How the two models differ.
+  package let comparison: PerplexityComparison
   /// What the source wrote, its beginnings included.
-  let tokens: Int
-  let seconds: Double
+  package let tokens: Int
+  /// What it took.
+  package let seconds: Double
 
-  var verdict: Verdict { Verdict(divergence: comparison.divergence) }
+  /// What the divergence amounts to.
+  package var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
   /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
   private static let weightsRead = 6_000_000_000
@@ -44,14 +47,14 @@ struct ConversionCheck {
   /// Runs both models; nil when `progress`, which is told the tokens that are done and their total, returns false.
   ///
   /// - Throws: when the source cannot run, or would have to be held in memory.
-  static func run(
+  package static func run(
     source path: String, model: String, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
   ) throws -> ConversionCheck? {
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     let model = try StoredModel.open(model)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
-    guard expanded <= mostExpanded else { throw Failure(.badData, "the source's floats would take \(size(expanded)) of memory") }
+    guard expanded <= mostExpanded else { throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory") }
     let weights = try source.weights()
     let limit = min(max(weightsRead / max(weights.elementCount, 1), lengths.lowerBound), lengths.upperBound)
     let context = min(source.configuration.contextLength, 2 * limit)
@@ -59,7 +62,7 @@ struct ConversionCheck {
     var (written, seed) = (0, UInt64(0))
     for beginning in beginnings(model, limit: limit) where written < limit && beginning.tokens.count < context {
       var session = Session(
-        source.configuration, weights: weights, adapter: Adapter.none(for: weights), context: context,
+        source.configuration, weights: weights, adapter: .none(for: weights), context: context,
         precision: weights.isPacked ? .int8 : .float32, on: compute)
       var options = GenerationOptions()
       options.maximumTokens = min(beginning.length, limit - written)
@@ -108,23 +111,6 @@ struct ConversionCheck {
     }
     let chats = prompts.map { Beginning(tokens: $0, endTokens: chat.endTokens, length: limit - share) }
     return Array(plain.prefix(1)).filter { !$0.tokens.isEmpty } + chats + plain.dropFirst().filter { !$0.tokens.isEmpty }
-  }
-}
-
-extension ConversionCheck {
-  /// For people.
-  var line: String {
-    "\(verdict.rawValue), on \(counted(tokens, "token")) of its own texts: divergence \(decimal(comparison.divergence, 4)) nats/token, "
-      + "same most likely token \(percent(comparison.agreement)) (in \(duration(seconds)))"
-  }
-
-  /// For machines.
-  var json: JSONValue {
-    [
-      "verdict": .string("\(verdict)"), "tokens": .integer(tokens), "kl_divergence": .number(comparison.divergence),
-      "standard_error": .number(comparison.standardError), "top_1_agreement": .number(comparison.agreement),
-      "perplexity_ratio": .number(comparison.ratio), "seconds": .number(seconds),
-    ]
   }
 }
 
