@@ -4,7 +4,7 @@ internal import DibitDataset
 package import DibitEvaluation
 internal import DibitInference
 package import DibitKernels
-internal import DibitModelStore
+package import DibitModelStore
 internal import DibitTokenizer
 
 /// A text with its labels.
@@ -140,6 +140,17 @@ extension Model {
 }
 
 extension PredictionJob {
+  /// A job that tags with an adapter of `model`, as its training taught it.
+  package init(
+    _ description: AdapterDescription, adapter path: String, of model: StoredModel, _ options: TagOptions, on compute: Compute
+  ) throws {
+    let adapter = LoadedAdapter(try StoredAdapter.open(path, for: model))
+    let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
+    let task = try ModelPrompts(model).tokenized(description, of: path)
+    try self.init(
+      labels: description.labels, subject: EvaluationSubject(name: path, model: measured, task: task), options, on: compute)
+  }
+
   /// A job that tags as ``TagOptions`` say.
   package init(labels: [String], subject: EvaluationSubject, _ tags: TagOptions, on compute: Compute) throws(EvaluationError) {
     var options = TaggingOptions()

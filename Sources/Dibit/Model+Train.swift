@@ -50,7 +50,8 @@ extension Model {
       var run = try AdapterTrainingJob.Run(job, job.makeTrainer(note: note), into: destination, note: note)
       let result = try run.train { event in AdapterTraining.Event(event).map { report($0) } ?? !report.isCancelled }
       guard !result.wasInterrupted else { throw DibitError.cancelled }
-      return AdapterTraining.Report(.object(try run.write(result, note: note)), path: output)
+      _ = try run.write(result, note: note)
+      return AdapterTraining.Report(try StoredAdapter.readManifest(output), path: output)
     }
   }
 }

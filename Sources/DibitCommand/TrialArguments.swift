@@ -69,4 +69,10 @@ struct TrialInputs {
   let model: StoredModel
   let prompts: ModelPrompts
   let dataset: Dataset
+
+  /// A trial of `labels` on these inputs.
+  func trial(_ task: TaggingTask, labels: [String], examples: [LabelledExample]) throws -> AdapterTrial {
+    try AdapterTrial(
+      model, prompts: prompts, task: task, labels: labels, examples: examples, training: training, inference: inference)
+  }
 }

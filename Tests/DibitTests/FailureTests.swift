@@ -8,7 +8,8 @@ import Testing
     let work = try await Workplace()
     let missing = await failure { () throws(DibitError) in try await Model(at: work.scratch("nothing")) }
     #expect(try #require(missing).kind == .missing)
-    let source = try TinyCheckpoint.llama(seed: 2).write(to: work.scratch)
+    let other = Scratch()
+    let source = try TinyCheckpoint.llama(seed: 2).write(to: other)
     let raw = try await Model(at: source)
     #expect(raw.facts.bits == nil && raw.facts.digest == nil && work.model.facts.bits == 4 && work.model.facts.architecture == "llama")
     let notConverted = await failure { () throws(DibitError) in try await raw.train(on: work.data, to: work.scratch("adapter")).value }
@@ -26,11 +27,12 @@ import Testing
   @Test("an output in the way is left alone unless the options say otherwise")
   func outputs() async throws {
     let work = try await Workplace()
-    let source = try TinyCheckpoint.llama().write(to: work.scratch)
+    let other = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: other)
     let before = work.model.facts.digest
     let inTheWay = await failure { () throws(DibitError) in try await Model.convert(source, to: work.model.path).value }
     #expect(try #require(inTheWay).kind == .cannotCreate)
-    #expect(inTheWay?.message == "'\(work.model.path)': the output exists already; choose another name, or set 'overwrites'")
+    #expect(inTheWay?.message == "'\(work.model.path)': the output exists already; choose another name or set 'overwrites'")
     var options = Conversion.Options(bits: 2)
     options.overwrites = true
     let report = try await Model.convert(source, to: work.model.path, options: options).value

@@ -14,7 +14,8 @@ import Testing
     for try await piece in job { pieces.append(piece) }
     let response = try await job.value
     #expect(pieces.count > 1 && pieces.joined() == response.text)
-    #expect(response.tokens.count == 24 && response.end == .length && response.promptTokens > 4)
+    #expect((2...24).contains(response.tokens.count) && response.promptTokens > 4)
+    #expect((response.end == .length) == (response.tokens.count == 24))
     #expect(try await model.generate("the goal of the match", options: options).value == response)
     options.seed = 8
     #expect(try await model.generate("the goal of the match", options: options).value.text != response.text)

@@ -55,7 +55,8 @@ import Testing
     #expect(try #require(inTheWay).kind == .cannotCreate && inTheWay?.message.contains("--") == false)
     options.resumes = true
     let report = try await work.model.train(on: work.data, to: work.scratch("again"), options: options).value
-    #expect(report.steps == 10 && (try weights(report.path) == weights(whole.path)))
+    #expect(report.steps == 10)
+    #expect(try weights(report.path) == weights(whole.path))
     // Done already: told without training.
     #expect(try await work.model.train(on: work.data, to: work.scratch("again"), options: options).value == report)
   }
@@ -88,7 +89,7 @@ import Testing
     var titles: Set<String> = []
     for try await progress in job { titles.insert(progress.title) }
     let report = try await job.value
-    #expect(report.runs.map(\.name) == ["base", adapter.path, "naive Bayes on words", "most frequent label"])
+    #expect(report.runs.map(\.name) == ["base", adapter.path, "most frequent label", "naive Bayes on words"])
     #expect(report.runs.map(\.isBaseline) == [false, false, true, true] && report.texts == 12 && !report.verdict.isEmpty)
     #expect(titles.contains("evaluating base") && report.json.contains("\"verdict\"") && report.html.contains("<html"))
     options.split = .train
