@@ -71,10 +71,12 @@ let package = Package(
     // L1: leaves.
     layer("DibitDigest", ["DibitTensor"]),
     layer("DibitJSON"),
-    layer("DibitTensor", ["CDibitBytes", "CDibitThreads"], settings: lifetimes),
-    layer("DibitKernels", ["DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
+    layer("DibitQuantization"),
+    layer("DibitTensor", ["DibitQuantization", "CDibitBytes", "CDibitThreads"], settings: lifetimes),
+    layer(
+      "DibitKernels",
+      ["DibitTensor", "DibitQuantization", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
     // L2: formats and text.
-    layer("DibitQuantization", ["DibitTensor", "DibitJSON"]),
     layer(
       "DibitCheckpoint",
       [
@@ -88,7 +90,9 @@ let package = Package(
     layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
     // L3: the model, and the directories it is kept in.
-    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
+    layer(
+      "DibitModel",
+      ["DibitTensor", "DibitKernels", "DibitQuantization", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(
       "DibitModelStore",
       [
@@ -139,7 +143,8 @@ let package = Package(
       [
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics", "DibitRecipe",
         "DibitModelStore", "DibitModel", "DibitTensor",
-        "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels", "DibitJSON",
+        "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
+        "DibitJSON",
         "DibitDigest",
       ]),
     // L7: the command line, a client of the library, and the only target that prints.
@@ -149,7 +154,7 @@ let package = Package(
         "Dibit",
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
+        "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
         "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -158,18 +163,19 @@ let package = Package(
     .target(
       name: "DibitTestSupport",
       dependencies: [
-        "DibitTensor", "DibitCheckpoint", "DibitTokenizer", "DibitJSON", .product(name: "ComplexModule", package: "swift-numerics"),
+        "DibitTensor", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJSON",
+        .product(name: "ComplexModule", package: "swift-numerics"),
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
+    tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(
       "DibitKernelsTests",
       [
-        "DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
+        "DibitKernels", "DibitTensor", "DibitQuantization", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
         .product(name: "ComplexModule", package: "swift-numerics"),
       ]),
     tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitDigest", "DibitTensor", "DibitTestSupport"]),
@@ -216,6 +222,7 @@ let package = Package(
       "InferenceTests",
       [
         "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
+        "DibitQuantization",
         "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
@@ -238,7 +245,9 @@ let package = Package(
     tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("DibitTests", ["Dibit", "DibitJSON", "DibitTestSupport"]),
-    tests("CommandTests", ["dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
+    tests(
+      "CommandTests",
+      ["dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,3 @@
-
 internal import DibitModel
 internal import DibitDataset
 package import DibitEvaluation

@@ -1,5 +1,5 @@
 internal import DibitDataset
-internal import DibitInference
+internal import DibitModel
 internal import DibitModelStore
 
 /// A low-rank adapter of a model, opened: the model with it answers as the adapter's training taught it.

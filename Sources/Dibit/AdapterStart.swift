@@ -46,7 +46,9 @@ package struct AdapterStart: Sendable {
     if wanted.decomposesWeights != own.decomposesWeights { throw fault("use_dora", wanted.decomposesWeights, own.decomposesWeights) }
     let adapter = try StoredAdapter.open(path, for: model)
     // What counts is the modules: a recipe may name kinds of layers that the model lacks.
-    guard DibitModel.Adapter(wanted, for: model.weights).modules == adapter.modules else { throw fault("keys", Self.names(wanted), Self.names(own)) }
+    guard DibitModel.Adapter(wanted, for: model.weights).modules == adapter.modules else {
+      throw fault("keys", Self.names(wanted), Self.names(own))
+    }
     return adapter
   }
 

@@ -95,4 +95,3 @@ extension TaggingTask {
     return listing(labels)
   }
 }
-

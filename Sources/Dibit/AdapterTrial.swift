@@ -1,6 +1,7 @@
 package import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
+internal import DibitModel
 package import DibitKernels
 package import DibitModelStore
 internal import DibitReport

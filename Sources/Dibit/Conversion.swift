@@ -37,11 +37,11 @@ public enum Conversion {
   /// let options = Conversion.Options(bits: 4)
   /// ```
   public struct Options: Equatable, Sendable {
-    /// Bits of a weight: 2, 4, 16 or 32, where 16 and 32 keep floats.
+    /// Bits of a weight: 2, 4, 8, 16 or 32, where 16 and 32 keep floats.
     public var bits: Int
     /// Weights that share a scale.
     public var groupSize: GroupSize
-    /// Bits of the embedding and the output head: 4, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
+    /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
     public var embeddingBits: Int?
     /// A tokenizer file to use instead of the one beside or inside the checkpoint; nil for that.
     public var tokenizer: String?
@@ -128,8 +128,11 @@ extension Conversion.Options {
     func refuse(_ name: String, _ expected: String, _ found: some CustomStringConvertible) -> DibitError {
       DibitError(.invalidArgument, option: name, "expected \(expected), found \(found)")
     }
-    guard [2, 4, 16, 32].contains(bits) else { throw refuse("bits", "2, 4, 16 or 32", bits) }
-    if let embeddingBits, ![4, 16, 32].contains(embeddingBits) { throw refuse("embeddingBits", "4, 16 or 32", embeddingBits) }
+    for (name, bits, choices) in [
+      ("bits", bits, QuantizationScheme.bitChoices), ("embeddingBits", embeddingBits, QuantizationScheme.tableBitChoices),
+    ] {
+      if let bits, !choices.contains(bits) { throw refuse(name, QuantizationScheme.words(choices), bits) }
+    }
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)

@@ -54,7 +54,9 @@ package struct ConversionCheck: Sendable {
     let model = try StoredModel.open(model)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
-    guard expanded <= mostExpanded else { throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory") }
+    guard expanded <= mostExpanded else {
+      throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory")
+    }
     let weights = try source.weights()
     let limit = min(max(weightsRead / max(weights.elementCount, 1), lengths.lowerBound), lengths.upperBound)
     let context = min(source.configuration.contextLength, 2 * limit)

@@ -33,7 +33,8 @@ extension DibitError {
     ("--memory-limit:", "'memoryLimit':"), ("--text-column", "'textColumn'"), ("--label-column", "'labelColumn'"),
     (" (--bits 32 keeps its weights)", ""), ("with --bits 2", "to 2 bits"),
     ("; 'dibit convert' takes one with --tokenizer", "; a conversion takes one of another place"),
-    ("the output of 'dibit train' expected", "the output of a training expected"), ("the same training with --resume", "the same training with 'resumes'"),
+    ("the output of 'dibit train' expected", "the output of a training expected"),
+    ("the same training with --resume", "the same training with 'resumes'"),
   ]
 
   private static func libraryWords(_ sentence: String) -> String {

@@ -66,7 +66,9 @@ package struct EvaluationLine: Sendable {
 
   /// Labels and prompt of the adapters, which must agree but for the form of the prompt and the most tokens of a text: the base model, and
   /// what learns beside it, get the form of the first and the most tokens of all. Of the data and the first model when there is no adapter.
-  package func description(for dataset: Dataset, at path: String, instruction: String?, form: AdapterTraining.PromptForm?, note: (String) -> Void) throws -> AdapterDescription {
+  package func description(
+    for dataset: Dataset, at path: String, instruction: String?, form: AdapterTraining.PromptForm?, note: (String) -> Void
+  ) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.instruction = instruction ?? task.instruction
@@ -79,7 +81,8 @@ package struct EvaluationLine: Sendable {
       let differences = first.description.differences(from: other.description)
       guard differences.isEmpty else {
         let what = differences.joined(separator: " and ")
-        throw DibitError(.invalidData, "adapters '\(first.path)' and '\(other.path)' were trained for different \(what): evaluate them one by one")
+        throw DibitError(
+          .invalidData, "adapters '\(first.path)' and '\(other.path)' were trained for different \(what): evaluate them one by one")
       }
       description.task.maximumTokens = max(description.task.maximumTokens, other.description.task.maximumTokens)
     }

@@ -23,7 +23,8 @@ extension Model {
   ) -> Job<Evaluation.Progress, Evaluation.Report> {
     Job(on: Worker("evaluation"), buffered: 64) { [stored, runtime] report in
       guard adapters.isEmpty || options.instruction == nil && options.promptForm == nil else {
-        throw DibitError(.invalidArgument, option: "adapters", "are asked as they were trained; expected neither 'instruction' nor 'promptForm'")
+        throw DibitError(
+          .invalidArgument, option: "adapters", "are asked as they were trained; expected neither 'instruction' nor 'promptForm'")
       }
       let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.path))
       var rows = RowOptions()

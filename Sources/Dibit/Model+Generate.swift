@@ -28,8 +28,7 @@ extension Model {
       let asked = try ModelPrompt(prompt, adapter: adapter?.tagger, model: stored)
       let constraint = try TokenConstraint(options.format, for: asked, stored.tokenizer)
       var session = Session(
-        stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), on: runtime.compute(for: .writing))
-      session.use(adapter?.loaded)
+        stored.configuration, weights: stored.weights, adapter: adapter?.loaded, on: runtime.compute(for: .writing))
       let generated = try session.generate(
         asked.tokens, tokenizer: stored.tokenizer, options: options.engineOptions(stopTokens: asked.endTokens), constraint: constraint,
         receive: { $0.isEmpty ? !report.isCancelled : report($0) }, reading: { _ in !report.isCancelled })

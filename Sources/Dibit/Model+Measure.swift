@@ -88,7 +88,8 @@ extension Model {
       try check(adapter)
       let job = try PerplexityJob(stored, adapter: adapter?.loaded, at: path, window: window)
       let text = job.text
-      guard let found = try job.run(on: runtime.compute(for: .writing), progress: { report(Double($0) / Double(text.tokens)) })?.model else {
+      guard let found = try job.run(on: runtime.compute(for: .writing), progress: { report(Double($0) / Double(text.tokens)) })?.model
+      else {
         throw DibitError.cancelled
       }
       return PerplexityReport(

@@ -36,15 +36,16 @@ extension Model {
       try check(adapter)
       let asked = try ModelPrompt(prompt, adapter: adapter?.tagger, model: stored)
       // A letter in front keeps a text in the middle from being written as one at the beginning.
-      let own = choices.map { stored.tokenizer.continuation(of: asked.shown.isEmpty ? "\n" : "a", $0, blocking: stored.tokenizer.specialIDs) }
+      let own = choices.map {
+        stored.tokenizer.continuation(of: asked.shown.isEmpty ? "\n" : "a", $0, blocking: stored.tokenizer.specialIDs)
+      }
       // The token that ends an answer ends a choice, so that one may begin with another.
       let end = Array(asked.endTokens.min().map { [$0] } ?? [])
       guard !choices.isEmpty, own.allSatisfy({ !$0.isEmpty }), let set = ChoiceSet(own.map { $0 + end }) else {
         throw DibitError(.invalidArgument, option: "choices", "expected texts of different tokens, none of them empty")
       }
       var session = Session(
-        stored.configuration, weights: stored.weights, adapter: .none(for: stored.weights), on: runtime.compute(for: .writing))
-      session.use(adapter?.loaded)
+        stored.configuration, weights: stored.weights, adapter: adapter?.loaded, on: runtime.compute(for: .writing))
       try session.append(asked.tokens)
       guard !isCancelled() else { throw DibitError.cancelled }
       return zip(choices, try session.score(set)).map { choice, score in

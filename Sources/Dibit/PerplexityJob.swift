@@ -2,7 +2,7 @@ internal import DibitCheckpoint
 internal import DibitDataset
 package import DibitInference
 package import DibitKernels
-internal import DibitModel
+package import DibitModel
 package import DibitModelStore
 internal import DibitTokenizer
 

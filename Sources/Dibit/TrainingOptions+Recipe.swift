@@ -2,6 +2,7 @@ package import DibitDataset
 package import DibitJSON
 package import DibitKernels
 internal import DibitModel
+internal import DibitModelStore
 internal import DibitQuantization
 package import DibitRecipe
 package import DibitTraining

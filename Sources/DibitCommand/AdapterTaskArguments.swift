@@ -58,7 +58,8 @@ struct AdapterTaskArguments: ParsableArguments {
     if task.template == nil { task.form = try prompts.form(promptForm) }
     // Nothing is known of the texts: no data has this digest.
     return AdapterDescription(
-      labels: labels, task: task.listing(labels) { Terminal.write("note: \($0)\n") }, seed: 0, dataDigest: "", templateDigest: prompts.templateDigest(for: task)
+      labels: labels, task: task.listing(labels) { Terminal.write("note: \($0)\n") }, seed: 0, dataDigest: "",
+      templateDigest: prompts.templateDigest(for: task)
     ).json
   }
 }

@@ -10,7 +10,8 @@ struct ScoringArguments: ParsableArguments {
     help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: { try choice($0, "--split") }
   )
   var split: Evaluation.Split?
-  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = Evaluation.Options().mostTags
+  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = Evaluation.Options()
+    .mostTags
   @Flag(help: "Let models write their tags themselves, as JSON, instead of choosing among the labels; the first tag is the answer.")
   var open = false
   @Option(
@@ -44,7 +45,8 @@ struct ScoringArguments: ParsableArguments {
 struct StatisticsArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Baselines, separated by commas: \(Evaluation.Baseline.allCases.map(\.rawValue).joined(separator: ", ")); all or none.", valueName: "list"),
+      "Baselines, separated by commas: \(Evaluation.Baseline.allCases.map(\.rawValue).joined(separator: ", ")); all or none.",
+      valueName: "list"),
     transform: Self.kinds)
   var baselines = Evaluation.Baseline.allCases
   @Option(help: ArgumentHelp("Examples in the few-shot prompt, as far as they fit.", valueName: "n")) var shots = Evaluation.Options().shots

@@ -75,7 +75,8 @@ struct GenerateCommand: ParsableCommand {
     let asked = try ModelPrompt(asking, adapter: tagger, model: model)
     if asked.truncatedTokens > 0, let most = tagger?.description.task.maximumTokens {
       Terminal.write(
-        "note: the text lost its last \(counted(asked.truncatedTokens, "token")), to fit the \(grouped(most)) that the adapter learnt with\n")
+        "note: the text lost its last \(counted(asked.truncatedTokens, "token")), to fit the \(grouped(most)) that the adapter learnt with\n"
+      )
     }
     if asked.answer != nil, !stop.isEmpty {
       throw Failure(.usage, "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
-internal import DibitInference
+internal import DibitModel
 internal import DibitModelStore
 
 struct PerplexityCommand: ParsableCommand {

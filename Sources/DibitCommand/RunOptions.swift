@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitJSON
 internal import DibitKernels
-internal import DibitQuantization
+internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
 

@@ -29,7 +29,8 @@ struct TrialArguments: ParsableArguments {
     let recipe = try options.readRecipe()
     let model = try StoredModel.openConverted(model)
     let inputs = TrialInputs(
-      recipe: recipe, asked: options, options: options.engineOptions(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
+      recipe: recipe, asked: options, options: options.engineOptions(recipe),
+      training: try compute.compute.makeCompute(for: recipe?.optimization),
       inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
       dataset: try rows.readLabelled(data))
     try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)

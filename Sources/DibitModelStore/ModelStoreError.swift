@@ -1,7 +1,6 @@
 package import DibitCheckpoint
 package import DibitJSON
 package import DibitModel
-package import DibitQuantization
 package import DibitTokenizer
 
 /// Why a model or adapter directory cannot be used.

@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -129,7 +130,10 @@ import Testing
 @Suite struct EmbeddingTests {
   static let ids: [Int32] = [4, 0, 4, 2]
 
-  @Test(arguments: [WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100)])
+  @Test(arguments: [
+    WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100),
+    .grid(bits: 8, group: 32),
+  ])
   func forwardReturnsTheRowsExactly(format: WeightFormat) {
     let (w, values) = randomWeight(rows: 5, columns: 100, format: format, seed: 1)
     agree(

@@ -39,7 +39,7 @@ import Testing
     #expect(report.digest != before && report.check?.tokens ?? 0 > 0 && report.bitsPerWeight < 16)
     options.bits = 3
     let bits = await failure { [options] () throws(DibitError) in try await Model.convert(source, to: "x", options: options).value }
-    #expect(bits?.message == "'bits': expected 2, 4, 16 or 32, found 3")
+    #expect(bits?.message == "'bits': expected 2, 4, 8, 16 or 32, found 3")
   }
 
   @Test("no advice of the library names the command line")

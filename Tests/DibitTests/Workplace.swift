@@ -10,7 +10,9 @@ struct Workplace {
   /// Labels, and what their texts are made of.
   static let labels = ["food", "money", "space", "sport"]
   private static let starts = ["the soup needs", "the bank pays", "the rocket left", "the player ran"]
-  private static let ends = ["salt and butter", "the loan back", "a small planet", "over the field", "near the moon", "with care", "the market", "late"]
+  private static let ends = [
+    "salt and butter", "the loan back", "a small planet", "over the field", "near the moon", "with care", "the market", "late",
+  ]
 
   init(context: Int = 512, options: Conversion.Options = .init(bits: 4)) async throws {
     let source = try TinyCheckpoint.llama(context: context).write(to: scratch)
@@ -21,7 +23,9 @@ struct Workplace {
     data = scratch("data")
     for (split, range) in [("train", 0..<5), ("test", 5..<8)] {
       for (label, start) in zip(Self.labels, Self.starts) {
-        for (number, end) in Self.ends[range].enumerated() { try scratch.write("\(start) \(end)", to: "data/\(split)/\(label)/\(number).txt") }
+        for (number, end) in Self.ends[range].enumerated() {
+          try scratch.write("\(start) \(end)", to: "data/\(split)/\(label)/\(number).txt")
+        }
       }
     }
   }

@@ -53,7 +53,9 @@ do {
     options.resumes = true
     _ = try await model.train(on: place("data"), to: place("again"), options: options).value
     let file = "adapter_model.safetensors"
-    let (once, twice) = try (Data(contentsOf: URL(filePath: place("adapter/" + file))), Data(contentsOf: URL(filePath: place("again/" + file))))
+    let (once, twice) = try (
+      Data(contentsOf: URL(filePath: place("adapter/" + file))), Data(contentsOf: URL(filePath: place("again/" + file)))
+    )
     guard once == twice else { fatalError("the resumed adapter differs") }
     print("a stopped training went on to the same adapter")
   }
