@@ -242,7 +242,9 @@ let package = Package(
     tests(
       "VerificationTests",
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
-    tests("MalformedTests", ["DibitModelStore", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
+    tests(
+      "MalformedTests",
+      ["DibitModelStore", "DibitKernels", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("DibitTests", ["Dibit", "DibitJSON", "DibitTestSupport"]),
     tests(

@@ -21,20 +21,20 @@ public struct TaggedText: Equatable, Sendable {
   public let truncatedTokens: Int
 }
 
-/// How texts are tagged. The defaults are those of the command line.
+/// Tells how texts are tagged. The defaults are those of the command line.
 ///
 /// ```swift
 /// var options = TagOptions()
 /// options.threshold = 0.3
 /// ```
 public struct TagOptions: Equatable, Sendable {
-  /// What a text loses that is too long.
+  /// Tells what a text loses that is too long.
   public enum Cut: String, Equatable, Sendable, CaseIterable {
     /// Its end.
     case tail
     /// Its beginning.
     case head
-    /// What is between the two.
+    /// Tells what is between the two.
     case middle
   }
 
@@ -42,7 +42,7 @@ public struct TagOptions: Equatable, Sendable {
   public var threshold: Double?
   /// The most tags of a text; more than 1 for adapters that learnt several. Nil for one, and with a ``threshold`` for any number.
   public var mostTags: Int?
-  /// What a text loses that is too long.
+  /// Tells what a text loses that is too long.
   public var cut = Cut.tail
 
   /// One tag, of the likeliest label.
@@ -143,7 +143,7 @@ extension PredictionJob {
   package init(
     _ description: AdapterDescription, adapter path: String, of model: StoredModel, _ options: TagOptions, on compute: Compute
   ) throws {
-    let adapter = LoadedAdapter(try StoredAdapter.open(path, for: model))
+    let adapter = LoadedAdapter(try StoredAdapter.open(path, for: model, on: compute))
     let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
     let task = try ModelPrompts(model).tokenized(description, of: path)
     try self.init(

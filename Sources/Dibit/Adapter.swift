@@ -21,7 +21,7 @@ public struct Adapter: Sendable {
   /// Opens an adapter of `model`.
   init(_ path: String, of model: Model, _ stored: StoredModel) throws {
     (self.path, self.model) = (path, model)
-    loaded = LoadedAdapter(try StoredAdapter.open(path, for: stored))
+    loaded = LoadedAdapter(try StoredAdapter.open(path, for: stored, on: model.runtime.compute(for: .writing)))
     description = try AdapterDescription.ofTagger(path)
     task = try description.map { try ModelPrompts(stored).tokenized($0, of: path) }
   }
@@ -29,7 +29,7 @@ public struct Adapter: Sendable {
   /// The labels that it chooses among; none for an adapter that was trained on conversations, or does not say.
   public var labels: [String] { description?.labels ?? [] }
 
-  /// What the adapter is told to do with a text; nil where it has no ``labels``.
+  /// Tells what the adapter is told to do with a text; nil where it has no ``labels``.
   public var instruction: String? { description?.task.instruction }
 
   /// The most tokens of a text with its prompt and answer that the adapter learnt to read; nil where it has no ``labels``.

@@ -2,13 +2,13 @@ package import DibitDataset
 package import DibitJSON
 internal import DibitModelStore
 
-/// What evaluation and prediction must know of how an adapter was trained: kept in its manifest.
+/// Tells what evaluation and prediction must know of how an adapter was trained: kept in its manifest.
 package struct AdapterDescription: Equatable, Sendable {
-  /// What the adapter learnt from; only labelled texts have labels and an instruction.
+  /// Tells what the adapter learnt from; only labelled texts have labels and an instruction.
   package var kind = DatasetExample.Kind.labelled
-  /// What is chosen among.
+  /// Tells what is chosen among.
   package var labels: [String]
-  /// How it is asked.
+  /// Tells how it is asked.
   package var task: TaggingTask
   /// The seed of the automatic split.
   package var seed: UInt64

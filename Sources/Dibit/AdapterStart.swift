@@ -1,5 +1,6 @@
 package import DibitDataset
 package import DibitJSON
+package import DibitKernels
 package import DibitModel
 package import DibitModelStore
 
@@ -9,16 +10,17 @@ package struct AdapterStart: Sendable {
   package let path: String
   /// SHA-256 of its weights.
   package let digest: String
-  /// What it learnt from; nil where it does not say.
+  /// Tells what it learnt from; nil where it does not say.
   package let sketches: TextSketches?
   /// Its shape.
   package let configuration: AdapterConfiguration
   private let model: StoredModel
+  private let compute: Compute
 
   /// Looks at an adapter of `model`.
-  package init(_ path: String, for model: StoredModel) throws {
-    (self.path, self.model) = (path, model)
-    configuration = try StoredAdapter.open(path, for: model).configuration
+  package init(_ path: String, for model: StoredModel, on compute: Compute) throws {
+    (self.path, self.model, self.compute) = (path, model, compute)
+    configuration = try StoredAdapter.open(path, for: model, on: compute).configuration
     let manifest = try StoredAdapter.readManifest(path)
     guard let digest = manifest["digest"]?.string else {
       throw ModelStoreError.malformed(
@@ -44,7 +46,7 @@ package struct AdapterStart: Sendable {
     if wanted.alpha != own.alpha { throw fault("alpha", wanted.alpha, own.alpha) }
     if wanted.stabilizesRank != own.stabilizesRank { throw fault("use_rslora", wanted.stabilizesRank, own.stabilizesRank) }
     if wanted.decomposesWeights != own.decomposesWeights { throw fault("use_dora", wanted.decomposesWeights, own.decomposesWeights) }
-    let adapter = try StoredAdapter.open(path, for: model)
+    let adapter = try StoredAdapter.open(path, for: model, on: compute)
     // What counts is the modules: a recipe may name kinds of layers that the model lacks.
     guard DibitModel.Adapter(wanted, for: model.weights).modules == adapter.modules else {
       throw fault("keys", Self.names(wanted), Self.names(own))

@@ -32,7 +32,7 @@ extension AdapterTraining.Options {
     if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or 'overwrites', found both") }
   }
 
-  /// What an engine takes: the recipe over the defaults, these options over both; an adapter's own shape is the default of a run that goes
+  /// Tells what an engine takes: the recipe over the defaults, these options over both; an adapter's own shape is the default of a run that goes
   /// on from it.
   package func engineOptions(_ recipe: TrainingRecipe?, from start: AdapterConfiguration? = nil) -> TrainingOptions {
     var options = TrainingOptions()

@@ -13,24 +13,24 @@ package struct AdapterTrainingJob: Sendable {
   package let model: StoredModel
   /// The data, as the caller named it.
   package let dataPath: String
-  /// What was read there, split.
+  /// Tells what was read there, split.
   package let dataset: Dataset
-  /// How many texts are in each split.
+  /// Tells how many texts are in each split.
   package let split: SplitSummary
-  /// What training goes on from; nil for a new adapter.
+  /// Tells what training goes on from; nil for a new adapter.
   package let start: AdapterStart?
-  /// How it is trained.
+  /// Tells how it is trained.
   package let options: TrainingOptions
-  /// How the model is asked about labelled texts.
+  /// Tells how the model is asked about labelled texts.
   package let task: TaggingTask
-  /// What the bytes of the adapter depend on.
+  /// Tells what the bytes of the adapter depend on.
   package let identity: RunIdentity
   private let recipe: String?
-  /// How the model is asked.
+  /// Tells how the model is asked.
   package let prompts: ModelPrompts
   private let compute: Compute
 
-  /// What is in the data, and all that follows from it; nothing is computed or written yet.
+  /// Tells what is in the data, and all that follows from it; nothing is computed or written yet.
   ///
   /// - Parameters:
   ///   - recipe: what ``AdapterTraining/Options/readRecipe()`` found.
@@ -41,7 +41,7 @@ package struct AdapterTrainingJob: Sendable {
     on compute: Compute, note: (String) -> Void
   ) throws {
     (self.model, dataPath, self.recipe, self.compute) = (model, path, options.recipe, compute)
-    start = try options.start.map { try AdapterStart($0, for: model) }
+    start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
     self.options = options.engineOptions(recipe, from: start?.configuration)
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
@@ -62,13 +62,13 @@ package struct AdapterTrainingJob: Sendable {
   package struct Output: Sendable {
     /// The directory.
     package var path: String
-    /// Whether an adapter there is replaced, and a stopped run begun anew.
+    /// Tells whether an adapter there is replaced, and a stopped run begun anew.
     package var overwrites = false
-    /// Whether a stopped run goes on.
+    /// Tells whether a stopped run goes on.
     package var resumes = false
     /// When checkpoints are written.
     package var interval = CheckpointInterval.seconds(120)
-    /// What no output may destroy.
+    /// Tells what no output may destroy.
     package var inputs: JobInputs
 
     /// An output at `path`.
@@ -90,7 +90,7 @@ package struct AdapterTrainingJob: Sendable {
     return manifest
   }
 
-  /// What trains, with all texts in tokens.
+  /// Tells what trains, with all texts in tokens.
   package func makeTrainer(note: (String) -> Void) throws -> AdapterTrainer {
     let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
     let examples = try encoder.encode(dataset.train, weighing: options.classWeights)

@@ -3,13 +3,14 @@ package import DibitConversion
 internal import DibitInference
 internal import DibitJSON
 internal import DibitKernels
+internal import DibitModelStore
 internal import DibitQuantization
 
 /// The conversion of a checkpoint: its options, how far it is, and what it made. See ``Model/convert(_:to:options:)``.
 public enum Conversion {
-  /// How far a conversion is.
+  /// Tells how far a conversion is.
   public struct Progress: Equatable, Sendable {
-    /// What a conversion does.
+    /// Tells what a conversion does.
     public enum Stage: String, Equatable, Sendable, CaseIterable {
       /// Tensors are rounded and written.
       case converting
@@ -17,7 +18,7 @@ public enum Conversion {
       case checking
     }
 
-    /// What is going on.
+    /// Tells what is going on.
     public let stage: Stage
     /// The share of the stage that is done, from 0 to 1.
     public let fraction: Double
@@ -31,7 +32,7 @@ public enum Conversion {
     case row
   }
 
-  /// How a checkpoint is converted. The defaults are those of the command line.
+  /// Tells how a checkpoint is converted. The defaults are those of the command line.
   ///
   /// ```swift
   /// let options = Conversion.Options(bits: 4)
@@ -65,7 +66,7 @@ public enum Conversion {
     }
   }
 
-  /// What a conversion made.
+  /// Tells what a conversion made.
   public struct Report: Equatable, Sendable {
     /// The model's directory, for ``Model/init(at:options:)``.
     public let path: String
@@ -81,18 +82,18 @@ public enum Conversion {
     public let bitsPerWeight: Double
     /// Signal over noise of all rounded tensors in dB; nil when none was rounded, infinite when all lay on the grid.
     public let signalToNoise: Double?
-    /// What identifies the model, as SHA-256 in hexadecimal.
+    /// Tells what identifies the model, as SHA-256 in hexadecimal.
     public let digest: String
     /// Why the tokenizer may be another model's; nil where nothing speaks for that.
     public let tokenizerDoubt: String?
-    /// How the model compares with its source; nil where no weight changed its value, where the source cannot be run, and where
+    /// Tells how the model compares with its source; nil where no weight changed its value, where the source cannot be run, and where
     /// ``Options/checks`` is off.
     public let check: Check?
   }
 
-  /// How far a converted model is from its source.
+  /// Tells how far a converted model is from its source.
   public struct Check: Equatable, Sendable {
-    /// What the distance amounts to.
+    /// Tells what the distance amounts to.
     public enum Verdict: String, Equatable, Sendable, CaseIterable {
       /// Close to the source.
       case close
@@ -102,11 +103,11 @@ public enum Conversion {
       case destroyed
     }
 
-    /// What ``divergence`` amounts to.
+    /// Tells what ``divergence`` amounts to.
     public let verdict: Verdict
     /// The mean divergence of the two models' probabilities, in nats for each token.
     public let divergence: Double
-    /// How often both have the same most likely token, from 0 to 1.
+    /// Tells how often both have the same most likely token, from 0 to 1.
     public let agreement: Double
     /// Tokens of the text.
     public let tokens: Int
@@ -123,7 +124,7 @@ public enum Conversion {
 }
 
 extension Conversion.Options {
-  /// What an engine takes.
+  /// Tells what an engine takes.
   package func engineOptions() throws(DibitError) -> ConversionOptions {
     func refuse(_ name: String, _ expected: String, _ found: some CustomStringConvertible) -> DibitError {
       DibitError(.invalidArgument, option: name, "expected \(expected), found \(found)")
@@ -174,7 +175,7 @@ extension Model {
       var check: ConversionCheck?
       if options.checks, !made.isLossless {
         // A source that cannot run here cannot be compared, which is no fault of the model.
-        check = try? ConversionCheck.run(source: source, model: output, on: compute) { done, total in
+        check = try? ConversionCheck.run(source: source, model: StoredModel.open(made.output), on: compute) { done, total in
           report(Conversion.Progress(stage: .checking, fraction: Double(done) / Double(max(1, total))))
         }
       }

@@ -2,17 +2,17 @@ internal import DibitCheckpoint
 package import DibitInference
 package import DibitKernels
 internal import DibitModel
-internal import DibitModelStore
+package import DibitModelStore
 internal import DibitReport
 internal import DibitTensor
 internal import DibitTokenizer
 
-/// How far a converted model is from its source, on texts that the source writes itself.
+/// Tells how far a converted model is from its source, on texts that the source writes itself.
 ///
 /// Texts drawn from the source's own probabilities need no data, and the mean divergence over them is that of the two models' texts for
 /// each token. Weights alone do not tell: a signal to noise ratio of 10 dB destroys one model and another, trained for it, is exact there.
 package struct ConversionCheck: Sendable {
-  /// What a divergence amounts to.
+  /// Tells what a divergence amounts to.
   package enum Verdict: String, Sendable {
     case close = "close to the source"
     case worse = "noticeably worse than the source"
@@ -25,14 +25,14 @@ package struct ConversionCheck: Sendable {
     }
   }
 
-  /// How the two models differ.
+  /// Tells how the two models differ.
   package let comparison: PerplexityComparison
-  /// What the source wrote, its beginnings included.
+  /// Tells what the source wrote, its beginnings included.
   package let tokens: Int
-  /// What it took.
+  /// Tells what it took.
   package let seconds: Double
 
-  /// What the divergence amounts to.
+  /// Tells what the divergence amounts to.
   package var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
   /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
@@ -40,7 +40,7 @@ package struct ConversionCheck: Sendable {
   private static let lengths = 32...256
   /// Floats of the source that may have to be held, because its files hold them in another form.
   private static let mostExpanded = 2 << 30
-  /// How texts begin where the tokenizer begins none by itself, and what is asked in chats.
+  /// Tells how texts begin where the tokenizer begins none by itself, and what is asked in chats.
   private static let openings = ["The", "In", "A", "It"]
   private static let questions = ["What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?"]
 
@@ -48,10 +48,9 @@ package struct ConversionCheck: Sendable {
   ///
   /// - Throws: when the source cannot run, or would have to be held in memory.
   package static func run(
-    source path: String, model: String, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
+    source path: String, model: StoredModel, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
   ) throws -> ConversionCheck? {
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-    let model = try StoredModel.open(model)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
     guard expanded <= mostExpanded else {
@@ -92,7 +91,7 @@ package struct ConversionCheck: Sendable {
     return ConversionCheck(comparison: comparison, tokens: text.tokens, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
-  /// How a text begins, and how long it may get.
+  /// Tells how a text begins, and how long it may get.
   private struct Beginning {
     let tokens: [Int32]
     let endTokens: Set<Int32>

@@ -11,7 +11,7 @@ internal import DibitRecipe
 internal import DibitTokenizer
 internal import DibitTraining
 
-/// What engines say of a failure, as the library says it. This is the only place that knows their errors.
+/// Tells what engines say of a failure, as the library says it. This is the only place that knows their errors.
 extension DibitError {
   init(_ error: any Error) {
     switch error {

@@ -28,13 +28,13 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
     case unexpected
   }
 
-  /// What kind of failure this is.
+  /// Tells what kind of failure this is.
   public let kind: Kind
   /// The option that the sentence is about, by its name in this library; nil for none.
   package let option: String?
-  /// What could not be done, what was expected and what was found.
+  /// Tells what could not be done, what was expected and what was found.
   package let sentence: String
-  /// What can be done about it; nil where the sentence says all.
+  /// Tells what can be done about it; nil where the sentence says all.
   package let advice: Advice?
 
   /// A failure; the option stands before the sentence, the advice behind it.
@@ -58,11 +58,11 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension DibitError {
-  /// What can be done about a failure. The words are the library's; the command line has its own for each.
+  /// Tells what can be done about a failure. The words are the library's; the command line has its own for each.
   package enum Advice: Equatable, Sendable, CaseIterable {
     /// Prompts that need no chat template.
     case plainPrompts
-    /// What an adapter without labels is good for.
+    /// Tells what an adapter without labels is good for.
     case generateInstead
     /// An adapter of another tool does not say its labels.
     case nameLabels

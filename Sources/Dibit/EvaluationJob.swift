@@ -13,17 +13,17 @@ package import DibitTraining
 package struct EvaluationJob {
   /// The models and adapters.
   package let line: EvaluationLine
-  /// What is asked: labels and prompt.
+  /// Tells what is asked: labels and prompt.
   package let description: AdapterDescription
   /// The split that is evaluated.
   package let split: SplitName
   /// Its texts, those that are left out because of ``leakage`` not among them.
   package let examples: [LabelledExample]
-  /// What learns from texts learns from these.
+  /// Tells what learns from texts learns from these.
   package let training: [LabelledExample]
   /// Texts that training has seen; nil where nobody could look.
   package let leakage: Leakage?
-  /// What is done, part by part.
+  /// Tells what is done, part by part.
   package let plan: EvaluationPlan
   private let options: Evaluation.Options
   private let dataset: Dataset
@@ -97,7 +97,7 @@ package struct EvaluationJob {
     return (report, study)
   }
 
-  /// What all answers depend on. Which baselines there are is in the names of their parts: other ones run no model again that is done.
+  /// Tells what all answers depend on. Which baselines there are is in the names of their parts: other ones run no model again that is done.
   package func identity(activations: String, cache: String) -> RunIdentity {
     let texts = examples.digestOfTexts + training.digestOfTexts
     let order = (examples.orderOfTexts + training.orderOfTexts).map { JSONValue.integer($0) }
@@ -115,7 +115,7 @@ package struct EvaluationJob {
     return RunIdentity(model: line.digests(data: "").model ?? "", data: texts, options: members)
   }
 
-  /// What is said of a split that has no texts.
+  /// Tells what is said of a split that has no texts.
   private static func nothing(in split: SplitName, of dataset: Dataset, at path: String) -> DibitError {
     let others = SplitName.allCases.compactMap { other -> String? in
       let count = dataset.labelled(other).count

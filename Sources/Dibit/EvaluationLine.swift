@@ -3,6 +3,7 @@ package import DibitDataset
 package import DibitEvaluation
 internal import DibitInference
 package import DibitJSON
+package import DibitKernels
 internal import DibitModel
 package import DibitModelStore
 internal import DibitQuantization
@@ -12,7 +13,7 @@ package import DibitReport
 package struct EvaluationLine: Sendable {
   /// The first is the base; others are compared with it.
   package let models: [StoredModel]
-  /// How each model is asked.
+  /// Tells how each model is asked.
   package let prompts: [ModelPrompts]
   private let adapters: [Entry]
 
@@ -27,16 +28,10 @@ package struct EvaluationLine: Sendable {
     let sketches: TextSketches?
   }
 
-  /// Opens a converted model, others to compare it with, and adapters of any of them.
-  package init(model: String, others: [String], adapters: [String]) throws {
-    let paths = [model] + others
-    try Self.refuseRepeated(paths, "model")
-    try Self.refuseRepeated(adapters, "adapter")
-    try self.init([try StoredModel.openConverted(model)] + (try others.map { try StoredModel.open($0) }), adapters: adapters)
-  }
-
   /// Opens adapters of models, of which the first is the base.
-  package init(_ models: [StoredModel], adapters: [String]) throws {
+  package init(_ models: [StoredModel], adapters: [String], on compute: Compute) throws {
+    try Self.refuseRepeated(models.map(\.path), "model")
+    try Self.refuseRepeated(adapters, "adapter")
     self.models = models
     let prompts = try models.map { try ModelPrompts($0) }
     self.prompts = prompts
@@ -44,7 +39,7 @@ package struct EvaluationLine: Sendable {
       let manifest = try StoredAdapter.readManifest(path)
       // An adapter says whose it is; one that is nobody's is told so by the first model.
       let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
-      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place]))
+      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place], on: compute))
       let description = try AdapterDescription(adapter: path)
       // A chat template that is another by now is told before any text is run.
       _ = try prompts[place].tokenized(description, of: path)
@@ -126,7 +121,7 @@ package struct EvaluationLine: Sendable {
 
   // MARK: What was learnt
 
-  /// How each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
+  /// Tells how each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
   package func leaks(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> [TextSketches.Match?]? {
     var known = adapters.compactMap(\.sketches)
     // Adapters that keep no sketches have learnt from the training split too.
@@ -142,7 +137,7 @@ package struct EvaluationLine: Sendable {
     return found
   }
 
-  /// What a reader should know of the adapters.
+  /// Tells what a reader should know of the adapters.
   package func notes(_ dataset: Dataset, at path: String, _ split: SplitName) -> [HygieneNote] {
     var notes: [HygieneNote] = []
     for adapter in adapters {
@@ -178,7 +173,7 @@ package struct EvaluationLine: Sendable {
     return notes
   }
 
-  /// What a prompt is put into.
+  /// Tells what a prompt is put into.
   private static func words(for task: TaggingTask) -> String {
     switch task.form {
     case .chat: "the chat template"
@@ -196,7 +191,7 @@ package struct EvaluationLine: Sendable {
       adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
   }
 
-  /// What tells these models and adapters from others, so that what they answered can be kept.
+  /// Tells what tells these models and adapters from others, so that what they answered can be kept.
   package var identity: JSONValue {
     func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
     return [
@@ -204,7 +199,7 @@ package struct EvaluationLine: Sendable {
     ]
   }
 
-  /// Whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
+  /// Tells whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
     if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
     return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }

@@ -1,8 +1,8 @@
 package import DibitEvaluation
 
-/// What an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
+/// Tells what an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
 package struct EvaluationPlan {
-  /// What a part does.
+  /// Tells what a part does.
   package enum Work {
     case subject(EvaluationStudy.Subject)
     case baselines([BaselineKind])
@@ -10,23 +10,23 @@ package struct EvaluationPlan {
 
   /// A part.
   package struct Part {
-    /// What its file is called after.
+    /// Tells what its file is called after.
     package let name: String
-    /// What a stopped job says that it was doing.
+    /// Tells what a stopped job says that it was doing.
     package let title: String
-    /// What it does.
+    /// Tells what it does.
     package let work: Work
 
-    /// Whether it is worth a file of its own, and known well enough to be found again.
+    /// Tells whether it is worth a file of its own, and known well enough to be found again.
     package let isKept: Bool
 
-    /// Whether it runs baselines.
+    /// Tells whether it runs baselines.
     package var isBaseline: Bool { if case .baselines = work { true } else { false } }
   }
 
   /// Models and adapters, the base first.
   package let subjects: [EvaluationStudy.Subject]
-  /// What is done, in order.
+  /// Tells what is done, in order.
   package let parts: [Part]
 
   /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot

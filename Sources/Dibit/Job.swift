@@ -9,7 +9,7 @@
 /// print(try await job.value.tokens.count, "tokens")
 /// ```
 public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendable {
-  /// What happens.
+  /// Tells what happens.
   public typealias Element = Event
   /// Why the work ended.
   public typealias Failure = DibitError
@@ -18,7 +18,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
   private let outcome = Promise<Result<Value, DibitError>>()
   private let cancellation = Cancellation()
 
-  /// What the work tells of itself, and is told.
+  /// Tells what the work tells of itself, and is told.
   struct Reporter: Sendable {
     fileprivate let continuation: AsyncStream<Event>.Continuation
     fileprivate let cancellation: Cancellation
@@ -52,7 +52,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
 
   deinit { cancellation.request() }
 
-  /// What comes of the work, once it is done.
+  /// Tells what comes of the work, once it is done.
   ///
   /// When the calling task is cancelled the work is told to stop; the error comes when it has.
   ///
@@ -92,7 +92,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
     fileprivate let job: Job
     fileprivate var events: AsyncStream<Event>.AsyncIterator
 
-    /// What happens next; nil at the end.
+    /// Tells what happens next; nil at the end.
     ///
     /// ```swift
     /// var iterator = job.makeAsyncIterator()
@@ -102,7 +102,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
     /// - Throws: ``DibitError`` where the work failed, or was cancelled.
     public mutating func next() async throws(DibitError) -> Event? { try await next(isolation: #isolation) }
 
-    /// What happens next, on the actor of the caller; nil at the end.
+    /// Tells what happens next, on the actor of the caller; nil at the end.
     ///
     /// - Parameters:
     ///   - actor: The actor on which the iteration runs.

@@ -26,7 +26,7 @@ extension Model {
         throw DibitError(
           .invalidArgument, option: "adapters", "are asked as they were trained; expected neither 'instruction' nor 'promptForm'")
       }
-      let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.path))
+      let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.path), on: runtime.compute(for: .scoring))
       var rows = RowOptions()
       (rows.textColumn, rows.labelColumn) = (options.textColumn, options.labelColumn)
       let dataset = try Dataset.read(data, rows: rows)

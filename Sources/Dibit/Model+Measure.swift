@@ -3,7 +3,7 @@ internal import DibitEvaluation
 internal import DibitInference
 internal import DibitModelStore
 
-/// How well a model predicts texts.
+/// Tells how well a model predicts texts.
 public struct PerplexityReport: Equatable, Sendable {
   /// Mean loss in nats per predicted token.
   public let loss: Double
@@ -28,7 +28,7 @@ public struct TextVector: Equatable, Sendable {
 }
 
 extension Model {
-  /// What of the hidden states of a text's tokens stands for the text.
+  /// Tells what of the hidden states of a text's tokens stands for the text.
   public enum Pooling: String, Equatable, Sendable, CaseIterable {
     /// Their mean.
     case mean

@@ -57,7 +57,7 @@ extension Model {
 }
 
 extension AdapterTraining.Report {
-  /// What the manifest of a trained adapter says.
+  /// Tells what the manifest of a trained adapter says.
   init(_ manifest: JSONValue, path: String) {
     let training = manifest["training"]
     self.init(

@@ -10,7 +10,7 @@ internal import DibitTokenizer
 package struct PerplexityJob: Sendable {
   /// The texts, cut into windows.
   package let text: MeasuredText
-  /// What was noticed while they were read.
+  /// Tells what was noticed while they were read.
   package let notes: [String]
   private let model: StoredModel
   private let adapter: LoadedAdapter?

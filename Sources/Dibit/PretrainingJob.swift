@@ -14,19 +14,19 @@ package import DibitTraining
 /// The training of a whole model on plain text, as a recipe says: a new model and tokenizer, or those of a checkpoint, and the text in tokens.
 /// ``Run`` trains.
 package struct PretrainingJob: ~Copyable {
-  /// What happens before the first step.
+  /// Tells what happens before the first step.
   package enum Event: Sendable {
     /// A tokenizer of so many tokens is trained.
     case tokenizer(Int)
     /// Text is tokenized: bytes that were read, of all; `isOver` once for each kind of text.
     case reading(heldOut: Bool, bytes: Int, total: Int, isOver: Bool)
-    /// What was noticed in a folder of text.
+    /// Tells what was noticed in a folder of text.
     case finding(String)
     /// Rows of the embedding are made of what tokens occur together.
     case cooccurrence
   }
 
-  /// What the bytes of the model depend on.
+  /// Tells what the bytes of the model depend on.
   package let identity: RunIdentity
   /// Training tokens.
   package var textTokens: Int { text.count }
@@ -40,6 +40,8 @@ package struct PretrainingJob: ~Copyable {
   private let tokenizer: Tokenizer
   /// Until they are trained: then the trainer alone holds them.
   private var weights: DecoderWeights?
+  /// Of the checkpoint that the recipe starts from: nothing is learnt from damaged weights.
+  private let check: WeightsCheck?
   private let text: [Int32]
   private let validation: [Int32]
 
@@ -61,22 +63,23 @@ package struct PretrainingJob: ~Copyable {
     // Text that is missing is told before the work, not after it.
     let data = try recipe.data.map { try TextFolder.open(path: $0) }
     let heldOut = try recipe.validationData.map { try TextFolder.open(path: $0) }
-    let (configuration, tokenizer, weights) = try Self.start(recipe, file, data, options, compute, report)
+    let (configuration, tokenizer, weights, check) = try Self.start(recipe, file, data, options, compute, report)
     let text = try Self.encode(data, isHeldOut: false, tokenizer, recipe, report)
     let validation = try Self.encode(heldOut, isHeldOut: true, tokenizer, recipe, report)
     var identity = Self.identity(configuration, weights, text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     (self.recipe, self.file, self.options, self.compute, self.identity) = (recipe, file, options, compute, identity)
-    (self.configuration, self.tokenizer, self.weights, self.text, self.validation) = (configuration, tokenizer, weights, text, validation)
+    (self.configuration, self.tokenizer, self.weights, self.check) = (configuration, tokenizer, weights, check)
+    (self.text, self.validation) = (text, validation)
   }
 
   /// Where a run writes, and where it begins.
   package typealias Output = AdapterTrainingJob.Output
 
-  /// What an existing directory must bear for a model to replace it.
+  /// Tells what an existing directory must bear for a model to replace it.
   package static let mark = FloatCheckpoint.mark
 
-  /// Whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
+  /// Tells whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
   package func isFinished(_ output: Output) throws -> Bool {
     let path = output.path + "/" + StoreFile.manifest
     guard isRegularFile(path), let manifest = try? JSONValue(parsing: readFile(path, limit: 1 << 24)),
@@ -86,8 +89,9 @@ package struct PretrainingJob: ~Copyable {
     return true
   }
 
-  /// What trains.
+  /// Tells what trains.
   package mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
+    try check?.finish()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !resumes {
@@ -120,7 +124,7 @@ package struct PretrainingJob: ~Copyable {
     checkpoints.removeAll()
   }
 
-  /// What the result depends on: the first weights, before the text says more of them, the tokens and the options.
+  /// Tells what the result depends on: the first weights, before the text says more of them, the tokens and the options.
   private static func identity(
     _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
     _ compute: Compute
@@ -147,7 +151,7 @@ package struct PretrainingJob: ~Copyable {
   private static func start(
     _ recipe: PretrainingRecipe, _ file: String, _ data: [TextFolder], _ options: PretrainingOptions, _ compute: Compute,
     _ report: (Event) -> Bool
-  ) throws -> (ModelConfiguration, Tokenizer, DecoderWeights) {
+  ) throws -> (ModelConfiguration, Tokenizer, DecoderWeights, WeightsCheck?) {
     switch recipe.start {
     case .random(let shape):
       // A shape that cannot be is told before a tokenizer is trained for it.
@@ -157,7 +161,7 @@ package struct PretrainingJob: ~Copyable {
       let tokenizer = try Tokenizer.training(
         on: data.lazy.joined().map(\.text), vocabularySize: shape.vocabularySize,
         specialTokens: [Self.endOfText, "<turn_start>", "<turn_end>", "<n>"])
-      return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed))
+      return (configuration, tokenizer, Pretrainer.initialWeights(configuration, seed: options.optimization.seed), nil)
     case .checkpoint(let path):
       let model = try StoredModel.open(path)
       guard model.scheme == nil, model.configuration.family == .afm7 else {
@@ -168,7 +172,7 @@ package struct PretrainingJob: ~Copyable {
       weights.updateEach { $0.weight = $0.weight.floats(on: compute) }
       // The scales of keys and values are set anew at the end.
       for layer in 0..<weights.layers { weights.keyValueScales[layer] = KeyValueScales() }
-      return (model.configuration, model.tokenizer, weights)
+      return (model.configuration, model.tokenizer, weights, model.check)
     }
   }
 
@@ -224,7 +228,7 @@ package struct PretrainingJob: ~Copyable {
 }
 
 extension PretrainingOptions {
-  /// What a recipe says, over the defaults.
+  /// Tells what a recipe says, over the defaults.
   init(_ recipe: PretrainingRecipe) {
     self.init()
     (steps, batchSize) = (recipe.steps, recipe.batchSize)

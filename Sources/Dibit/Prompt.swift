@@ -1,6 +1,6 @@
 package import DibitTokenizer
 
-/// What a model is asked: a text of a user, the messages of a chat, or a text to go on with.
+/// Tells what a model is asked: a text of a user, the messages of a chat, or a text to go on with.
 ///
 /// A text in quotes is one of a user:
 ///
@@ -16,6 +16,7 @@ public struct Prompt: Equatable, Sendable, ExpressibleByStringLiteral {
     case text(String, parsesSpecialTokens: Bool)
   }
 
+  /// The kind of prompt, with its text.
   package let content: Content
 
   /// A prompt of known content.
@@ -91,7 +92,7 @@ public struct Message: Equatable, Sendable {
 
   /// Who speaks.
   public var role: Role
-  /// What is said, as plain text.
+  /// Tells what is said, as plain text.
   public var content: String
 
   /// A message.

@@ -25,7 +25,7 @@ public struct Response: Equatable, Sendable {
 
   /// The form of an answer.
   public enum Format: Equatable, Sendable {
-    /// What the model says.
+    /// Tells what the model says.
     case text
     /// One JSON value, without spaces, that satisfies a JSON Schema: the schema as JSON. No keyword is ignored; one that Dibit does not know
     /// is an error.
@@ -34,7 +34,7 @@ public struct Response: Equatable, Sendable {
     case choices([String])
   }
 
-  /// How a text is made. The defaults are those of the command line.
+  /// Tells how a text is made. The defaults are those of the command line.
   ///
   /// ```swift
   /// var options = Response.Options()
@@ -46,7 +46,7 @@ public struct Response: Equatable, Sendable {
 
     /// The most tokens to make.
     public var maximumTokens = generation.maximumTokens
-    /// What logits are divided by, from 0 to 100; 0 takes the most likely token each time.
+    /// Tells what logits are divided by, from 0 to 100; 0 takes the most likely token each time.
     public var temperature = Double(generation.sampling.temperature)
     /// Chooses among the k most likely tokens; 0 for all.
     public var topK = generation.sampling.topK
@@ -56,7 +56,7 @@ public struct Response: Equatable, Sendable {
     public var minP = Double(generation.sampling.minP)
     /// Divides the logits of recent tokens, and multiplies negative ones, from 0.01 to 100; 1 changes nothing.
     public var repetitionPenalty = Double(generation.sampling.repetitionPenalty)
-    /// How many of the last tokens are recent.
+    /// Tells how many of the last tokens are recent.
     public var repetitionWindow = generation.sampling.repetitionWindow
     /// The seed of every draw: the same seed gives the same text.
     public var seed = generation.sampling.seed
@@ -82,7 +82,7 @@ public struct Response: Equatable, Sendable {
 }
 
 extension Response.Options {
-  /// What an engine takes.
+  /// Tells what an engine takes.
   func engineOptions(stopTokens: Set<Int32>) throws(DibitError) -> GenerationOptions {
     func check<Number: Comparable>(_ name: String, _ value: Number, _ isAllowed: Bool, _ expected: String) throws(DibitError) {
       if !isAllowed { throw DibitError(.invalidArgument, option: name, "expected \(expected), found \(value)") }

@@ -53,6 +53,7 @@ extension Schedule.Shape {
     self = shape
   }
 
+  /// The name in recipes.
   package var recipeName: String {
     switch self {
     case .cosine: "cosine_decay"
@@ -87,7 +88,7 @@ extension TrainingOptions {
 }
 
 extension ProductPrecision {
-  /// What a recipe asks for; BF16 where it says nothing.
+  /// Tells what a recipe asks for; BF16 where it says nothing.
   package init(recipe: OptimizationRecipe?) { self = Self.allCases.first { $0.recipeName == recipe?.computeType } ?? .bfloat16 }
 
   /// The name in recipes and manifests.

@@ -2,7 +2,7 @@ package import DibitJSON
 package import DibitReport
 package import DibitTraining
 
-/// What a trial found: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
+/// Tells what a trial found: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
 package struct TrialOutcome: Equatable, Sendable {
   /// Texts that were learnt.
   package var training: Int
@@ -20,10 +20,10 @@ package struct TrialOutcome: Equatable, Sendable {
   package var truncated = 0
   /// The true labels of each text that was asked about.
   package var truths: [[Int]] = []
-  /// What was said about them; times are not kept.
+  /// Tells what was said about them; times are not kept.
   package var runs: [RunOutcomes] = []
 
-  /// What came of a training on so many texts, before anything was asked.
+  /// Tells what came of a training on so many texts, before anything was asked.
   init(training: Int, validation: Int, heldOut: Int, _ result: TrainingResult) {
     (self.training, self.validation, self.heldOut) = (training, validation, heldOut)
     (steps, keptStep, end) = (result.steps, result.keptStep, result.end)

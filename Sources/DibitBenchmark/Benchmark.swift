@@ -44,27 +44,24 @@ package struct Benchmark: Sendable {
     var session = session(try open(observed), observed)
     let prompt = tokens(options.promptTokens, vocabulary: session.configuration.vocabularySize)
     let decoded = tokens(BenchmarkOptions.profiledTokens, vocabulary: session.configuration.vocabularySize)
-    var phases: [Profile.Phase] = []
-    func measure(_ name: String, _ pieces: [[Int32]]) throws(BenchmarkError) {
+    func measure(_ phase: Profiler.Phase, _ pieces: [[Int32]]) throws(BenchmarkError) -> Profile.Phase {
       _ = profiler.takeEvents()
       for (index, piece) in pieces.enumerated() {
         guard progress(.profile, index, pieces.count) else { throw .interrupted }
         let begin = ContinuousClock.now
         try append(piece, to: &session)
-        profiler.record("pass", since: begin, rows: piece.count)
+        profiler.record(phase, since: begin, rows: piece.count)
       }
       let events = profiler.takeEvents()
-      phases.append(Profile.Phase(name: name, passes: events.filter { $0.name == "pass" }, ops: events.filter { $0.name != "pass" }))
+      return Profile.Phase(name: phase, passes: events.filter { $0.phase != nil }, ops: events.filter { $0.phase == nil })
     }
     // Once more than is looked at: scratch memory grows and pages are mapped the first time.
-    try measure("warm-up", [prompt])
-    phases.removeAll()
+    _ = try measure(.prefill, [prompt])
     session.rewind()
-    try measure("prefill", [prompt])
+    let prefill = try measure(.prefill, [prompt])
     session.rewind()
     if options.context > 0 { try append(tokens(options.context, vocabulary: session.configuration.vocabularySize), to: &session) }
-    try measure("decode", decoded.map { [$0] })
-    return Profile(phases: phases)
+    return Profile(phases: [prefill, try measure(.decode, decoded.map { [$0] })])
   }
 
   /// Opens the model and makes sure that the benchmark fits it.

@@ -6,7 +6,7 @@ package struct Profile: Equatable, Sendable {
   /// A prompt, or some decoded tokens.
   package struct Phase: Equatable, Sendable {
     /// What was done.
-    package let name: String
+    package let name: Profiler.Phase
     /// Each pass through the model.
     package let passes: [Profiler.Event]
     /// The ops of all passes.
@@ -72,7 +72,7 @@ package struct Profile: Equatable, Sendable {
     }
     var events = [track(1, "passes"), track(2, "ops")]
     for phase in phases {
-      events += phase.passes.map { event($0, name: "\(phase.name), \($0.rows) tokens", track: 1) }
+      events += phase.passes.map { event($0, name: "\(phase.name.rawValue), \($0.rows) tokens", track: 1) }
       events += phase.ops.map { event($0, name: $0.name, track: 2) }
     }
     return ["otherData": ["generator": .string(Self.generator)], "traceEvents": .array(events), "displayTimeUnit": "ms"]

@@ -113,16 +113,17 @@ package struct TrainingBenchmark: Sendable {
       var start = ContinuousClock.now
       _ = try trainer.run { event in
         guard case .step = event.kind else { return true }
-        let time = seconds(since: start)
+        let whole = seconds(since: start)
         last = profiler.takeEvents()
-        let phases = Self.passes.map { name in
-          last.reduce(0.0) { $1.name == name ? $0 + Double($1.duration) / 1e9 : $0 }
+        func time(_ phase: Profiler.Phase) -> Double {
+          last.reduce(0.0) { $1.phase == phase ? $0 + Double($1.duration) / 1e9 : $0 }
         }
-        rates.append(Double(options.batch * options.tokens) / time)
-        forward.append(phases[0])
-        loss.append(phases[1])
-        backward.append(phases[2])
-        optimizer.append(time - phases.reduce(0, +))
+        let passes = (forward: time(.forward), loss: time(.loss), backward: time(.backward))
+        rates.append(Double(options.batch * options.tokens) / whole)
+        forward.append(passes.forward)
+        loss.append(passes.loss)
+        backward.append(passes.backward)
+        optimizer.append(whole - (passes.forward + passes.loss + passes.backward))
         isStopped = !progress(rates.count, options.steps + 1)
         start = .now
         return !isStopped
@@ -138,16 +139,13 @@ package struct TrainingBenchmark: Sendable {
     return (report, Profile(phases: phases(of: last)))
   }
 
-  /// What a step calls its passes, in the order in which they run.
-  private static let passes = ["forward pass", "loss", "backward pass"]
-
   /// Cuts a step's events at the ends of its passes.
   private func phases(of events: [Profiler.Event]) -> [Profile.Phase] {
     var phases: [Profile.Phase] = []
     var ops: [Profiler.Event] = []
     for event in events {
-      if Self.passes.contains(event.name) {
-        phases.append(Profile.Phase(name: event.name, passes: [event], ops: ops))
+      if let phase = event.phase {
+        phases.append(Profile.Phase(name: phase, passes: [event], ops: ops))
         ops = []
       } else {
         ops.append(event)

@@ -189,7 +189,9 @@ struct BenchCommand: ParsableCommand {
 
   private func show(_ phase: Profile.Phase) {
     let total = Double(phase.duration)
-    var rows = [["\(phase.name): \(decimal(total / 1e6, 1)) ms in \(phase.passes.count) passes", "calls", "ms", "share", "weights"]]
+    var rows = [
+      ["\(phase.name.rawValue): \(decimal(total / 1e6, 1)) ms in \(phase.passes.count) passes", "calls", "ms", "share", "weights"]
+    ]
     rows += phase.summary.map { op in
       [
         "  " + op.name, "\(op.calls)", decimal(Double(op.duration) / 1e6, 2), percent(Double(op.duration) / total),

@@ -52,14 +52,14 @@ struct ChatCommand: ParsableCommand {
     // A name that may not be written is found before the talk, not behind it.
     let inputs = JobInputs([self.model, adapter])
     if let save { _ = try StagedFile(destination: save, replacing: overwrite ? TranscriptFile.mark : nil, inputs: inputs) }
-    let model = try StoredModel.open(model)
+    let model = try OpenedModels.open(model)
     let format = try model.chatFormat()
     guard format.tellsRoles else { throw StoredModel.noChat(self.model) }
     if let adapter, try AdapterDescription.ofTagger(adapter) != nil {
       throw Failure(
         .badData, "the adapter '\(adapter)' was trained to tag texts, not to talk: use it with 'dibit predict' or 'dibit generate'")
     }
-    let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
+    let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
     var options = GenerationOptions()
     options.maximumTokens = maxTokens
     options.sampling = sampling.options

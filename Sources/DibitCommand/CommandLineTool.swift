@@ -1,6 +1,5 @@
 package import ArgumentParser
 internal import DibitCheckpoint
-internal import DibitModelStore
 internal import Glibc
 
 /// The `dibit` command.
@@ -54,7 +53,7 @@ package struct CommandLineTool: ParsableCommand {
       var command = try parseAsRoot(CheckedArguments.ofProcess())
       if let mistake = mistake(arguments, isHelp: true) { throw mistake }
       try command.run()
-      try WeightsCheck.finishAll()
+      try OpenedModels.finishChecks()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error, arguments) { failure.exit() }
       // Help and the like are results of their own.

@@ -115,7 +115,7 @@ struct ConvertCommand: ParsableCommand {
     var line = ProgressLine("checking")
     defer { line.finish() }
     do {
-      return try ConversionCheck.run(source: checkpoint, model: report.output, on: compute) { done, total in
+      return try ConversionCheck.run(source: checkpoint, model: OpenedModels.open(report.output), on: compute) { done, total in
         line.update(done, of: total)
         return !Interrupt.isRequested
       }
@@ -164,13 +164,14 @@ struct ConvertCommand: ParsableCommand {
 
   private func importAdapter(of base: String) throws {
     let (layers, facts) = try Failure.context("converting '\(checkpoint)'") {
-      let model = try StoredModel.openConverted(base)
+      let model = try OpenedModels.openConverted(base)
       var facts = try AdapterFacts.read(checkpoint)
       // What an adapter of ours says of its data is not replaced by nothing.
       for (key, value) in try task.members(for: model).members
       where facts.manifest[key] == nil || !["seed", "data_sha256"].contains(key) { facts.manifest[key] = value }
       facts.card = try AdapterCard(base: model, facts: facts).text
-      let layers = try AdapterConverter.importAdapter(checkpoint, base: model, facts: facts, output: output, overwrite: overwrite)
+      let layers = try AdapterConverter.importAdapter(
+        checkpoint, base: model, facts: facts, output: output, overwrite: overwrite, on: try compute.makeCompute())
       return (layers, facts)
     }
     if facts.manifest["labels"] == nil {

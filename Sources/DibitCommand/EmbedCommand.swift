@@ -52,8 +52,8 @@ struct EmbedCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute(usesBLAS: false)
-    let model = try StoredModel.open(model)
-    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }
+    let model = try OpenedModels.open(model)
+    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
     let inputs = input.texts(excluding: output)
     var sink = try EmbeddingSink(
       format, size: model.configuration.hiddenSize, output: output, overwrite: overwrite,

@@ -2,7 +2,6 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitJSON
-internal import DibitModelStore
 internal import DibitReport
 internal import DibitTensor
 
@@ -48,7 +47,7 @@ struct EmbeddingSink: ~Copyable {
   /// Writes the vector of a text; false when nobody reads it any more.
   mutating func write(_ embedding: TextEmbedding, of place: TextPlace) throws -> Bool {
     // No vector of damaged weights is given away.
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     switch format {
     case .jsonl:
       var object = JSONObject()

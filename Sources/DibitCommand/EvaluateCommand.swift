@@ -64,7 +64,8 @@ struct EvaluateCommand: ParsableCommand {
     try results.check(overwrite: keep.overwrite, inputs)
     let compute = try compute.makeCompute(usesBLAS: false)
     // Faults of models and adapters are told before any text is run.
-    let line = try EvaluationLine(model: model, others: others, adapters: adapters)
+    let models = try [OpenedModels.openConverted(model)] + others.map { try OpenedModels.open($0) }
+    let line = try EvaluationLine(models, adapters: adapters, on: compute)
     let dataset = try rows.readLabelled(data)
     let options = statistics.apply(to: scoring.options)
     let job = try EvaluationJob(line, dataset, at: data, options: options) { Terminal.write("note: \($0)\n") }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitConversion
+internal import DibitKernels
 internal import DibitModelStore
 internal import DibitTensor
 
@@ -59,9 +60,10 @@ struct ExportCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
+    let compute = try compute.makeCompute()
     let parts = try adapter.map { try AdapterPart(argument: $0) }
-    if !parts.isEmpty, let format = AdapterFormat(rawValue: format) { return try exportAdapter(parts, format) }
-    let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: try compute.makeCompute())
+    if !parts.isEmpty, let format = AdapterFormat(rawValue: format) { return try exportAdapter(parts, format, on: compute) }
+    let exporter = Exporter(model: model, output: output, overwrite: overwrite, on: compute)
     var line = ProgressLine("exporting")
     try Failure.context("exporting '\(model)'") {
       func update(_ progress: ExportProgress) -> Bool {
@@ -79,13 +81,14 @@ struct ExportCommand: ParsableCommand {
     Terminal.wrote(output)
   }
 
-  private func exportAdapter(_ parts: [AdapterPart], _ format: AdapterFormat) throws {
+  private func exportAdapter(_ parts: [AdapterPart], _ format: AdapterFormat, on compute: Compute) throws {
     let layers = try Failure.context("exporting '\(parts[0].path)'") {
-      let base = try StoredModel.openConverted(model)
+      let base = try OpenedModels.openConverted(model)
       var facts = try AdapterFacts(summing: parts)
       facts.baseName = baseName
       facts.card = try AdapterCard(base: base, facts: facts).text
-      return try AdapterConverter.exportAdapter(parts, base: base, format: format, facts: facts, output: output, overwrite: overwrite)
+      return try AdapterConverter.exportAdapter(
+        parts, base: base, format: format, facts: facts, output: output, overwrite: overwrite, on: compute)
     }
     Output.print(counted(layers, "adapted layer"))
     Terminal.wrote(output)
@@ -94,6 +97,6 @@ struct ExportCommand: ParsableCommand {
   /// What the README.md of a model says of adapters that are merged into it.
   private func mergedNote(_ parts: [AdapterPart]) throws -> String? {
     guard !parts.isEmpty else { return nil }
-    return try "\n" + AdapterCard(base: StoredModel.openConverted(model), facts: AdapterFacts(summing: parts)).task
+    return try "\n" + AdapterCard(base: OpenedModels.openConverted(model), facts: AdapterFacts(summing: parts)).task
   }
 }

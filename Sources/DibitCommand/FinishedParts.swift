@@ -2,7 +2,6 @@ internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitJSON
-internal import DibitModelStore
 internal import DibitTraining
 
 /// Where commands of several trainings or runs keep what is done.
@@ -83,7 +82,7 @@ struct FinishedParts {
     }
     guard let outcome = try make() else { return nil }
     if let folder {
-      try WeightsCheck.finishAll()
+      try OpenedModels.finishChecks()
       let members: [(key: String, value: JSONValue)] = [
         ("schema", 1), ("run_sha256", .string(digest)), (part.rawValue, .string(name)),
       ]

@@ -64,11 +64,11 @@ struct GenerateCommand: ParsableCommand {
     Interrupt.listen()
     let compute = try compute.makeCompute()
     let asking = try prompt.read()
-    let model = try StoredModel.open(model)
+    let model = try OpenedModels.open(model)
     let tagger = try adapter.flatMap { path in
       try AdapterDescription.ofTagger(path).map { (description: $0, task: try ModelPrompts(model).tokenized($0, of: path)) }
     }
-    let loaded = try adapter.map { try StoredAdapter.open($0, for: model) } ?? Adapter.none(for: model.weights)
+    let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
     if tagger != nil, let option = prompt.chatOption {
       throw Failure(.usage, "\(option): the adapter tags texts and has an instruction of its own; use 'dibit generate' without it")
     }

@@ -1,5 +1,4 @@
 internal import DibitCheckpoint
-internal import DibitModelStore
 
 /// Standard output, where the results of commands go.
 enum Output {
@@ -12,7 +11,7 @@ enum Output {
   /// Swift's own function drops what a full disk or a closed stream does not take; here the command ends, with one line and its exit code.
   static func write(_ text: some StringProtocol) -> Bool {
     do {
-      try WeightsCheck.finishAll()
+      try OpenedModels.finishChecks()
       return try StandardOutput.write(Array(text.utf8))
     } catch {
       cleanUpPartialDirectories()

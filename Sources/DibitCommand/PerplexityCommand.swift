@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
+internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
 
@@ -36,9 +37,9 @@ struct PerplexityCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
-    let model = try StoredModel.open(model)
-    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model)) }
-    let reference = try reference.map { try StoredModel.open($0) }
+    let model = try OpenedModels.open(model)
+    let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
+    let reference = try reference.map { try OpenedModels.open($0) }
     if let window, case let context = PerplexityJob.context(model, reference), window > context, context >= 2 {
       Terminal.write("note: windows have \(counted(context, "token")), the model's context; --window asked for \(grouped(window))\n")
     }

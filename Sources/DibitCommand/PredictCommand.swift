@@ -62,7 +62,7 @@ struct PredictCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute(usesBLAS: false)
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     let description = try AdapterDescription(adapter: adapter)
     let form = PredictionFormat(
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)

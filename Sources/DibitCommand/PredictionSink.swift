@@ -1,6 +1,5 @@
 internal import DibitCheckpoint
 internal import DibitEvaluation
-internal import DibitModelStore
 
 /// Where predictions go: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
@@ -39,7 +38,7 @@ struct PredictionSink: ~Copyable {
 
   /// Waits until the weights were found to be whole, opens the output and writes what stands before the predictions; false when nobody reads it.
   mutating func begin() throws -> Bool {
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     if let output, file == nil {
       let created = try JournalFile(path: output, inputs: inputs)
       // Another job made it since this one looked.

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
-internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
 
@@ -67,7 +66,6 @@ struct PretrainCommand: ParsableCommand {
       output: output.path, inputs: inputs, identity: job.identity, interval: training.interval(recipe.optimization),
       resumes: training.resume, discards: overwrite)
     for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
-    try WeightsCheck.finishAll()
     var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: inputs)
     let result = try trainer.run(checkpoints: checkpoints) { event in
       view.show(event)

@@ -19,7 +19,7 @@ struct ReportCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("What runs are ranked by: accuracy, macro_f1 or log_loss.", valueName: "metric"),
     transform: { try choice($0, "--metric") })
-  var metric = RankingMetric.accuracy
+  var metric = RunMetric.accuracy
   @Option(help: ArgumentHelp("Write the one report as a page for a browser.", valueName: "file")) var html: String?
   @Flag(help: "Replace an existing page.") var overwrite = false
   @Flag(help: "Print the ranking as JSON.") var json = false

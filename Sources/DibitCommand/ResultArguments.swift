@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDigest
 internal import DibitJSON
-internal import DibitModelStore
 internal import DibitEvaluation
 internal import DibitReport
 
@@ -55,7 +54,7 @@ struct ResultArguments: ParsableArguments {
   ///
   /// What cannot be written is told behind the result, and takes nothing else with it: the work behind it may have taken hours.
   func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     var (written, fault): ([String], CheckpointError?) = ([], nil)
     func write(_ path: String?, replacing mark: OutputMark?, _ text: @autoclosure () -> String) {
       guard let path else { return }

@@ -18,7 +18,7 @@ struct RunView: ~Copyable {
     seconds = event.measured.seconds
     switch event.kind {
     case .start(let start):
-      (resumedAt, hasLabels) = (start.step, start.mode == "adapter")
+      (resumedAt, hasLabels) = (start.step, start.mode == .adapter)
       if start.step > 0 { line.note("going on after step \(start.step) of \(start.totalSteps)") }
     case .step(let step):
       let rate = "\(Int(event.measured.tokensPerSecond)) tokens/s"

@@ -53,7 +53,7 @@ struct TrainCommand: ParsableCommand {
     options.memoryLimit = try training.memoryLimitBytes()
     let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe?.optimization)
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     let job = try AdapterTrainingJob(
       options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: note)
     job.prompts.announce(job.task.form)
@@ -79,7 +79,7 @@ struct TrainCommand: ParsableCommand {
     }
     var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: note)
     // Nothing is learnt from damaged weights.
-    try WeightsCheck.finishAll()
+    try OpenedModels.finishChecks()
     var view = try RunView("training", tensorboard: training.tensorboard, inputs: output.inputs)
     let result = try Failure.context("training on '\(data)'") {
       try run.train { event in

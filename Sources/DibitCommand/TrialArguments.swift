@@ -27,7 +27,7 @@ struct TrialArguments: ParsableArguments {
     if let output = keep.output { try inputs.check(folder: output) }
     let options = adapter.options(settings: settings.set)
     let recipe = try options.readRecipe()
-    let model = try StoredModel.openConverted(model)
+    let model = try OpenedModels.openConverted(model)
     let inputs = TrialInputs(
       recipe: recipe, asked: options, options: options.engineOptions(recipe),
       training: try compute.compute.makeCompute(for: recipe?.optimization),

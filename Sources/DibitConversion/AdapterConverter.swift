@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitJSON
+package import DibitKernels
 internal import DibitModel
 package import DibitModelStore
 internal import DibitQuantization
@@ -22,15 +23,16 @@ package enum AdapterConverter {
   /// - Returns: the number of adapted layers.
   @discardableResult
   package static func importAdapter(
-    _ path: String, base model: StoredModel, facts: AdapterFacts = AdapterFacts(), output: String, overwrite: Bool
+    _ path: String, base model: StoredModel, facts: AdapterFacts = AdapterFacts(), output: String, overwrite: Bool,
+    on compute: Compute
   ) throws(ConversionError) -> Int {
     let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try AdapterSource.open(path, for: model).adapter(for: model.weights) } catch {
+    do throws(ModelStoreError) { adapter = try AdapterSource.open(path, for: model).adapter(for: model.weights, on: compute) } catch {
       throw .source(error)
     }
     var facts = facts
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
+    try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(
         destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: JobInputs([model.path, path]))
@@ -46,16 +48,16 @@ package enum AdapterConverter {
   @discardableResult
   package static func exportAdapter(
     _ parts: [AdapterPart], base model: StoredModel, format: AdapterFormat, facts: AdapterFacts = AdapterFacts(), output: String,
-    overwrite: Bool
+    overwrite: Bool, on compute: Compute
   ) throws(ConversionError) -> Int {
     let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try StoredAdapter.sum(parts, for: model) } catch { throw .source(error) }
+    do throws(ModelStoreError) { adapter = try StoredAdapter.sum(parts, for: model, on: compute) } catch { throw .source(error) }
     if adapter.configuration.decomposesWeights, format != .peft {
       throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
     }
     let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
-      try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
+      try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
       let file: StagedFile
       do throws(CheckpointError) {
         file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs)
@@ -68,7 +70,7 @@ package enum AdapterConverter {
     if format == .mlx, adapter.modules.contains(where: { !$0.hasPrefix("model.layers.") && !$0.hasPrefix("model.kv_reuse_layers.") }) {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model.path) }
+    try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
     do throws(CheckpointError) {
       let directory = try StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs)
       if format == .mlx {

@@ -30,7 +30,7 @@ package struct Converter: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
-    WeightsCheck.begin(source)
+    let check = WeightsCheck.begin(source)
     let directory = try staged()
     var report = ConversionReport(source: source, output: output, plan)
     let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
@@ -39,7 +39,7 @@ package struct Converter: Sendable {
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(source) }
+    try liftStore { () throws(ModelStoreError) in try check?.finish() }
     do throws(CheckpointError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()

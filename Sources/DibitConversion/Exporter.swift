@@ -69,7 +69,7 @@ package struct Exporter: Sendable {
       }
     } catch { throw .checkpoint(error) }
     guard isWhole else { throw .interrupted }
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model) }
+    try liftStore { () throws(ModelStoreError) in try source.check?.finish() }
     do throws(CheckpointError) {
       try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
@@ -89,14 +89,14 @@ package struct Exporter: Sendable {
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
-    try liftStore { () throws(ModelStoreError) in try WeightsCheck.finish(model) }
+    try liftStore { () throws(ModelStoreError) in try source.check?.finish() }
     do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
   }
 
   /// What is merged into the weights; an adapter that changes nothing where there is none.
   private func sum(_ parts: [AdapterPart], for source: StoredModel) throws(ConversionError) -> Adapter {
     if parts.isEmpty { return Adapter.none(for: source.weights) }
-    do throws(ModelStoreError) { return try StoredAdapter.sum(parts, for: source) } catch { throw .source(error) }
+    do throws(ModelStoreError) { return try StoredAdapter.sum(parts, for: source, on: compute) } catch { throw .source(error) }
   }
 
   private func staged(_ parts: [AdapterPart]) throws(ConversionError) -> StagedDirectory {

@@ -196,7 +196,7 @@ package struct EvaluationStudy {
           .truncated, count: report.truncated,
           "\(report.truncated) of the texts \(report.truncated == 1 ? "is" : "are") too long for the prompt: each lost \(part)."))
     }
-    for found in report.comparisons where found.isIdentical && found.metric == RunComparison.accuracy {
+    for found in report.comparisons where found.isIdentical && found.metric == .accuracy {
       report.notes.append(
         HygieneNote(.other, count: report.examples, "'\(found.a)' and '\(found.b)' gave every label of every text the same probability."))
     }

@@ -2,10 +2,26 @@ internal import Synchronization
 
 /// Collects how long each op takes. A ``Compute`` that was made with one reports every op to it; without one an op pays one branch.
 package final class Profiler: Sendable {
-  /// One call of an op.
+  /// What a pass of many ops is done for.
+  package enum Phase: String, CaseIterable, Sendable {
+    /// A prompt is read.
+    case prefill
+    /// Tokens are made one by one.
+    case decode
+    /// The forward pass of a training step.
+    case forward = "forward pass"
+    /// The head and the loss of a training step, forward and backward.
+    case loss
+    /// The backward pass of a training step.
+    case backward = "backward pass"
+  }
+
+  /// One call of an op, or a pass.
   package struct Event: Equatable, Sendable {
-    /// The op.
+    /// The op; of a pass, its phase.
     package let name: String
+    /// The phase of a pass; nil for an op.
+    package let phase: Phase?
     /// Rows and columns of its weight, or of its result.
     package let rows: Int
     /// As ``rows``.
@@ -35,11 +51,15 @@ package final class Profiler: Sendable {
     }
   }
 
-  /// Adds a call that began at `begin` and ends now.
-  package func record(_ name: StaticString, since begin: ContinuousClock.Instant, rows: Int = 0, columns: Int = 0, bytes: Int = 0) {
+  /// Adds a pass that began at `begin` and ends now.
+  package func record(_ phase: Phase, since begin: ContinuousClock.Instant, rows: Int) {
+    record(phase.rawValue, phase, since: begin, rows: rows, columns: 0, bytes: 0)
+  }
+
+  fileprivate func record(_ name: String, _ phase: Phase?, since begin: ContinuousClock.Instant, rows: Int, columns: Int, bytes: Int) {
     let end = ContinuousClock.now
     let event = Event(
-      name: "\(name)", rows: rows, columns: columns, bytes: bytes, start: Self.nanoseconds(begin - origin),
+      name: name, phase: phase, rows: rows, columns: columns, bytes: bytes, start: Self.nanoseconds(begin - origin),
       duration: Self.nanoseconds(end - begin))
     recorded.withLock { $0.append(event) }
   }
@@ -61,6 +81,6 @@ extension Compute {
     bytes: @autoclosure () -> Int = 0
   ) {
     guard let begin else { return }
-    profiler?.record(name, since: begin, rows: rows(), columns: columns(), bytes: bytes())
+    profiler?.record("\(name)", nil, since: begin, rows: rows(), columns: columns(), bytes: bytes())
   }
 }

@@ -88,14 +88,18 @@ extension Decoder {
   /// `runner` must have recorded the forward pass of whole sequences. Layers of which it kept the input alone are computed again, with the
   /// same bits.
   package func backward(_ runner: inout ModelRunner, _ d: inout BackwardState) {
-    require(runner.isRecording, "Decoder.backward: the runner did not record the forward pass")
+    beginBackward(&runner, &d)
+    backward(&runner, layers: 0..<configuration.layers, &d)
+    finishBackward(runner, &d)
+  }
+
+  /// The beginning of ``backward(_:_:)``: turns `d.dHidden` into the gradient of the residual stream behind the last layer, `d.dStream`.
+  package func beginBackward(_ runner: inout ModelRunner, _ d: inout BackwardState) {
     require(d.dHidden.rows == runner.rows, "Decoder.backward: dHidden \(d.dHidden.shape), \(runner.rows) rows")
     runner.pass.parameters = weights.parameters
     d.dStream.fill(0)
     layout.finalNorm.backward(
       d.dHidden, x: runner.stream, saved: runner.finalMoments, dx: &d.dStream, runner.pass, &d.work.gradients)
-    runBackward(0..<configuration.layers, &runner, &d)
-    embedBackward(runner.pass, &d)
     runner.pass.parameters = []
   }
 
@@ -109,8 +113,8 @@ extension Decoder {
     runner.pass.parameters = []
   }
 
-  /// The gradient of what embeds the tokens, from ``BackwardState/dStream`` before the first layer.
-  package func embeddingBackward(_ runner: borrowing ModelRunner, _ d: inout BackwardState) { embedBackward(runner.pass, &d) }
+  /// The end of ``backward(_:_:)``: the gradients of what embeds the tokens, from ``BackwardState/dStream`` before the first layer.
+  package func finishBackward(_ runner: borrowing ModelRunner, _ d: inout BackwardState) { embedBackward(runner.pass, &d) }
 
   private func runBackward(_ layers: Range<Int>, _ runner: inout ModelRunner, _ d: inout BackwardState) {
     for layer in layers.reversed() {

@@ -75,7 +75,7 @@ package struct GradientRunner: ~Copyable {
     runner.exchange(&adapter)
     if let layers = objective.layers {
       decoder.backward(&runner, layers: 0..<layers, &backward)
-      decoder.embeddingBackward(runner, &backward)
+      decoder.finishBackward(runner, &backward)
     } else {
       decoder.backward(&runner, &backward)
     }

@@ -1,7 +1,7 @@
 internal import BasicContainers
 package import DibitCheckpoint
 package import DibitModel
-internal import DibitKernels
+package import DibitKernels
 internal import DibitTensor
 
 /// The matrices of an adapter of any origin, under PEFT's names: `base_model.model.<module>.lora_A.weight` and
@@ -49,8 +49,8 @@ package struct AdapterSource: Sendable {
     (prefix + module + ".lora_A.weight", prefix + module + ".lora_B.weight")
   }
 
-  /// The adapter, for a model that has all of its modules.
-  package func adapter(for weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
+  /// The adapter, for a model that has all of its modules; gains of magnitudes are computed on `compute`.
+  package func adapter(for weights: DecoderWeights, on compute: Compute) throws(ModelStoreError) -> Adapter {
     var configuration = configuration
     adaptOnlyWhatIsStored(of: weights, &configuration)
     var adapter = Adapter(configuration, for: weights)
@@ -70,7 +70,7 @@ package struct AdapterSource: Sendable {
     if let stray = checkpoint.tensorNames.first(where: { !expected.contains($0) }) {
       throw .model(.adapterTargetUnknown(stray), path: path)
     }
-    adapter.updateGains(of: weights, on: Compute())
+    adapter.updateGains(of: weights, on: compute)
     return adapter
   }
 

@@ -1,5 +1,5 @@
 internal import BasicContainers
-internal import DibitKernels
+package import DibitKernels
 package import DibitModel
 internal import DibitTensor
 
@@ -23,14 +23,14 @@ extension StoredAdapter {
   /// Their ranks are laid side by side: the A stand above each other, the B, multiplied by weight and scale, beside each other, and the
   /// sum's own scale is 1. So nothing is lost but the rounding of B. An adapter alone with weight 1 stays as it is. What magnitudes (DoRA)
   /// multiply by depends on the whole weight, so that they have no sum.
-  package static func sum(_ parts: [AdapterPart], for model: StoredModel) throws(ModelStoreError) -> Adapter {
-    if parts.count == 1, parts[0].weight == 1 { return try open(parts[0].path, for: model) }
+  package static func sum(_ parts: [AdapterPart], for model: StoredModel, on compute: Compute) throws(ModelStoreError) -> Adapter {
+    if parts.count == 1, parts[0].weight == 1 { return try open(parts[0].path, for: model, on: compute) }
     var adapters = UniqueArray<Adapter>()
     var configuration = AdapterConfiguration()
     (configuration.rank, configuration.targets) = (0, LinearKind.allCases)
     var modules = Set<String>()
     for part in parts {
-      let adapter = try open(part.path, for: model)
+      let adapter = try open(part.path, for: model, on: compute)
       guard !adapter.configuration.decomposesWeights else {
         throw .adapterSum("it has magnitudes (use_dora), which cannot be weighted or added to others: export it alone", path: part.path)
       }

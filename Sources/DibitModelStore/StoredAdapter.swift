@@ -1,6 +1,7 @@
 internal import BasicContainers
 package import DibitCheckpoint
 package import DibitJSON
+package import DibitKernels
 package import DibitModel
 internal import DibitTensor
 
@@ -18,14 +19,14 @@ package enum StoredAdapter {
   static let largestRank = 4096
 
   /// Reads an adapter for `model`; another base's is ``ModelStoreError/otherBase(adapter:expected:found:)``.
-  package static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> Adapter {
+  package static func open(_ path: String, for model: StoredModel, on compute: Compute) throws(ModelStoreError) -> Adapter {
     let manifest = try readManifest(path)
     let manifestPath = path + "/" + StoreFile.manifest
     guard let base = manifest["base_digest"]?.string else {
       throw .malformed(path: manifestPath, key: "base_digest", expected: "a string", found: manifest["base_digest"]?.kind ?? "nothing")
     }
     guard base == model.digest else { throw .otherBase(adapter: path, expected: base, found: model.digest ?? "a checkpoint") }
-    let adapter = try AdapterSource.open(path).adapter(for: model.weights)
+    let adapter = try AdapterSource.open(path).adapter(for: model.weights, on: compute)
     // Small beside the model: checked at once, behind what says more of a fault than that there is one.
     if let digest = manifest["digest"]?.string { try checkDigest(of: (AdapterForm(path) ?? .peft).weights(of: path), digest) }
     return adapter
@@ -38,8 +39,8 @@ package enum StoredAdapter {
   }
 
   /// Reads the PEFT files of a directory, whatever base they were trained on.
-  package static func readPEFT(_ path: String, weights: DecoderWeights) throws(ModelStoreError) -> Adapter {
-    try source(path).adapter(for: weights)
+  package static func readPEFT(_ path: String, weights: DecoderWeights, on compute: Compute) throws(ModelStoreError) -> Adapter {
+    try source(path).adapter(for: weights, on: compute)
   }
 
   /// The PEFT files of a directory.

@@ -22,6 +22,8 @@ package struct StoredModel: Sendable {
   package let scheme: QuantizationScheme?
   /// What identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
   package let digest: String?
+  /// The comparison of the weights with their digest, which goes on; nil where there is none to compare with, or none was asked for.
+  package let check: WeightsCheck?
 
   /// Opens a converted model or a float checkpoint, and begins to compare its weights with the digest in its manifest.
   ///
@@ -29,7 +31,7 @@ package struct StoredModel: Sendable {
   package static func open(_ path: String, checksWeights: Bool = true) throws(ModelStoreError) -> StoredModel {
     let source = try ModelSource.open(path)
     let path = source.path
-    if checksWeights { WeightsCheck.begin(path) }
+    let check = checksWeights ? WeightsCheck.begin(path) : nil
     let (configuration, weights) = (source.configuration, try source.weights())
     let tokenizer = try TokenizerSource.open(path, vocabularySize: configuration.vocabularySize).tokenizer
     guard tokenizer.vocabularyCount <= configuration.vocabularySize else {
@@ -37,8 +39,7 @@ package struct StoredModel: Sendable {
     }
     return StoredModel(
       path: path, json: source.json, configuration: configuration, weights: weights, tokenizer: tokenizer, scheme: source.scheme,
-      digest: try digest(in: path, source.scheme)
-    )
+      digest: try digest(in: path, source.scheme), check: check)
   }
 
   /// Opens a converted model; a plain checkpoint is ``ModelStoreError/notConverted(path:)``.

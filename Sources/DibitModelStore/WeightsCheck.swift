@@ -7,74 +7,41 @@ internal import Synchronization
 ///
 /// Opening a model reads nothing of its weights but what is used. Their digest takes about as long as reading them from memory, so it is
 /// computed on a thread of its own, while the first pass runs over the same bytes. ``StoredModel/open(_:checksWeights:)`` begins it; whoever
-/// gives results away calls ``finish(_:)`` or ``finishAll()`` before.
+/// gives results away calls ``finish()`` before.
 package final class WeightsCheck: Sendable {
-  private let directory: String
+  private let path: String
   private let expected: String
-  private let outcome = Mutex<Outcome?>(nil)
+  private let outcome = Mutex<Result<Void, ModelStoreError>?>(nil)
 
-  private enum Outcome {
-    case same
-    case fault(ModelStoreError)
-  }
-
-  /// Those that nobody has waited for.
-  private static let pending = Mutex<[WeightsCheck]>([])
-
-  private init(_ directory: String, expected: String) {
-    self.directory = directory
+  private init(_ path: String, expected: String) {
+    self.path = path
     self.expected = expected
   }
 
-  /// Begins to check the weights of a directory, or the file with them there, whose manifest has their digest; does nothing for anything
-  /// else.
-  package static func begin(_ path: String) {
+  /// Begins to check the weights of a directory, or the file with them there, whose manifest has their digest; nil for anything else.
+  package static func begin(_ path: String) -> WeightsCheck? {
     let directory = StoreKind.owner(of: path) ?? path
     guard isDirectory(directory), isRegularFile(directory + "/" + StoreFile.manifest),
       let digest = (try? readJSON(StoreFile.manifest, in: directory))?["weights_sha256"]?.string
-    else { return }
-    let check = WeightsCheck(directory, expected: digest)
-    pending.withLock { $0.append(check) }
+    else { return nil }
+    let check = WeightsCheck(directory + "/" + StoreFile.weights, expected: digest)
     // Without a thread, whoever waits for the outcome computes it.
-    _ = startThread { _ = check.compare() }
+    _ = startThread { try? check.finish() }
+    return check
   }
 
-  /// Waits for all checks that were begun: for a process that is one job.
+  /// Waits for the outcome; who comes second waits for the first.
   ///
-  /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` for the first file that is not what it was.
-  package static func finishAll() throws(ModelStoreError) { try finish { _ in true } }
-
-  /// Waits for the checks of what ``begin(_:)`` was given: for a job among others.
-  ///
-  /// - Throws: ``ModelStoreError/damaged(path:expected:found:)``.
-  package static func finish(_ path: String) throws(ModelStoreError) {
-    let directory = StoreKind.owner(of: path) ?? path
-    try finish { $0.directory == directory }
-  }
-
-  private static func finish(where isMeant: (WeightsCheck) -> Bool) throws(ModelStoreError) {
-    let checks = pending.withLock { checks in
-      let meant = checks.filter(isMeant)
-      checks.removeAll(where: isMeant)
-      return meant
-    }
-    for check in checks {
-      if case .fault(let error) = check.compare() { throw error }
-    }
-  }
-
-  /// The outcome; who comes second waits for the first.
-  private func compare() -> Outcome {
-    outcome.withLock { outcome in
+  /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` where the file is not what it was.
+  package func finish() throws(ModelStoreError) {
+    let result = outcome.withLock { outcome in
       if let outcome { return outcome }
-      let result: Outcome
-      do throws(ModelStoreError) {
-        try checkDigest(of: directory + "/" + StoreFile.weights, expected)
-        result = .same
-      } catch { result = .fault(error) }
+      let result: Result<Void, ModelStoreError>
+      do throws(ModelStoreError) { result = .success(try checkDigest(of: path, expected)) } catch { result = .failure(error) }
       outcome = result
       return result
     }
+    try result.get()
   }
 }
 

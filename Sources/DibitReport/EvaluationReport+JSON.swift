@@ -59,7 +59,7 @@ extension Digests {
 extension RunComparison {
   fileprivate var json: JSONValue {
     var object = JSONObject([
-      (key: "a", value: .string(a)), (key: "b", value: .string(b)), (key: "metric", value: .string(metric)),
+      (key: "a", value: .string(a)), (key: "b", value: .string(b)), (key: "metric", value: .string(metric.rawValue)),
       (key: "difference", value: .number(difference)),
     ])
     object["ci95"] = ends(interval)

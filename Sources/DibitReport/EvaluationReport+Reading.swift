@@ -101,8 +101,11 @@ extension RunComparison {
   fileprivate init(_ reader: ReportReader) throws(ReportError) {
     let members = try reader.members()
     let pValue = try members.required("p_value").share()
+    let written = try members.required("metric")
+    let name = try written.text()
+    guard let metric = RunMetric(rawValue: name) else { throw written.unexpected("a known metric", ReportError.quoted(name)) }
     self.init(
-      a: try members.required("a").text(), b: try members.required("b").text(), metric: try members.required("metric").text(),
+      a: try members.required("a").text(), b: try members.required("b").text(), metric: metric,
       difference: try members.required("difference").number(-1...1),
       interval: try ConfidenceInterval(try members.required("ci95"), -1...1), pValue: pValue,
       rawPValue: try members.number("p_value_raw", 0...1) ?? pValue, effectSize: try members.number("cohen_h", -3.2...3.2),

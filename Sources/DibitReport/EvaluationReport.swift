@@ -67,7 +67,7 @@ package struct EvaluationReport: Equatable, Sendable {
   }
 
   /// The comparison of `a` with `b` in `metric`, whichever way round it was made; its difference is `a` less `b`.
-  package func comparison(_ a: String, _ b: String, metric: String = RunComparison.accuracy) -> RunComparison? {
+  package func comparison(_ a: String, _ b: String, metric: RunMetric = .accuracy) -> RunComparison? {
     for comparison in comparisons where comparison.metric == metric {
       if comparison.a == a, comparison.b == b { return comparison }
       if comparison.a == b, comparison.b == a { return comparison.swapped }

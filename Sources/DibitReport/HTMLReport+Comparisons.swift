@@ -9,10 +9,10 @@ extension HTMLReport {
     text +=
       " interval, of the same test and corrected as much, leaves out 0. “Could show” is the smallest difference that so many texts would"
     text += " have shown with a chance of 80 %: smaller ones stay unseen.</p>\n"
-    for (metric, name) in [(RunComparison.accuracy, "Accuracy, in percentage points"), (RunComparison.macroF1, "Macro F1, times 100")] {
+    for (metric, name) in [(RunMetric.accuracy, "Accuracy, in percentage points"), (.macroF1, "Macro F1, times 100")] {
       let rows = report.comparisons.filter { $0.metric == metric }
       guard !rows.isEmpty else { continue }
-      let isAccuracy = metric == RunComparison.accuracy
+      let isAccuracy = metric == .accuracy
       text += "<div class=\"scroll below\" \(region(name))><table><caption>\(name)</caption><thead><tr><th scope=\"col\">Run</th>"
       text += column("Difference") + column("95 % interval, corrected") + column("p, corrected") + column("p, alone", less: true)
       if isAccuracy { text += column("Cohen’s h", less: true) + column("Could show", less: true) }

@@ -32,12 +32,12 @@ package struct RankedReports: Equatable, Sendable {
   /// What was ranked.
   package let reports: [SavedReport]
   /// What runs are ranked by.
-  package let metric: RankingMetric
+  package let metric: RunMetric
   /// One for each set of texts, in the order of their first reports.
   package let groups: [Group]
 
   /// Ranks the runs and baselines of all reports, with ``RunRanking``'s rule for what can be compared.
-  package init(_ reports: [SavedReport], by metric: RankingMetric = .accuracy) {
+  package init(_ reports: [SavedReport], by metric: RunMetric = .accuracy) {
     self.reports = reports
     self.metric = metric
     groups = RunRanking(reports.map(\.report)).groups.compactMap { runs in
@@ -49,7 +49,7 @@ package struct RankedReports: Equatable, Sendable {
     }
   }
 
-  private static func entries(_ runs: [RunRanking.Entry], _ metric: RankingMetric, _ reports: [EvaluationReport]) -> [Entry] {
+  private static func entries(_ runs: [RunRanking.Entry], _ metric: RunMetric, _ reports: [EvaluationReport]) -> [Entry] {
     let order = runs.indices.sorted {
       let (a, b) = (metric.merit(of: runs[$0].run), metric.merit(of: runs[$1].run))
       return a > b || a == b && $0 < $1
@@ -66,10 +66,10 @@ package struct RankedReports: Equatable, Sendable {
 
   /// The comparison of two runs in a report that holds both as they are here.
   private static func comparison(
-    _ best: ReportedRun, _ run: ReportedRun, _ metric: RankingMetric, _ reports: [EvaluationReport]
+    _ best: ReportedRun, _ run: ReportedRun, _ metric: RunMetric, _ reports: [EvaluationReport]
   ) -> RunComparison? {
     for report in reports where holds(report, best) && holds(report, run) {
-      if let comparison = report.comparison(best.name, run.name, metric: metric.rawValue) { return comparison }
+      if let comparison = report.comparison(best.name, run.name, metric: metric) { return comparison }
     }
     return nil
   }
@@ -78,7 +78,7 @@ package struct RankedReports: Equatable, Sendable {
     report.run(run.name).map { $0.kind == run.kind && $0.metrics == run.metrics } ?? false
   }
 
-  private static func overlap(_ best: ReportedRun, _ run: ReportedRun, _ metric: RankingMetric) -> Bool? {
+  private static func overlap(_ best: ReportedRun, _ run: ReportedRun, _ metric: RunMetric) -> Bool? {
     let interval: (ReportedRun) -> ConfidenceInterval?
     switch metric {
     case .accuracy: interval = \.accuracyInterval
@@ -112,7 +112,7 @@ package struct RunHistory: Equatable, Sendable {
   package let points: [Point]
 
   /// The histories of runs, baselines left out, that at least two of the dated reports have.
-  static func histories(_ reports: [(place: Int, saved: SavedReport)], _ metric: RankingMetric) -> [RunHistory] {
+  static func histories(_ reports: [(place: Int, saved: SavedReport)], _ metric: RunMetric) -> [RunHistory] {
     let dated = reports.compactMap { report in report.saved.date.map { (place: report.place, date: $0, report: report.saved.report) } }
       .sorted { $0.date < $1.date || $0.date == $1.date && $0.place < $1.place }
     var found: [(name: String, kind: ReportedRun.Kind, points: [Point])] = []

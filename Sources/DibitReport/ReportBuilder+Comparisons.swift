@@ -26,7 +26,7 @@ private struct PairTest {
     let pairs = PairedOutcomes(first: builder.forecasts(a).hits, second: builder.forecasts(b).hits)
     interval = { pairs.differenceInterval(alpha: Self.alpha, correction: $0) }
     outcomes = pairs
-    found = Self.comparison(a, b, RunComparison.accuracy, pairs.difference, pairs.pValue)
+    found = Self.comparison(a, b, .accuracy, pairs.difference, pairs.pValue)
     found.effectSize = pairs.cohenH
     found.oddsRatio = pairs.oddsRatio.flatMap { $0.isFinite ? $0 : nil }
   }
@@ -41,10 +41,12 @@ private struct PairTest {
     }
     interval = { difference.interval(alpha: Self.alpha, correction: $0) }
     outcomes = nil
-    found = Self.comparison(a, b, RunComparison.macroF1, difference.value, difference.pValue)
+    found = Self.comparison(a, b, .macroF1, difference.value, difference.pValue)
   }
 
-  private static func comparison(_ a: RunOutcomes, _ b: RunOutcomes, _ metric: String, _ difference: Double, _ p: Double) -> RunComparison {
+  private static func comparison(
+    _ a: RunOutcomes, _ b: RunOutcomes, _ metric: RunMetric, _ difference: Double, _ p: Double
+  ) -> RunComparison {
     var found = RunComparison(
       a: a.name, b: b.name, metric: metric, difference: difference, interval: ConfidenceInterval(low: -1, high: 1), pValue: p, rawPValue: p)
     found.isIdentical = a.logProbabilities == b.logProbabilities && a.tags == b.tags

@@ -2,17 +2,13 @@ package import DibitStatistics
 
 /// Two runs over the same examples.
 package struct RunComparison: Equatable, Sendable {
-  /// The metric of comparisons by the share of right answers: McNemar's test and the score interval that belongs to it.
-  package static let accuracy = "accuracy"
-  /// The metric of comparisons by macro F1: p-value and interval of one paired bootstrap.
-  package static let macroF1 = "macro_f1"
-
   /// The first run.
   package var a: String
   /// The second run.
   package var b: String
-  /// What was compared: ``accuracy`` or ``macroF1``.
-  package var metric: String
+  /// The number that was compared: accuracy by McNemar's test and the score interval that belongs to it, macro F1 by p-value and interval of
+  /// one paired bootstrap.
+  package var metric: RunMetric
   /// The first run's metric less the second's.
   package var difference: Double
   /// Where the true difference is. It leaves out 0 exactly where ``pValue`` is below 0.05: it is of the same test, corrected in the same way.
@@ -36,7 +32,7 @@ package struct RunComparison: Equatable, Sendable {
 
   /// A comparison of known values.
   package init(
-    a: String, b: String, metric: String, difference: Double, interval: ConfidenceInterval, pValue: Double, rawPValue: Double,
+    a: String, b: String, metric: RunMetric, difference: Double, interval: ConfidenceInterval, pValue: Double, rawPValue: Double,
     effectSize: Double? = nil, oddsRatio: Double? = nil, smallestDetectable: Double? = nil
   ) {
     (self.a, self.b, self.metric) = (a, b, metric)

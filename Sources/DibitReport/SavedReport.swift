@@ -16,8 +16,8 @@ package struct SavedReport: Equatable, Sendable {
   }
 }
 
-/// What runs are ranked by.
-package enum RankingMetric: String, Equatable, Sendable, CaseIterable {
+/// A number that runs are ranked and compared by.
+package enum RunMetric: String, Equatable, Sendable, CaseIterable {
   /// The share of right answers.
   case accuracy
   /// The mean of the labels' F1.

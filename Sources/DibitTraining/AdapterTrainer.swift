@@ -27,7 +27,7 @@ package struct AdapterTrainer: ~Copyable {
       adapter.initializeMagnitudes(of: decoder.weights, on: compute)
     }
     let loop = TrainingLoop(
-      "adapter", ExampleEpochs(examples, validation: validation, options: options),
+      .adapter, ExampleEpochs(examples, validation: validation, options: options),
       decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
       options: options.optimization, on: compute)
     try loop.plan.check(limit: options.optimization.memoryLimit)

@@ -17,7 +17,7 @@ package struct Pretrainer: ~Copyable {
     guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
     let adapter = Adapter.none(for: decoder.weights)
     let loop = TrainingLoop(
-      "weights", TextWindows(text, validation: validation, options: options), decoder: decoder, adapter: adapter, trainsWeights: true,
+      .weights, TextWindows(text, validation: validation, options: options), decoder: decoder, adapter: adapter, trainsWeights: true,
       options: options.optimization, on: compute)
     try loop.plan.check(limit: options.optimization.memoryLimit)
     self.options = options

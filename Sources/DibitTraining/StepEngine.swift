@@ -32,15 +32,15 @@ struct StepEngine: ~Copyable {
     let profiler = passes.runner.compute.profiler
     let begin = ContinuousClock.now
     passes.forward(batch.tokens.span, lengths: batch.lengths, decoder, adapter: &adapter, dropout: dropout)
-    profiler?.record("forward pass", since: begin, rows: batch.tokens.count)
+    profiler?.record(.forward, since: begin, rows: batch.tokens.count)
     let middle = ContinuousClock.now
     let loss = passes.beginBackward(targets: batch.targets.span, weights: batch.weights.span, total: total, decoder) { row, loss in
       losses.add(loss, isContent: batch.isContent[row])
     }
-    profiler?.record("loss", since: middle, rows: batch.labelled)
+    profiler?.record(.loss, since: middle, rows: batch.labelled)
     let last = ContinuousClock.now
     passes.finishBackward(decoder, adapter: &adapter)
-    profiler?.record("backward pass", since: last, rows: batch.tokens.count)
+    profiler?.record(.backward, since: last, rows: batch.tokens.count)
     return Float(loss)
   }
 

@@ -13,7 +13,7 @@ extension TrainingEvent {
       add(
         "start",
         [
-          ("mode", .string(start.mode)), ("total_steps", .integer(start.totalSteps)), ("parameters", .integer(start.parameters)),
+          ("mode", .string(start.mode.rawValue)), ("total_steps", .integer(start.totalSteps)), ("parameters", .integer(start.parameters)),
           ("examples", .integer(start.examples)), ("validation_examples", .integer(start.validationExamples)),
         ])
     case .step(let step):

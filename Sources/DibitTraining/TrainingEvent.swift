@@ -7,8 +7,8 @@ package struct TrainingEvent: Equatable, Sendable {
 
   /// What the run will do.
   package struct Start: Equatable, Sendable {
-    /// `adapter` or `weights`.
-    package var mode: String
+    /// What is trained.
+    package var mode: Mode
     /// Steps that were done before, by the run that this one goes on with.
     package var step: Int
     /// Steps in all.
@@ -19,6 +19,14 @@ package struct TrainingEvent: Equatable, Sendable {
     package var examples: Int
     /// Validation examples or tokens of validation text.
     package var validationExamples: Int
+  }
+
+  /// What a run trains.
+  package enum Mode: String, Equatable, Sendable {
+    /// An adapter of a model that stays as it is.
+    case adapter
+    /// All weights of a model.
+    case weights
   }
 
   /// A step that was done.

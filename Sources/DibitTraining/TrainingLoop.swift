@@ -14,7 +14,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   /// Where memory goes.
   let plan: MemoryPlan
   /// `adapter` or `weights`.
-  private let mode: String
+  private let mode: TrainingEvent.Mode
   private(set) var source: Source
   var parameters: TrainedParameters
   private(set) var engine: StepEngine
@@ -23,7 +23,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 
   /// A loop that trains all weights of the decoder, or else the adapter, towards `objective` by `optimizer`, or that of `options`.
   init(
-    _ mode: String, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
+    _ mode: TrainingEvent.Mode, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
     options: OptimizationOptions, objective: Objective = .crossEntropy, optimizer: (any Optimizer)? = nil, on compute: Compute
   ) {
     self.mode = mode

@@ -63,7 +63,7 @@ package struct Verifier: Sendable {
   private func adapter(_ reference: Reference) throws(VerificationError) -> Adapter {
     do throws(ModelStoreError) {
       return try AdapterSource.named(reference.checkpoint, prefix: "lora.", a: ".A", b: ".B", alpha: alpha, path: reference.path)
-        .adapter(for: weights)
+        .adapter(for: weights, on: compute)
     } catch { throw .store(error) }
   }
 }

@@ -105,13 +105,15 @@ import Testing
     try convert(try source(family, in: scratch), scratch("model"), scheme(32, embedding: 32))
     let (base, peft) = (try StoredModel.openConverted(scratch("model")), Self.folder + family + "/peft")
     guard isDirectory(peft) else { return }
-    let count = try AdapterConverter.importAdapter(peft, base: base, output: scratch("own"), overwrite: false)
+    let count = try AdapterConverter.importAdapter(peft, base: base, output: scratch("own"), overwrite: false, on: Compute(threads: 1))
     #expect(count > 0)
     let file = scratch("adapter.gguf")
     #expect(
-      try AdapterConverter.exportAdapter([AdapterPart(path: scratch("own"))], base: base, format: .gguf, output: file, overwrite: false)
+      try AdapterConverter.exportAdapter(
+        [AdapterPart(path: scratch("own"))], base: base, format: .gguf, output: file, overwrite: false, on: Compute(threads: 1))
         == count)
-    #expect(try AdapterConverter.importAdapter(file, base: base, output: scratch("back"), overwrite: false) == count)
+    #expect(
+      try AdapterConverter.importAdapter(file, base: base, output: scratch("back"), overwrite: false, on: Compute(threads: 1)) == count)
     let name = "/adapter_model.safetensors"
     let (before, after) = (try Checkpoint.open(peft + name), try Checkpoint.open(scratch("back") + name))
     #expect(Set(before.tensorNames) == Set(after.tensorNames))

@@ -18,7 +18,7 @@ import Testing
   private func logits(_ path: String, adapter: String? = nil) throws -> [Float] {
     let model = try StoredModel.open(path)
     var matrices = Adapter.none(for: model.weights)
-    if let adapter { matrices = try StoredAdapter.open(adapter, for: model) }
+    if let adapter { matrices = try StoredAdapter.open(adapter, for: model, on: Compute(threads: 1)) }
     let floats = Compute(threads: 1, activations: .float, keysAndValues: .float32)
     var session = Session(model.configuration, weights: model.weights, adapter: matrices, on: floats)
     try session.append([5, 20, 60, 17, 9, 33])
@@ -49,7 +49,7 @@ import Testing
     try scratch.write(smallTokenizer(), to: "source/tokenizer.json")
     try convert(scratch("source"), scratch("model"), scheme(32, embedding: 32))
     let base = try StoredModel.openConverted(scratch("model"))
-    try AdapterConverter.importAdapter(peft, base: base, output: scratch("own"), overwrite: false)
+    try AdapterConverter.importAdapter(peft, base: base, output: scratch("own"), overwrite: false, on: Compute(threads: 1))
     let exporter = Exporter(model: scratch("model"), output: scratch("merged"), overwrite: false, on: Compute(threads: 2))
     try exporter.writeSafetensors(.f32, merging: [AdapterPart(path: scratch("own"))])
     let (beside, merged) = (try logits(scratch("model"), adapter: scratch("own")), try logits(scratch("merged")))
@@ -100,7 +100,7 @@ import Testing
     #expect(difference(merged, beside) < 1e-2)
     #expect(difference(try logits(place.model.path), beside) > 0.1)
     // By the formula, row by row.
-    let stored = try StoredAdapter.open(adapter, for: place.model)
+    let stored = try StoredAdapter.open(adapter, for: place.model, on: Compute(threads: 1))
     let after = try ModelSource.open(place.scratch("merged")).weights().parameters
     for (parameter, new) in zip(place.model.weights.parameters, after) {
       let (old, found) = (expanded(parameter.weight), expanded(new.weight))
@@ -131,14 +131,14 @@ import Testing
     let one = try place.write("one", seed: 5) { ($0.targets, $0.stabilizesRank) = ([.query, .value, .down], true) }
     let two = try place.write("two", seed: 6) { ($0.rank, $0.alpha, $0.targets) = (2, 8, [.query, .gate]) }
     let parts = [AdapterPart(path: one, weight: 0.75), AdapterPart(path: two, weight: -0.5)]
-    let sum = try StoredAdapter.sum(parts, for: place.model)
+    let sum = try StoredAdapter.sum(parts, for: place.model, on: Compute(threads: 1))
     #expect(sum.configuration.rank == 5 && sum.configuration.scale == 1)
     for (path, weight) in [(one, 0.75), (two, -0.5)] {
-      let part = try StoredAdapter.open(path, for: place.model)
+      let part = try StoredAdapter.open(path, for: place.model, on: Compute(threads: 1))
       #expect(part.modules.allSatisfy { sum.modules.contains($0) }, "\(weight)")
     }
-    let first = try StoredAdapter.open(one, for: place.model)
-    let second = try StoredAdapter.open(two, for: place.model)
+    let first = try StoredAdapter.open(one, for: place.model, on: Compute(threads: 1))
+    let second = try StoredAdapter.open(two, for: place.model, on: Compute(threads: 1))
     for entry in 0..<sum.count {
       let (a, b) = (first.modules.firstIndex(of: sum.modules[entry]), second.modules.firstIndex(of: sum.modules[entry]))
       for (row, column) in [(0, 0), (7, 31)] {
@@ -152,8 +152,9 @@ import Testing
       }
     }
     // Written and read back, it is an adapter like any other.
-    try AdapterConverter.exportAdapter(parts, base: place.model, format: .peft, output: place.scratch("sum"), overwrite: false)
-    let stored = try StoredAdapter.open(place.scratch("sum"), for: place.model)
+    try AdapterConverter.exportAdapter(
+      parts, base: place.model, format: .peft, output: place.scratch("sum"), overwrite: false, on: Compute(threads: 1))
+    let stored = try StoredAdapter.open(place.scratch("sum"), for: place.model, on: Compute(threads: 1))
     #expect(stored.modules == sum.modules)
     for entry in 0..<sum.count { #expect(stored.b[entry].values == sum.b[entry].values) }
   }
@@ -164,7 +165,7 @@ import Testing
     let large = try place.write("large", seed: 8) { ($0.rank, $0.targets) = (2049, [.gate]) }
     func problem(_ parts: [AdapterPart]) -> String? {
       do throws(ModelStoreError) {
-        _ = try StoredAdapter.sum(parts, for: place.model)
+        _ = try StoredAdapter.sum(parts, for: place.model, on: Compute(threads: 1))
         return nil
       } catch { return error.description }
     }

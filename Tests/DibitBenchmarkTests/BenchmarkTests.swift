@@ -102,7 +102,7 @@ import Testing
     let (report, profile) = try run(options)
     // The first of four steps is not measured.
     #expect(report.rate.values.count == 3 && report.rate.spread.lowerBound > 0)
-    #expect(profile.phases.map(\.name) == ["forward pass", "loss", "backward pass"])
+    #expect(profile.phases.map(\.name) == [.forward, .loss, .backward])
     #expect(profile.phases.allSatisfy { !$0.ops.isEmpty })
     #expect(report.json["kept_layers"] == .integer(report.keptLayers) && report.keptLayers > 0)
     options.memoryLimit = 1

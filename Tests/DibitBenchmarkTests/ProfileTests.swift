@@ -13,7 +13,7 @@ import Testing
     var options = BenchmarkOptions()
     options.promptTokens = 9
     let profile = try Benchmark(model: path, options: options, on: Compute(threads: 2)).profile()
-    #expect(profile.phases.map(\.name) == ["prefill", "decode"])
+    #expect(profile.phases.map(\.name) == [.prefill, .decode])
     let (prefill, decode) = (profile.phases[0], profile.phases[1])
     #expect(prefill.passes.map(\.rows) == [9])
     #expect(decode.passes.map(\.rows) == [Int](repeating: 1, count: 8))

@@ -1,3 +1,4 @@
+import ComplexModule
 import DibitKernels
 import DibitQuantization
 import DibitTensor
@@ -73,6 +74,28 @@ import Testing
       CrossEntropy.forwardBackward(&dlogits, targets: Self.targets.span, weights: Matrix(weights, columns: 1), losses: &found, on: compute)
       return dlogits.values + found.values
     }
+  }
+
+  @Test("a divergence from a teacher and its gradient", arguments: [1, 7, 100])
+  func divergence(columns: Int) {
+    let (logits, teacher) = (uniforms(5 * columns, seed: 2, bound: 4), uniforms(5 * columns, seed: 4, bound: 4))
+    let weights = uniforms(5, seed: 3)
+    let gradient = expectedGradients(of: [doubles(logits)], dy: doubles(weights)) {
+      Oracle.divergence($0[0], teacher: doubles(teacher).map { Complex($0) }, columns: columns)
+    }
+    let losses = Oracle.divergence(doubles(logits), teacher: doubles(teacher), columns: columns)
+    agree(gradient[0] + losses, within: roundingTolerance(length: columns, magnitude: 8)) { compute in
+      var dlogits = Matrix(logits, columns: columns)
+      var found = Matrix(rows: 5, columns: 1)
+      Divergence.forwardBackward(
+        &dlogits, from: Matrix(teacher, columns: columns), weights: Matrix(weights, columns: 1), losses: &found, on: compute)
+      return dlogits.values + found.values
+    }
+    // Of a distribution from itself it is nothing.
+    var same = Matrix(teacher, columns: columns)
+    var none = Matrix(rows: 5, columns: 1)
+    Divergence.forward(&same, from: Matrix(teacher, columns: columns), losses: &none, on: Machine.usual)
+    #expect(none.values == [0, 0, 0, 0, 0] && same.values == teacher)
   }
 
   @Test func anIgnoredRowHasNoLossAndNoGradient() {

@@ -23,7 +23,7 @@ import Testing
     for comparison in report.comparisons {
       let (a, b) = (try #require(report.run(comparison.a)), try #require(report.run(comparison.b)))
       let expected =
-        comparison.metric == RunComparison.accuracy
+        comparison.metric == .accuracy
         ? a.metrics.accuracy - b.metrics.accuracy : a.metrics.macroF1 - b.metrics.macroF1
       #expect(abs(comparison.difference - expected) < 1e-12)
       #expect(

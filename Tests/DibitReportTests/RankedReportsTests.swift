@@ -27,7 +27,7 @@ import Testing
 
   private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison {
     RunComparison(
-      a: a, b: b, metric: RunComparison.accuracy, difference: difference,
+      a: a, b: b, metric: .accuracy, difference: difference,
       interval: ConfidenceInterval(low: difference - 0.04, high: difference + 0.04), pValue: p, rawPValue: p)
   }
 

@@ -15,7 +15,7 @@ import Testing
 
   private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison {
     RunComparison(
-      a: a, b: b, metric: RunComparison.accuracy, difference: difference,
+      a: a, b: b, metric: .accuracy, difference: difference,
       interval: ConfidenceInterval(low: difference - 0.05, high: difference + 0.05), pValue: p,
       rawPValue: p / 2)
   }
@@ -142,6 +142,6 @@ import Testing
       turned.a == "x" && turned.difference == 0.3 && turned.interval.low == 0.25 && turned.isBetter)
     #expect(turned.swapped == report.comparisons[1])
     #expect(report.comparison("x", "nobody") == nil)
-    #expect(report.comparison("x", "base", metric: RunComparison.macroF1) == nil)
+    #expect(report.comparison("x", "base", metric: .macroF1) == nil)
   }
 }

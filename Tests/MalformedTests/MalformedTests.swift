@@ -1,6 +1,7 @@
 import DibitCheckpoint
 import DibitJSON
 import DibitJinja
+import DibitKernels
 import DibitModelStore
 import DibitTestSupport
 import DibitTokenizer
@@ -33,7 +34,7 @@ import Testing
       switch reader {
       case .model: _ = try ModelSource.open(path).weights()
       case .tokenizer: _ = try TokenizerSource.open(path)
-      case .adapter: _ = try AdapterSource.open(path).adapter(for: try ModelSource.open(host).weights())
+      case .adapter: _ = try AdapterSource.open(path).adapter(for: try ModelSource.open(host).weights(), on: Compute(threads: 1))
       case .chat:
         guard let template = try ChatSource.open(path).template else { return nil }
         do throws(JinjaError) { _ = try template.render([["role": "user", "content": "Hello"]]) } catch {

@@ -47,7 +47,7 @@ private struct AdapterCase {
   /// The message of the failure to open the adapter.
   func problem(with other: StoredModel? = nil) -> String? {
     do throws(ModelStoreError) {
-      _ = try StoredAdapter.open(path, for: other ?? model)
+      _ = try StoredAdapter.open(path, for: other ?? model, on: Compute(threads: 1))
       return nil
     } catch { return error.description }
   }
@@ -64,7 +64,7 @@ private struct AdapterCase {
   @Test func roundTripIsBitExact() throws {
     let adapterCase = try AdapterCase()
     let written = adapterCase.makeAdapter()
-    let read = try StoredAdapter.open(adapterCase.path, for: adapterCase.model)
+    let read = try StoredAdapter.open(adapterCase.path, for: adapterCase.model, on: Compute(threads: 1))
     #expect(read.configuration == written.configuration)
     #expect(read.modules == written.modules)
     #expect(read.count == 3 * 4 - 1)
@@ -83,11 +83,13 @@ private struct AdapterCase {
     let adapterCase = try AdapterCase()
     let (exported, back) = (adapterCase.scratch("exported"), adapterCase.scratch("back"))
     let written = try AdapterConverter.exportAdapter(
-      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: format, output: exported, overwrite: false)
-    let imported = try AdapterConverter.importAdapter(exported, base: adapterCase.model, output: back, overwrite: false)
+      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: format, output: exported, overwrite: false,
+      on: Compute(threads: 1))
+    let imported = try AdapterConverter.importAdapter(
+      exported, base: adapterCase.model, output: back, overwrite: false, on: Compute(threads: 1))
     #expect(written == 11 && imported == 11)
     let before = adapterCase.makeAdapter()
-    let after = try StoredAdapter.open(back, for: adapterCase.model)
+    let after = try StoredAdapter.open(back, for: adapterCase.model, on: Compute(threads: 1))
     #expect(after.configuration == before.configuration && after.modules == before.modules)
     for i in 0..<before.count { #expect(after.a[i].values == before.a[i].values && after.b[i].values == before.b[i].values) }
   }
@@ -117,7 +119,7 @@ private struct AdapterCase {
     let adapterCase = try AdapterCase()
     let path = adapterCase.scratch("mlx")
     _ = try AdapterConverter.exportAdapter(
-      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: .mlx, output: path, overwrite: false)
+      [AdapterPart(path: adapterCase.path)], base: adapterCase.model, format: .mlx, output: path, overwrite: false, on: Compute(threads: 1))
     let stored = try Checkpoint.open(path + "/adapters.safetensors")
     #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_a.2")?.shape == [64, 3])
     #expect(stored.info("model.layers.0.self_attn.qkv_proj.lora_b.2")?.shape == [3, 32])
@@ -149,7 +151,7 @@ private struct AdapterCase {
     let folder = String(#filePath.dropLast("ModelStoreTests/AdapterTests.swift".count)) + "Fixtures/parity/llama"
     let source = try ModelSource.open(folder)
     let (configuration, weights) = (source.configuration, try source.weights())
-    let adapter = try StoredAdapter.readPEFT(folder + "/peft", weights: weights)
+    let adapter = try StoredAdapter.readPEFT(folder + "/peft", weights: weights, on: Compute(threads: 1))
     #expect(adapter.configuration.rank == 4)
     #expect(adapter.configuration.alpha == 8)
     #expect(adapter.configuration.scale == 2)
@@ -194,7 +196,7 @@ private struct AdapterCase {
     let directory = try StagedDirectory(destination: adapterCase.scratch("dora"), inputs: .none)
     try StoredAdapter.write(adapter, base: adapterCase.model, manifest: JSONObject(), into: directory)
     try directory.commit()
-    let stored = try StoredAdapter.open(adapterCase.scratch("dora"), for: adapterCase.model)
+    let stored = try StoredAdapter.open(adapterCase.scratch("dora"), for: adapterCase.model, on: Compute(threads: 1))
     #expect(stored.configuration.decomposesWeights && stored.count == adapter.count)
     for i in 0..<adapter.count { #expect(stored.magnitudes[i].values == adapter.magnitudes[i].values) }
     let names = try Checkpoint.open(adapterCase.scratch("dora") + "/adapter_model.safetensors").tensorNames
@@ -204,7 +206,7 @@ private struct AdapterCase {
   @Test func rankStabilizedScale() throws {
     let adapterCase = try AdapterCase()
     try adapterCase.edit("adapter_config.json") { $0["use_rslora"] = true }
-    let adapter = try StoredAdapter.open(adapterCase.path, for: adapterCase.model)
+    let adapter = try StoredAdapter.open(adapterCase.path, for: adapterCase.model, on: Compute(threads: 1))
     #expect(adapter.configuration.scale == 12 / Float(3).squareRoot())
   }
 

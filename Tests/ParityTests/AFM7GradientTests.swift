@@ -14,10 +14,17 @@ import Testing
 @Suite struct AFM7GradientTests {
   private static let rank = 3
 
-  @Test("loss and all gradients agree with the complex step through the formulas", arguments: [false, true])
-  func gradients(ofAdapter: Bool) throws {
+  @Test("loss and all gradients agree with the complex step through the formulas", arguments: [false, true], [false, true])
+  func gradients(ofAdapter: Bool, layersDiffer: Bool) throws {
     let source = try ModelSource.open(ParityTests.folder + "/afm7")
-    let (configuration, weights) = (source.configuration, try source.weights())
+    var (configuration, weights) = (source.configuration, try source.weights())
+    if layersDiffer {
+      // Feed-forwards of three widths, one of them in two layers.
+      configuration.layerSettings[0].feedForwardSize = 40
+      configuration.layerSettings[2].feedForwardSize = 24
+      configuration.layerSettings[3].feedForwardSize = 40
+      weights = randomWeights(configuration, scales: weights.keyValueScales)
+    }
     #expect(configuration.reusingLayers == 3 && configuration.headNorm == .afterRoPE && weights.keyValueScales[0].key != nil)
     // Two sequences; the first and the last tokens of the vocabulary, one that comes twice, rows without a target.
     let sequences: [(tokens: [Int], targets: [Int])] = [([0, 7, 95, 7, 31], [7, -1, 7, 31, 2]), ([64, 5, 40], [5, 40, -1])]
@@ -59,6 +66,21 @@ import Testing
         check(parameter.name.tensor, pass.gradient { $0.weight(parameter.index) ?? 0 }) { step(&$0.weights[parameter.index], $1) }
       }
     }
+  }
+
+  private func randomWeights(_ configuration: ModelConfiguration, scales: [KeyValueScales]) -> DecoderWeights {
+    var rng = SplitMix64(seed: 6)
+    var weights = DecoderWeights(
+      configuration,
+      provide: { declaration in
+        let bound = 1.5 / Float(declaration.columns).squareRoot()
+        let values = (0..<declaration.rows * declaration.columns).map { _ in
+          declaration.isMatrix ? rng.uniform(bound: bound) : 1 + rng.uniform(bound: 0.3)
+        }
+        return Weight(rows: declaration.rows, columns: declaration.columns, values: values)
+      }, provideScale: { _ in nil })
+    weights.keyValueScales = scales
+    return weights
   }
 
   /// Every linear layer, with a `B` that is not zero.

@@ -46,7 +46,7 @@ struct ReferenceRun: ~Copyable {
   }
 
   private static func makeAdapter(_ path: String?, _ given: AdapterConfiguration?, _ weights: DecoderWeights) throws -> Adapter {
-    if let path { return try StoredAdapter.readPEFT(path, weights: weights) }
+    if let path { return try StoredAdapter.readPEFT(path, weights: weights, on: Compute(threads: 1)) }
     guard let given else { return .none(for: weights) }
     var fresh = Adapter(given, for: weights)
     var rng = SplitMix64(seed: 1)

@@ -14,7 +14,7 @@ import Testing
   func schema() {
     let events: [(TrainingEvent.Kind, String)] = [
       (
-        .start(.init(mode: "adapter", step: 0, totalSteps: 9, parameters: 8, examples: 7, validationExamples: 6)),
+        .start(.init(mode: .adapter, step: 0, totalSteps: 9, parameters: 8, examples: 7, validationExamples: 6)),
         #"{"schema":1,"event":"start","mode":"adapter","total_steps":9,"parameters":8,"examples":7,"validation_examples":6"#
       ),
       (

@@ -50,7 +50,7 @@ import Testing
       try #require(batch.array).map { try #require($0.array).map { Int32(try #require($0.int)) } }
     }
     var loop = TrainingLoop(
-      trained.rawValue, FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights),
+      trained == .weights ? .weights : .adapter, FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights),
       adapter: try adapter(trained, weights), trainsWeights: trained == .weights, options: options, on: compute)
     var steps: [Step] = []
     _ = try loop.run(checkpoints: nil) { event in
@@ -65,8 +65,8 @@ import Testing
   /// PEFT's adapter; with magnitudes, as DoRA begins: at the norms of the base's rows.
   private func adapter(_ trained: Trained, _ weights: DecoderWeights) throws -> Adapter {
     if trained == .weights { return .none(for: weights) }
-    if trained == .adapter { return try StoredAdapter.readPEFT(folder + "/peft", weights: weights) }
-    let stored = try StoredAdapter.readPEFT(folder + "/peft", weights: weights)
+    if trained == .adapter { return try StoredAdapter.readPEFT(folder + "/peft", weights: weights, on: Compute(threads: 1)) }
+    let stored = try StoredAdapter.readPEFT(folder + "/peft", weights: weights, on: Compute(threads: 1))
     var configuration = stored.configuration
     configuration.decomposesWeights = true
     var adapter = Adapter(configuration, for: weights)
