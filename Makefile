@@ -12,7 +12,7 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo test digests bench build install format lint fuzz interop dependencies
+.PHONY: demo test library digests bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -23,6 +23,11 @@ test: dependencies
 	swift build --build-tests $(CHECKED)
 	swift test --skip-build
 	swift test -c release --scratch-path .build-test --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
+
+## library: the public API beside its listing, and a package that uses it as a user's would
+library: dependencies
+	@.ci/api
+	swift run -c release --package-path docs/examples/Tagger --scratch-path .build-tagger Tagger recipes/base/model datasets/topics
 
 ## digests: fixed inputs give the bytes that .ci/digests.scalar expects
 digests: build

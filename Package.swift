@@ -46,6 +46,7 @@ let build: [CSetting] =
 
 let package = Package(
   name: "dibit",
+  products: [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])],
   traits: [
     .default(enabledTraits: ["HDF5", "OpenBLAS"]),
     .trait(name: "HDF5", description: "Checkpoints in HDF5 files through libhdf5, loaded in a child process; off: such files are refused."),
@@ -136,13 +137,24 @@ let package = Package(
         "DibitJSON",
       ]),
     layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
-    // L6: the command line, the only target that prints.
+    // L6: the library, the only target with public declarations.
+    layer(
+      "Dibit",
+      [
+        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics", "DibitRecipe",
+        "DibitModelStore", "DibitModel", "DibitTensor",
+        "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
+        "DibitJSON",
+        "DibitDigest",
+      ]),
+    // L7: the command line, a client of the library, and the only target that prints.
     layer(
       "DibitCommand",
       [
+        "Dibit",
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
         "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitJinja", "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
+        "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
         "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -234,7 +246,10 @@ let package = Package(
       "MalformedTests",
       ["DibitModelStore", "DibitKernels", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
-    tests("CommandTests", ["dibit", "DibitCommand", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
+    tests("DibitTests", ["Dibit", "DibitJSON", "DibitTestSupport"]),
+    tests(
+      "CommandTests",
+      ["dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

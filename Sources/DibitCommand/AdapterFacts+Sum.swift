@@ -1,6 +1,6 @@
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
 internal import DibitJSON
 internal import DibitModelStore
 
@@ -43,16 +43,9 @@ extension AdapterFacts {
     var sketches = TextSketches([])
     for part in parts {
       // Of texts of which some are not known, none can be ruled out.
-      guard let own = try EvaluationLine.sketches(part.path, StoredAdapter.readManifest(part.path)) else { return }
+      guard let own = try TextSketches.ofAdapter(part.path, StoredAdapter.readManifest(part.path)) else { return }
       sketches.formUnion(own)
     }
     setTrainingTexts(sketches)
-  }
-
-  /// Keeps the sketches of the texts that an adapter learnt from.
-  mutating func setTrainingTexts(_ sketches: TextSketches) {
-    let bytes = Array((sketches.json.serialized() + "\n").utf8)
-    trainingTexts = bytes
-    manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(bytes))]
   }
 }

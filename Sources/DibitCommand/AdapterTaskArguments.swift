@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitJSON
@@ -17,7 +18,7 @@ struct AdapterTaskArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("With --labels: what prompts are put into, chat or plain; by default chat, if the model can.", valueName: "form"),
     transform: { try choice($0, "--prompt-form") })
-  var promptForm: PromptChoice?
+  var promptForm: AdapterTraining.PromptForm?
   @Option(help: "With --labels: the most tokens of a text with its prompt and answer.") var maxTokens: Int?
 
   func validate() throws {
@@ -57,7 +58,8 @@ struct AdapterTaskArguments: ParsableArguments {
     if task.template == nil { task.form = try prompts.form(promptForm) }
     // Nothing is known of the texts: no data has this digest.
     return AdapterDescription(
-      labels: labels, task: task.listingAloud(labels), seed: 0, dataDigest: "", templateDigest: prompts.templateDigest(for: task)
+      labels: labels, task: task.listing(labels) { Terminal.write("note: \($0)\n") }, seed: 0, dataDigest: "",
+      templateDigest: prompts.templateDigest(for: task)
     ).json
   }
 }

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitInference
@@ -53,7 +54,7 @@ struct ChatCommand: ParsableCommand {
     if let save { _ = try StagedFile(destination: save, replacing: overwrite ? TranscriptFile.mark : nil, inputs: inputs) }
     let model = try OpenedModels.open(model)
     let format = try model.chatFormat()
-    guard format.tellsRoles else { throw Failure(.badData, StoredModel.noChat(self.model)) }
+    guard format.tellsRoles else { throw StoredModel.noChat(self.model) }
     if let adapter, try AdapterDescription.ofTagger(adapter) != nil {
       throw Failure(
         .badData, "the adapter '\(adapter)' was trained to tag texts, not to talk: use it with 'dibit predict' or 'dibit generate'")

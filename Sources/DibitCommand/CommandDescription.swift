@@ -30,7 +30,7 @@ struct CommandDescription {
   /// The whole of `dibit`.
   static func tool() -> CommandDescription? {
     // The parser's own description of a command, which `--experimental-dump-help` prints.
-    guard let json = try? JSONValue(parsing: Array(Dibit._dumpHelp().utf8)) else { return nil }
+    guard let json = try? JSONValue(parsing: Array(CommandLineTool._dumpHelp().utf8)) else { return nil }
     return json["command"].map(CommandDescription.init)
   }
 

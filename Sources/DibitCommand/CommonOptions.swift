@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitRecipe
@@ -22,7 +23,7 @@ struct ComputeOptions: ParsableArguments {
 
   /// The same for training, with products in what a recipe says. BF16 where it says nothing.
   func makeCompute(for recipe: OptimizationRecipe?) throws -> Compute {
-    let precision = ProductPrecision.allCases.first { $0.recipeName == recipe?.computeType } ?? .bfloat16
+    let precision = ProductPrecision(recipe: recipe)
     return Compute(isa: try ISA.requested(), threads: threads, gradients: precision, floats: precision).toldOf()
   }
 }
@@ -32,16 +33,6 @@ extension Compute {
   fileprivate func toldOf() -> Compute {
     if let note = productLibraryNote { Terminal.write("note: \(note)\n") }
     return self
-  }
-}
-
-extension ProductPrecision {
-  /// The name in recipes and manifests.
-  var recipeName: String {
-    switch self {
-    case .bfloat16: "bfloat16"
-    case .float: "float32"
-    }
   }
 }
 

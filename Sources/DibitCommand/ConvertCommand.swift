@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitJSON
@@ -114,7 +115,7 @@ struct ConvertCommand: ParsableCommand {
     var line = ProgressLine("checking")
     defer { line.finish() }
     do {
-      return try ConversionCheck.run(source: checkpoint, model: report.output, on: compute) { done, total in
+      return try ConversionCheck.run(source: checkpoint, model: OpenedModels.open(report.output), on: compute) { done, total in
         line.update(done, of: total)
         return !Interrupt.isRequested
       }

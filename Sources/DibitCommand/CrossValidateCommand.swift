@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
@@ -40,7 +41,7 @@ struct CrossValidateCommand: ParsableCommand {
       "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
     var finished = try FinishedParts(trials.keep, inputs: trials.inputs, identity: identity, names: names, of: .training)
     describe(folds, texts, labels, dataset)
-    let trial = try AdapterTrial(inputs, task: task, labels: labels, examples: texts)
+    let trial = try inputs.trial(task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []
     for (fold, name) in names.enumerated() {
       let title = "fold \(fold + 1) of \(folds.count)"

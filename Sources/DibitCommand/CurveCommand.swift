@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
@@ -54,8 +55,8 @@ struct CurveCommand: ParsableCommand {
     var finished = try FinishedParts(
       trials.keep, inputs: trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
-    let trial = try AdapterTrial(
-      inputs, task: task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
+    let trial = try inputs.trial(
+      task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
     var outcomes: [TrialOutcome] = []
     for (place, training) in trainings.enumerated() {
       let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitJSON
@@ -25,7 +26,7 @@ struct DatasetCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("What prompts are put into, as for 'dibit train': chat or plain.", valueName: "form"),
     transform: { try choice($0, "--prompt-form") })
-  var promptForm: PromptChoice?
+  var promptForm: AdapterTraining.PromptForm?
   @Option(help: "The seed of the automatic validation split.") var seed: UInt64 = 0
   @Flag(inversion: .prefixedNo, help: "Look for texts that say nearly the same.") var nearDuplicates = true
   @Flag(help: "Print the result as JSON.") var json = false

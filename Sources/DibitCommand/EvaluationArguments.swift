@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitDataset
 internal import DibitEvaluation
@@ -8,14 +9,15 @@ struct ScoringArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: { try choice($0, "--split") }
   )
-  var split: SplitName?
-  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = 1
+  var split: Evaluation.Split?
+  @Option(help: ArgumentHelp("Labels of an answer, at most; 1 gives each text one.", valueName: "n")) var tags = Evaluation.Options()
+    .mostTags
   @Flag(help: "Let models write their tags themselves, as JSON, instead of choosing among the labels; the first tag is the answer.")
   var open = false
   @Option(
     help: ArgumentHelp("What a text loses that is too long: its tail, its head or its middle.", valueName: "part"),
     transform: { try choice($0, "--cut") })
-  var cut = TextShortening.tail
+  var cut = TagOptions.Cut.tail
   @Flag(help: "Take off what each label has without any text, so that none is preferred whatever the text says.") var calibrate = false
 
   @Option(
@@ -25,16 +27,16 @@ struct ScoringArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("What prompts of a model without an adapter are put into: chat or plain.", valueName: "form"),
     transform: { try choice($0, "--prompt-form") })
-  var promptForm: PromptChoice?
+  var promptForm: AdapterTraining.PromptForm?
 
   func validate() throws {
     try checkRange("tags", tags, 1...100)
   }
 
-  var options: TaggingOptions {
-    var options = TaggingOptions()
-    (options.cut, options.calibrates) = (cut, calibrate)
-    options.selection = tags == 1 ? .one : .several(most: tags)
+  var options: Evaluation.Options {
+    var options = Evaluation.Options()
+    (options.split, options.mostTags, options.writesTags, options.cut) = (split, tags, open, cut)
+    (options.calibrates, options.instruction, options.promptForm) = (calibrate, instruction, promptForm)
     return options
   }
 }
@@ -43,16 +45,17 @@ struct ScoringArguments: ParsableArguments {
 struct StatisticsArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Baselines, separated by commas: \(BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")); all or none.", valueName: "list"),
+      "Baselines, separated by commas: \(Evaluation.Baseline.allCases.map(\.rawValue).joined(separator: ", ")); all or none.",
+      valueName: "list"),
     transform: Self.kinds)
-  var baselines = BaselineKind.allCases
-  @Option(help: ArgumentHelp("Examples in the few-shot prompt, as far as they fit.", valueName: "n")) var shots = 8
+  var baselines = Evaluation.Baseline.allCases
+  @Option(help: ArgumentHelp("Examples in the few-shot prompt, as far as they fit.", valueName: "n")) var shots = Evaluation.Options().shots
   @Option(
     help: ArgumentHelp("Texts that also go through each model alone: latency, free answers, loss of labels.", valueName: "n"))
-  var alone = 32
+  var alone = Evaluation.Options().aloneTexts
   @Option(help: ArgumentHelp("Texts on which the order of the labels in the instruction is changed, if it lists them.", valueName: "n"))
-  var orderTexts = 64
-  @Option(help: ArgumentHelp("Samples of the bootstrap.", valueName: "n")) var resamples = 2000
+  var orderTexts = Evaluation.Options().orderTexts
+  @Option(help: ArgumentHelp("Samples of the bootstrap.", valueName: "n")) var resamples = Evaluation.Options().resamples
   @Option(help: ArgumentHelp("The seed of everything random.", valueName: "n")) var seed: UInt64 = 0
   @Flag(help: "Evaluate texts that were trained on too.") var allowLeakage = false
   @Flag(help: "Leave texts that were trained on out, and evaluate the others.") var leaveOutLeakage = false
@@ -66,12 +69,21 @@ struct StatisticsArguments: ParsableArguments {
     try checkRange("resamples", resamples, 100...1_000_000)
   }
 
-  private static func kinds(_ list: String) throws -> [BaselineKind] {
-    if list == "all" { return BaselineKind.allCases }
+  /// The options with these values.
+  func apply(to options: Evaluation.Options) -> Evaluation.Options {
+    var options = options
+    (options.baselines, options.shots, options.aloneTexts, options.orderTexts) = (baselines, shots, alone, orderTexts)
+    (options.resamples, options.seed) = (resamples, seed)
+    options.leakage = allowLeakage ? .allow : leaveOutLeakage ? .leaveOut : .refuse
+    return options
+  }
+
+  private static func kinds(_ list: String) throws -> [Evaluation.Baseline] {
+    if list == "all" { return Evaluation.Baseline.allCases }
     if list == "none" { return [] }
     return try list.split(separator: ",").map { name in
-      guard let kind = BaselineKind(rawValue: String(name)) else {
-        let known = BaselineKind.allCases.map(\.rawValue).joined(separator: ", ")
+      guard let kind = Evaluation.Baseline(rawValue: String(name)) else {
+        let known = Evaluation.Baseline.allCases.map(\.rawValue).joined(separator: ", ")
         throw ValidationError("--baselines: expected some of \(known), or all or none, found '\(name)'")
       }
       return kind

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitKernels

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import DibitBenchmark
 internal import DibitCheckpoint
 internal import DibitConstraint
@@ -40,6 +41,7 @@ struct Failure: Error {
   init?(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure
+    case let error as DibitError: self.init(error)
     case let error as CheckpointError: self.init(Code(error.errorClass), "\(error)")
     case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
     case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
@@ -57,6 +59,31 @@ struct Failure: Error {
     case let error as KernelError: self.init(.usage, "\(error)")
     default: return nil
     }
+  }
+
+  /// A failure of the library, with advice in the words of the command line.
+  private init(_ error: DibitError) {
+    let message =
+      switch error.advice {
+      case nil: error.sentence
+      case .plainPrompts: error.sentence + "; --prompt-form plain goes without"
+      case .generateInstead: error.sentence + ": use it with 'dibit chat' or 'dibit generate'"
+      case .nameLabels:
+        error.sentence + ": give them with 'dibit convert ADAPTER --base MODEL --labels LABEL,LABEL', or use it with 'dibit generate'"
+      case .continueTexts: error.sentence + ": continue texts with 'dibit generate --raw'"
+      case .otherSplit: error.sentence + ": name another one with --split, or leave it out"
+      case .leaveOutLeakage: error.sentence + ": --leave-out-leakage evaluates the others, --allow-leakage all the same"
+      case .nothingHeldOut:
+        error.sentence + "; none is left to evaluate: give texts that were held out, or ask 'dibit crossvalidate'; "
+          + "--allow-leakage evaluates these all the same"
+      case .ownShape: "--from " + error.sentence + "; leave it out there, or train without --from"
+      }
+    self.init(Code(error.kind), (error.option.map { "\(Self.flag($0)): " } ?? "") + message)
+  }
+
+  /// "--max-tokens" for "maxTokens".
+  private static func flag(_ option: String) -> String {
+    "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
   }
 
   private init(_ error: BenchmarkError) {
@@ -89,6 +116,18 @@ struct Failure: Error {
 }
 
 extension Failure.Code {
+  init(_ kind: DibitError.Kind) {
+    switch kind {
+    case .missing: self = .missingInput
+    case .invalidData: self = .badData
+    case .invalidArgument: self = .usage
+    case .cannotCreate: self = .cannotCreate
+    case .inputOutput: self = .inputOutput
+    case .diverged, .unexpected: self = .internalError
+    case .cancelled: self = .interrupted
+    }
+  }
+
   init(_ errorClass: CheckpointError.Class) {
     switch errorClass {
     case .missingInput: self = .missingInput

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitJSON

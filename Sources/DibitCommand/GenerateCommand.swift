@@ -1,6 +1,8 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitConstraint
+internal import DibitDataset
 internal import DibitInference
 internal import DibitJSON
 internal import DibitModel
@@ -61,13 +63,21 @@ struct GenerateCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
-    let content = try prompt.read()
+    let asking = try prompt.read()
     let model = try OpenedModels.open(model)
     let tagger = try adapter.flatMap { path in
       try AdapterDescription.ofTagger(path).map { (description: $0, task: try ModelPrompts(model).tokenized($0, of: path)) }
     }
     let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
-    let asked = try GenerationPrompt(content, prompt, tagger, model: model)
+    if tagger != nil, let option = prompt.chatOption {
+      throw Failure(.usage, "\(option): the adapter tags texts and has an instruction of its own; use 'dibit generate' without it")
+    }
+    let asked = try ModelPrompt(asking, adapter: tagger, model: model)
+    if asked.truncatedTokens > 0, let most = tagger?.description.task.maximumTokens {
+      Terminal.write(
+        "note: the text lost its last \(counted(asked.truncatedTokens, "token")), to fit the \(grouped(most)) that the adapter learnt with\n"
+      )
+    }
     if asked.answer != nil, !stop.isEmpty {
       throw Failure(.usage, "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")
     }
@@ -101,7 +111,7 @@ struct GenerateCommand: ParsableCommand {
 
   /// What the model makes; it ends early, and `isRead` becomes false, when nobody reads it any more.
   private func generate(
-    _ session: inout Session, _ asked: GenerationPrompt, _ tokenizer: Tokenizer, _ options: GenerationOptions,
+    _ session: inout Session, _ asked: ModelPrompt, _ tokenizer: Tokenizer, _ options: GenerationOptions,
     _ constraint: TokenConstraint?, _ progress: inout GenerationProgress, _ isRead: inout Bool
   ) throws -> Generation {
     let streams = stream && !json
@@ -127,23 +137,15 @@ struct GenerateCommand: ParsableCommand {
   }
 
   /// What the answer must satisfy.
-  private func tokenConstraint(_ asked: GenerationPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
+  private func tokenConstraint(_ asked: ModelPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
     guard schema != nil || choices != nil || asked.answer != nil else { return nil }
-    let known = asked.endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
     let isInline = schema.map(Self.isJSON) ?? false
     let text = try schema.map { isInline ? $0 : String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
     return try Failure.context(
       isInline ? "--schema" : schema.map { "reading '\($0)'" } ?? (choices == nil ? "the adapter's labels" : "--choices")
     ) {
-      let constraint: Constraint
-      if let text {
-        constraint = try Constraint(schema: text)
-      } else if let choices {
-        constraint = try Constraint(choices: Self.list(choices))
-      } else {
-        constraint = try Constraint(schema: asked.answer ?? .bool(true))
-      }
-      return try TokenConstraint(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
+      let format: Response.Format = text.map { .schema($0) } ?? choices.map { .choices(Self.list($0)) } ?? .text
+      return try TokenConstraint(format, for: asked, tokenizer)
     }
   }
 

@@ -1,11 +1,9 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
-internal import DibitInference
-internal import DibitModel
 internal import DibitModelStore
-internal import DibitTokenizer
 
 struct PredictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -34,7 +32,7 @@ struct PredictCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("What a text loses that is too long: its tail, head or middle.", valueName: "part"),
     transform: { try choice($0, "--cut") })
-  var cut = TextShortening.tail
+  var cut = TagOptions.Cut.tail
 
   @Option(
     help: ArgumentHelp("What is written: text, csv, jsonl (an object on each line) or json.", valueName: "form"),
@@ -70,16 +68,9 @@ struct PredictCommand: ParsableCommand {
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
     var sink = try PredictionSink(
       form, output: output, resume: resume, overwrite: overwrite, inputs: input.jobInputs(beside: [self.model, adapter]))
-    let subject = EvaluationSubject(
-      name: adapter,
-      model: MeasuredModel(
-        model.configuration, weights: model.weights, adapter: LoadedAdapter(try StoredAdapter.open(adapter, for: model, on: compute))),
-      task: try ModelPrompts(model).tokenized(description, of: adapter))
-    var options = TaggingOptions()
-    options.cut = cut
-    if let tags, tags > 1 { options.selection = .several(most: min(tags, description.labels.count)) }
-    var job = try PredictionJob(
-      labels: description.labels, subject: subject, options: options, threshold: threshold, most: tags, on: compute)
+    var options = TagOptions()
+    (options.threshold, options.mostTags, options.cut) = (threshold, tags, cut)
+    var job = try PredictionJob(description, adapter: adapter, of: model, options, on: compute)
     try tag(input.texts(excluding: output), with: &job, to: &sink)
   }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitTokenizer
@@ -22,12 +23,6 @@ struct PromptArguments: ParsableArguments {
       "With --raw: take control tokens that are spelled out in the prompt as such. Not for texts of others: they could speak for anybody."))
   var specialTokens = false
 
-  /// What was asked for.
-  enum Content {
-    case text(String)
-    case messages([ChatMessage])
-  }
-
   func validate() throws {
     let given = [("--prompt", prompt), ("--prompt-file", promptFile), ("--messages", messages)].filter { $0.1 != nil }.map(\.0)
     if given.count > 1 { throw ValidationError("\(given[1]): expected either it or \(given[0]), found both") }
@@ -36,8 +31,11 @@ struct PromptArguments: ParsableArguments {
     if specialTokens, !raw { throw ValidationError("--special-tokens: goes with --raw") }
   }
 
+  /// The option that an adapter which tags texts, and has an instruction of its own, has no use for.
+  var chatOption: String? { messages != nil ? "--messages" : system != nil ? "--system" : nil }
+
   /// Reads the prompt.
-  func read() throws -> Content {
+  func read() throws -> Prompt {
     if let messages {
       let read = try TranscriptFile.read(messages)
       guard read.last?.role == .user else {
@@ -49,16 +47,21 @@ struct PromptArguments: ParsableArguments {
       if system != nil, read.first?.role == .system {
         throw Failure(.usage, "--system: '\(messages)' has a system message of its own; leave out one of them")
       }
-      return .messages((system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + read)
+      return Prompt(.chat((system.map { [ChatMessage(role: .system, content: $0)] } ?? []) + read))
     }
     // A prompt that was rendered elsewhere may end with a line end of its own.
-    if let promptFile { return .text(try UTF8Text.read(promptFile, keepsLineEnd: specialTokens)) }
-    if let prompt, prompt != TextPlace.standardInput { return .text(prompt) }
+    if let promptFile { return asked(try UTF8Text.read(promptFile, keepsLineEnd: specialTokens)) }
+    if let prompt, prompt != TextPlace.standardInput { return asked(prompt) }
     let help = "--prompt, --prompt-file, --messages or a text on standard input expected, found none; see 'dibit generate --help'"
     guard prompt != nil || !StandardInput.isTerminal else { throw Failure(.usage, help) }
     let text = try UTF8Text.read(TextPlace.standardInput, keepsLineEnd: specialTokens)
     guard prompt != nil || !text.isEmpty else { throw Failure(.usage, help) }
-    return .text(text)
+    return asked(text)
+  }
+
+  private func asked(_ text: String) -> Prompt {
+    if !raw, text.allSatisfy(\.isWhitespace) { Terminal.write("note: the prompt is empty\n") }
+    return raw ? .text(text, parsesSpecialTokens: specialTokens) : .user(text, system: system)
   }
 }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
@@ -6,7 +7,6 @@ internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitRecipe
-internal import DibitTokenizer
 internal import DibitTraining
 
 struct TrainCommand: ParsableCommand {
@@ -48,94 +48,51 @@ struct TrainCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let recipe = try adapter.load(settings: training.settings.set)
+    func note(_ text: String) { Terminal.write("note: \(text)\n") }
+    var options = adapter.options(settings: training.settings.set, from: from)
+    options.memoryLimit = try training.memoryLimitBytes()
+    let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try OpenedModels.openConverted(model)
-    var dataset = try rows.read(data)
-    let start = try from.map { try AdapterStart($0, for: model, on: compute) }
-    var options = adapter.options(recipe, from: start?.configuration)
-    let parameters = try start?.adapter(as: options.adapter)
-    try options.classWeights.check(labels: dataset.labels, recipe: adapter.recipe)
-    options.optimization.memoryLimit = try training.memoryLimitBytes()
-    let split = dataset.splitAutomatically(seed: options.optimization.seed)
-    let prompts = try ModelPrompts(model)
-    let task = try adapter.task(recipe, for: model, asked: prompts, labels: dataset.labels)
-    let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
-    let identity = RunIdentity(
-      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(AdapterRecipeArguments.members(options, compute, task) + prompts.identity(of: task) + begins),
-      lengths: options.optimization.dependsOnLength ? [] : ["epochs"])
+    let job = try AdapterTrainingJob(
+      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: note)
+    job.prompts.announce(job.task.form)
     // Without an output there is only a plan: see validate().
-    let output = output ?? ""
-    let inputs = JobInputs([self.model, data, adapter.recipe, from])
-    let replaced = overwrite ? StoredAdapter.mark : nil
+    var output = AdapterTrainingJob.Output(self.output ?? "", inputs: JobInputs([self.model, data, adapter.recipe, from]))
+    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe?.optimization))
     if !plan {
-      try training.checkOutputs(output, inputs)
-      if training.resume, try isDone(output, identity, inputs) { return }
-      // An output that may not be created is found before the work, not behind it.
-      _ = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
+      try training.checkOutputs(output.path, output.inputs)
+      if training.resume, let manifest = try job.finished(output) {
+        return json ? printJSON(manifest) : Output.print("'\(output.path)' is the finished adapter of this run")
+      }
+      try output.check()
     }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
-    let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
-    let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
-    let validation = try encoder.encode(dataset.validation)
-    if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
-      Terminal.write("note: there are no validation texts, so neither patience nor the best validation can count\n")
-    }
-    let decoder = model.makeDecoder()
-    var trainer = try AdapterTrainer(decoder, examples: examples, validation: validation, options: options, from: parameters, on: compute)
+    for finding in job.dataset.report.summary { note(finding) }
+    var trainer = try job.makeTrainer(note: note)
     Terminal.write(
-      "\(grouped(split.train)) training and \(grouped(split.validation)) validation "
-        + (dataset.kind == .labelled ? "texts, \(counted(dataset.labels.count, "label")); " : "conversations; ")
+      "\(grouped(job.split.train)) training and \(grouped(job.split.validation)) validation "
+        + (job.dataset.kind == .labelled ? "texts, \(counted(job.dataset.labels.count, "label")); " : "conversations; ")
         + "\(grouped(trainer.parameterCount)) adapter parameters over \(grouped(model.weights.elementCount)) frozen ones\n")
     if plan {
       let estimate = trainer.estimate()
       return show(trainer.plan, trainer.totalSteps, estimate)
     }
-    let directory = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
-    let checkpoints = try CheckpointStore(
-      output: output, inputs: inputs, identity: identity, interval: training.interval(recipe?.optimization), resumes: training.resume,
-      discards: overwrite)
-    for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
+    var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: note)
     // Nothing is learnt from damaged weights.
     try OpenedModels.finishChecks()
-    var view = try RunView("training", tensorboard: training.tensorboard, inputs: inputs)
+    var view = try RunView("training", tensorboard: training.tensorboard, inputs: output.inputs)
     let result = try Failure.context("training on '\(data)'") {
-      try trainer.run(checkpoints: checkpoints) { event in
+      try run.train { event in
         view.show(event)
         return !Interrupt.isRequested
       }
     }
     view.finish()
-    guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    var facts = AdapterFacts(
-      manifest: manifest(
-        model, dataset, split, task, prompts.templateDigest(for: task), options, start, result, identity, compute))
-    if let sketches = sketches(of: dataset, start) { facts.setTrainingTexts(sketches) }
-    facts.card = try AdapterCard(base: model, facts: facts).text
-    try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
-    try directory.write(RecipeText(options, compute, task).text, to: StoreFile.recipe)
-    try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
-    try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
-    try directory.commit()
-    checkpoints.removeAll()
-    if json { printJSON(.object(facts.manifest)) } else { show(result, view) }
-    Terminal.wrote(output)
-    if adapter.recipe == nil { describeDefaults(options, result, output) }
-  }
-
-  /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.
-  private func sketches(of dataset: Dataset, _ start: AdapterStart?) -> TextSketches? {
-    guard dataset.kind == .labelled else { return nil }
-    let own = TextSketches(dataset.labelled(.train).map(\.text))
-    guard let start else { return own }
-    guard let earlier = start.sketches else {
-      Terminal.write("note: '\(start.path)' does not say which texts it was trained on, and so the new adapter does not either\n")
-      return nil
-    }
-    var all = earlier
-    all.formUnion(own)
-    return all
+    guard !result.wasInterrupted else { throw training.interruption(result, run.checkpoints) }
+    let manifest = try run.write(result, note: note)
+    if json { printJSON(.object(manifest)) } else { show(result, view) }
+    Terminal.wrote(output.path)
+    if adapter.recipe == nil { describeDefaults(job.options, result, output.path) }
   }
 
   /// Says what was chosen where nobody chose, and where to change it.
@@ -169,49 +126,10 @@ struct TrainCommand: ParsableCommand {
         + "\(decimal(estimate.trainingRate, 0)) tokens/s on this machine")
   }
 
-  /// Whether the output is that of this very run, which was stopped after its last step.
-  private func isDone(_ output: String, _ identity: RunIdentity, _ inputs: JobInputs) throws -> Bool {
-    guard let manifest = try? StoredAdapter.readManifest(output), manifest["training"]?["run_sha256"]?.string == identity.digest else {
-      return false
-    }
-    try CheckpointStore.remove(of: output, inputs: inputs)
-    if json { printJSON(manifest) } else { Output.print("'\(output)' is the finished adapter of this run") }
-    return true
-  }
-
   private func show(_ result: TrainingResult, _ view: borrowing RunView) {
     if result.truncatedExamples > 0 {
       Output.print("\(counted(result.truncatedExamples)) cut to fit, losing \(counted(result.truncatedTokens, "token")) in all")
     }
     Output.print("\(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
-  }
-
-  private func manifest(
-    _ model: StoredModel, _ dataset: Dataset, _ split: SplitSummary, _ task: TaggingTask, _ templateDigest: String?,
-    _ options: TrainingOptions, _ start: AdapterStart?, _ result: TrainingResult, _ identity: RunIdentity, _ compute: Compute
-  ) -> JSONObject {
-    let description = AdapterDescription(
-      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest,
-      templateDigest: templateDigest)
-    var manifest = description.json
-    if let start { manifest["from"] = start.json }
-    manifest["split"] = [
-      "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
-      "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),
-      "validation_sha256": .string(dataset.digest(of: .validation)),
-    ]
-    manifest["recipe"] = .object(
-      JSONObject(
-        [(key: "file", value: adapter.recipe.map { .string($0) } ?? .null)]
-          + AdapterRecipeArguments.members(options, compute).filter { $0.key != "seed" }))
-    // Neither times nor rates: the same seed must give the same bytes.
-    manifest["training"] = [
-      "run_sha256": .string(identity.digest), "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep),
-      "steps": .integer(result.steps), "total_steps": .integer(result.totalSteps), "tokens": .integer(result.tokens),
-      "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
-      "validation_content_loss": result.validationContentLoss.map { .number(Double($0)) } ?? .null,
-      "truncated_examples": .integer(result.truncatedExamples), "truncated_tokens": .integer(result.truncatedTokens),
-    ]
-    return manifest
   }
 }

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import ArgumentParser
 internal import DibitCheckpoint
 internal import DibitDataset
@@ -24,19 +25,25 @@ struct TrialArguments: ParsableArguments {
   /// Reads the recipe, the model and the texts.
   func open() throws -> TrialInputs {
     if let output = keep.output { try inputs.check(folder: output) }
-    let recipe = try adapter.load(settings: settings.set)
+    let options = adapter.options(settings: settings.set)
+    let recipe = try options.readRecipe()
     let model = try OpenedModels.openConverted(model)
     let inputs = TrialInputs(
-      recipe: recipe, options: adapter.options(recipe), training: try compute.compute.makeCompute(for: recipe?.optimization),
+      recipe: recipe, asked: options, options: options.engineOptions(recipe),
+      training: try compute.compute.makeCompute(for: recipe?.optimization),
       inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
       dataset: try rows.readLabelled(data))
-    try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: adapter.recipe)
+    try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)
     return inputs
   }
 
   /// How the texts of `labels` are asked about.
   func task(_ inputs: TrialInputs, labels: [String]) throws -> TaggingTask {
-    try adapter.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels)
+    let task = try inputs.asked.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels) {
+      Terminal.write("note: \($0)\n")
+    }
+    inputs.prompts.announce(task.form)
+    return task
   }
 
   /// What the results of the job depend on: `texts` are the digests of all texts, `own` the values of the job's own options.
@@ -48,13 +55,14 @@ struct TrialArguments: ParsableArguments {
     return RunIdentity(
       model: inputs.model.digest ?? "", data: texts,
       options: JSONObject(
-        members + AdapterRecipeArguments.members(inputs.options, inputs.training, task) + inputs.prompts.identity(of: task)))
+        members + inputs.options.members(inputs.training, task) + inputs.prompts.identity(of: task)))
   }
 }
 
 /// What a job of several trainings begins with.
 struct TrialInputs {
   let recipe: TrainingRecipe?
+  let asked: AdapterTraining.Options
   let options: TrainingOptions
   /// What trains, and what asks: products must not depend on how many texts share a pass.
   let training: Compute
@@ -62,4 +70,10 @@ struct TrialInputs {
   let model: StoredModel
   let prompts: ModelPrompts
   let dataset: Dataset
+
+  /// A trial of `labels` on these inputs.
+  func trial(_ task: TaggingTask, labels: [String], examples: [LabelledExample]) throws -> AdapterTrial {
+    try AdapterTrial(
+      model, prompts: prompts, task: task, labels: labels, examples: examples, training: training, inference: inference)
+  }
 }

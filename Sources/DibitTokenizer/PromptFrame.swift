@@ -39,7 +39,7 @@ package struct PromptFrame: Sendable {
 extension Tokenizer {
   /// The tokens of `text` behind `start`, which a tokenizer may write otherwise than at the start of a text. Ids in `blocked` do not come out
   /// of it.
-  func continuation(of start: String, _ text: String, blocking blocked: Set<Int32> = []) -> [Int32] {
+  package func continuation(of start: String, _ text: String, blocking blocked: Set<Int32> = []) -> [Int32] {
     let (before, whole) = (encode(start, blocking: blocked), encode(start + text, blocking: blocked))
     return whole.starts(with: before) ? Array(whole.dropFirst(before.count)) : encode(text, blocking: blocked)
   }

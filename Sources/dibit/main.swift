@@ -1,3 +1,3 @@
 internal import DibitCommand
 
-Dibit.runAndExit()
+CommandLineTool.runAndExit()

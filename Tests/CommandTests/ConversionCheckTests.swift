@@ -1,8 +1,7 @@
+import Dibit
 import DibitJSON
 import DibitTestSupport
 import Testing
-
-@testable import DibitCommand
 
 /// A conversion says what it made of the model, and what it would make.
 @Suite struct ConversionCheckTests {

@@ -2,19 +2,20 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON
 internal import DibitModel
-internal import DibitModelStore
+package import DibitModelStore
+internal import DibitReport
 internal import DibitTokenizer
 
 /// The README.md of an adapter: what it answers and in which exact words it is asked, for those who have only its files. The same adapter
 /// has the same card.
-struct AdapterCard {
+package struct AdapterCard {
   private let base: StoredModel
   private let baseName: String
   private let manifest: JSONObject
   private let prompts: ModelPrompts
 
   /// A card for an adapter of `base` whose manifest has these members.
-  init(base: StoredModel, facts: AdapterFacts) throws {
+  package init(base: StoredModel, facts: AdapterFacts) throws {
     self.base = base
     prompts = try ModelPrompts(base)
     baseName = facts.baseName ?? base.name
@@ -22,7 +23,7 @@ struct AdapterCard {
   }
 
   /// The text of the file.
-  var text: String {
+  package var text: String {
     """
     ---
     base_model: \(JSONValue.string(baseName).serialized())
@@ -40,7 +41,7 @@ struct AdapterCard {
   }
 
   /// Labels and prompt.
-  var task: String {
+  package var task: String {
     guard let description = try? AdapterDescription(manifest: .object(manifest), of: ""),
       let task = try? prompts.tokenized(description.task)
     else {
@@ -71,7 +72,7 @@ struct AdapterCard {
       """
   }
 
-  /// What is known of the training.
+  /// Tells what is known of the training.
   private var training: String {
     guard let training = manifest["training"], let steps = training["steps"]?.int else { return "" }
     var lines: [String] = []
@@ -80,14 +81,14 @@ struct AdapterCard {
     }
     lines.append("\(steps) steps")
     for (key, name) in [("training_loss", "training loss"), ("validation_loss", "validation loss")] {
-      if let loss = training[key]?.double { lines.append("\(name) \(decimal(loss, 4))") }
+      if let loss = training[key]?.double { lines.append("\(name) \(fixed(loss, 4))") }
     }
     let question = isTagger ? " How good it is, `dibit evaluate` says." : ""
     return "## Training\n\n" + lines.joined(separator: ", ") + ". `manifest.json` says more.\(question)\n\n"
   }
 
   private var isChat: Bool { manifest["task"]?["kind"]?.string == DatasetExample.Kind.conversation.rawValue }
-  /// Whether it has labels to choose among.
+  /// Tells whether it has labels to choose among.
   private var isTagger: Bool { (try? AdapterDescription(manifest: .object(manifest), of: "")) != nil }
 
   /// The command that the adapter is for.

@@ -1,23 +1,24 @@
-internal import DibitDataset
-internal import DibitJSON
-internal import DibitKernels
-internal import DibitModel
-internal import DibitModelStore
+package import DibitDataset
+package import DibitJSON
+package import DibitKernels
+package import DibitModel
+package import DibitModelStore
 
 /// An adapter that training goes on from.
-struct AdapterStart {
-  let path: String
+package struct AdapterStart: Sendable {
+  /// Its directory.
+  package let path: String
   /// SHA-256 of its weights.
-  let digest: String
-  /// What it learnt from; nil where it does not say.
-  let sketches: TextSketches?
+  package let digest: String
+  /// Tells what it learnt from; nil where it does not say.
+  package let sketches: TextSketches?
   /// Its shape.
-  let configuration: AdapterConfiguration
+  package let configuration: AdapterConfiguration
   private let model: StoredModel
   private let compute: Compute
 
   /// Looks at an adapter of `model`.
-  init(_ path: String, for model: StoredModel, on compute: Compute) throws {
+  package init(_ path: String, for model: StoredModel, on compute: Compute) throws {
     (self.path, self.model, self.compute) = (path, model, compute)
     configuration = try StoredAdapter.open(path, for: model, on: compute).configuration
     let manifest = try StoredAdapter.readManifest(path)
@@ -26,19 +27,19 @@ struct AdapterStart {
         path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
     }
     self.digest = digest
-    sketches = try EvaluationLine.sketches(path, manifest)
+    sketches = try TextSketches.ofAdapter(path, manifest)
   }
 
   /// The value under `from` in a manifest.
-  var json: JSONValue { ["adapter": .string(path), "digest": .string(digest)] }
+  package var json: JSONValue { ["adapter": .string(path), "digest": .string(digest)] }
 
   /// Its weights, for a run that asks for `wanted`; refuses another shape than its own, and says what differs.
-  func adapter(as wanted: AdapterConfiguration) throws -> Adapter {
-    func fault(_ key: String, _ asked: some CustomStringConvertible, _ own: some CustomStringConvertible) -> Failure {
-      Failure(
-        .badData,
-        "--from '\(path)': training goes on with the adapter's own '\(key)': \(own) expected, \(asked) found in options or recipe; "
-          + "leave it out there, or train without --from")
+  package func adapter(as wanted: AdapterConfiguration) throws -> DibitModel.Adapter {
+    func fault(_ key: String, _ asked: some CustomStringConvertible, _ own: some CustomStringConvertible) -> DibitError {
+      DibitError(
+        .invalidData,
+        "'\(path)': training goes on with the adapter's own '\(key)': \(own) expected, \(asked) found in options or recipe",
+        .ownShape)
     }
     let own = configuration
     if wanted.rank != own.rank { throw fault("rank", wanted.rank, own.rank) }
@@ -47,7 +48,9 @@ struct AdapterStart {
     if wanted.decomposesWeights != own.decomposesWeights { throw fault("use_dora", wanted.decomposesWeights, own.decomposesWeights) }
     let adapter = try StoredAdapter.open(path, for: model, on: compute)
     // What counts is the modules: a recipe may name kinds of layers that the model lacks.
-    guard Adapter(wanted, for: model.weights).modules == adapter.modules else { throw fault("keys", Self.names(wanted), Self.names(own)) }
+    guard DibitModel.Adapter(wanted, for: model.weights).modules == adapter.modules else {
+      throw fault("keys", Self.names(wanted), Self.names(own))
+    }
     return adapter
   }
 

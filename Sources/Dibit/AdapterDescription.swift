@@ -1,20 +1,24 @@
-internal import DibitDataset
-internal import DibitJSON
+package import DibitDataset
+package import DibitJSON
 internal import DibitModelStore
 
-/// What evaluation and prediction must know of how an adapter was trained: kept in its manifest.
-struct AdapterDescription: Equatable {
-  /// What the adapter learnt from; only labelled texts have labels and an instruction.
-  var kind = DatasetExample.Kind.labelled
-  var labels: [String]
-  var task: TaggingTask
+/// Tells what evaluation and prediction must know of how an adapter was trained: kept in its manifest.
+package struct AdapterDescription: Equatable, Sendable {
+  /// Tells what the adapter learnt from; only labelled texts have labels and an instruction.
+  package var kind = DatasetExample.Kind.labelled
+  /// Tells what is chosen among.
+  package var labels: [String]
+  /// Tells how it is asked.
+  package var task: TaggingTask
   /// The seed of the automatic split.
-  var seed: UInt64
-  var dataDigest: String
+  package var seed: UInt64
+  /// The digest of the data.
+  package var dataDigest: String
   /// The digest of the chat template that prompts were put into; nil where they were not.
-  var templateDigest: String?
+  package var templateDigest: String?
 
-  init(
+  /// A description of known values.
+  package init(
     kind: DatasetExample.Kind = .labelled, labels: [String], task: TaggingTask, seed: UInt64, dataDigest: String,
     templateDigest: String? = nil
   ) {
@@ -28,7 +32,7 @@ struct AdapterDescription: Equatable {
 
   /// In what labels and instructions differ, so that answers cannot be compared; the most tokens of a text, and the form of the prompt that
   /// instruction and text are put into, may.
-  func differences(from other: AdapterDescription) -> [String] {
+  package func differences(from other: AdapterDescription) -> [String] {
     var differences: [String] = []
     func list(_ names: [String]) -> String { names.prefix(5).map { "'\($0)'" }.joined(separator: ", ") + (names.count > 5 ? ", …" : "") }
     if labels != other.labels {
@@ -46,7 +50,7 @@ struct AdapterDescription: Equatable {
   }
 
   /// The members of a manifest.
-  var json: JSONObject {
+  package var json: JSONObject {
     JSONObject([
       (key: "labels", value: .array(labels.map { .string($0) })), (key: "task", value: .object(taskJSON)),
       (key: "seed", value: .string(String(seed))), (key: "data_sha256", value: .string(dataDigest)),
@@ -69,30 +73,25 @@ struct AdapterDescription: Equatable {
   }
 
   /// Reads the manifest of the adapter at `path`; nil for one that tags no texts: it learnt from conversations, or comes from another tool.
-  static func ofTagger(_ path: String) throws -> AdapterDescription? {
+  package static func ofTagger(_ path: String) throws -> AdapterDescription? {
     let task = try StoredAdapter.readManifest(path)["task"]
     guard let task, task["kind"]?.string != DatasetExample.Kind.conversation.rawValue else { return nil }
     return try AdapterDescription(adapter: path)
   }
 
   /// Reads the manifest of the adapter at `path`.
-  init(adapter path: String) throws { try self.init(manifest: StoredAdapter.readManifest(path), of: path) }
+  package init(adapter path: String) throws { try self.init(manifest: StoredAdapter.readManifest(path), of: path) }
 
   /// Reads the manifest, or its members, of the adapter at `path`.
-  init(manifest: JSONValue, of path: String) throws {
+  package init(manifest: JSONValue, of path: String) throws {
     func fault(_ key: String, _ expected: String) -> ModelStoreError {
       .malformed(path: path + "/" + StoreFile.manifest, key: key, expected: expected, found: manifest[key]?.kind ?? "nothing")
     }
     guard manifest["task"]?["kind"]?.string != DatasetExample.Kind.conversation.rawValue else {
-      throw Failure(
-        .badData,
-        "the adapter '\(path)' was trained on conversations and knows no labels: use it with 'dibit chat' or 'dibit generate'")
+      throw DibitError(.invalidData, "the adapter '\(path)' was trained on conversations and knows no labels", .generateInstead)
     }
     guard manifest["labels"] != nil || manifest["source"] == nil else {
-      throw Failure(
-        .badData,
-        "the adapter '\(path)' comes from another tool and says no labels: give them with "
-          + "'dibit convert ADAPTER --base MODEL --labels LABEL,LABEL', or use it with 'dibit generate'")
+      throw DibitError(.invalidData, "the adapter '\(path)' comes from another tool and says no labels", .nameLabels)
     }
     guard let labels = manifest["labels"]?.array?.compactMap(\.string), labels.count > 1 else { throw fault("labels", "a list of names") }
     guard let instruction = manifest["task"]?["instruction"]?.string, let key = manifest["task"]?["key"]?.string,

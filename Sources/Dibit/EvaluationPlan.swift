@@ -1,34 +1,37 @@
-internal import DibitEvaluation
+package import DibitEvaluation
 
-/// What an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
-struct EvaluationPlan {
-  /// What a part does.
-  enum Work {
+/// Tells what an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
+package struct EvaluationPlan {
+  /// Tells what a part does.
+  package enum Work {
     case subject(EvaluationStudy.Subject)
     case baselines([BaselineKind])
   }
 
   /// A part.
-  struct Part {
-    /// What its file is called after.
-    let name: String
-    /// What a stopped job says that it was doing.
-    let title: String
-    let work: Work
+  package struct Part {
+    /// Tells what its file is called after.
+    package let name: String
+    /// Tells what a stopped job says that it was doing.
+    package let title: String
+    /// Tells what it does.
+    package let work: Work
 
-    /// Whether it is worth a file of its own, and known well enough to be found again.
-    let isKept: Bool
+    /// Tells whether it is worth a file of its own, and known well enough to be found again.
+    package let isKept: Bool
 
-    var isBaseline: Bool { if case .baselines = work { true } else { false } }
+    /// Tells whether it runs baselines.
+    package var isBaseline: Bool { if case .baselines = work { true } else { false } }
   }
 
   /// Models and adapters, the base first.
-  let subjects: [EvaluationStudy.Subject]
-  let parts: [Part]
+  package let subjects: [EvaluationStudy.Subject]
+  /// Tells what is done, in order.
+  package let parts: [Part]
 
   /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot
   /// prompt of `shots` examples, and what runs no model, which is as fast as reading a file. The names of parts tell which baselines they are.
-  init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], shots: Int, isIdentified: (_ name: String) -> Bool) {
+  package init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], shots: Int, isIdentified: (_ name: String) -> Bool) {
     self.subjects = subjects
     var parts = subjects.enumerated().map { place, subject in
       Part(
@@ -49,8 +52,8 @@ struct EvaluationPlan {
   }
 
   /// The model without an adapter, beside which baselines run.
-  var base: EvaluationSubject { subjects[0].subject }
+  package var base: EvaluationSubject { subjects[0].subject }
 
   /// The names of all parts that are kept.
-  var keptNames: [String] { parts.filter(\.isKept).map(\.name) }
+  package var keptNames: [String] { parts.filter(\.isKept).map(\.name) }
 }

@@ -9,7 +9,7 @@ struct RecipeText {
     "# What this adapter was trained with: the same model and data with this recipe give the same adapter.\n"
 
   init(_ options: TrainingOptions, _ compute: Compute, _ task: TaggingTask) {
-    let values = JSONObject(AdapterRecipeArguments.members(options, compute, task))
+    let values = JSONObject(options.members(compute, task))
     func add(_ key: String, _ value: JSONValue?, indent: String = "  ") {
       guard let value, !value.isNull else { return }
       text += "\(indent)\(key): \(value.serialized())\n"
@@ -32,6 +32,6 @@ struct RecipeText {
     for key in ["rank", "alpha", "dropout", "use_rslora", "use_dora", "keys"] { add(key, values[key]) }
     text += "prompt:\n"
     for key in ["instruction", "key", "template", "scaffolding_weight"] { add(key, values[key]) }
-    add("form", task.form.map { .string(($0 == .plain ? PromptChoice.plain : .chat).rawValue) })
+    add("form", task.form.map { .string(($0 == .plain ? AdapterTraining.PromptForm.plain : .chat).rawValue) })
   }
 }

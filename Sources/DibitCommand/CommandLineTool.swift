@@ -3,7 +3,7 @@ internal import DibitCheckpoint
 internal import Glibc
 
 /// The `dibit` command.
-package struct Dibit: ParsableCommand {
+package struct CommandLineTool: ParsableCommand {
   /// Name, help and subcommands.
   package static let configuration = CommandConfiguration(
     commandName: "dibit",
@@ -57,12 +57,12 @@ package struct Dibit: ParsableCommand {
     } catch {
       if let failure = Failure(error) ?? usageFailure(error, arguments) { failure.exit() }
       // Help and the like are results of their own.
-      guard exitCode(for: error) == .success else { Dibit.exit(withError: error) }
+      guard exitCode(for: error) == .success else { CommandLineTool.exit(withError: error) }
       // Wrapped by us, because the parser keeps the line ends of the source.
       Output.print(
         HelpText(fullMessage(for: error, columns: HelpText.unwrapped)).wrapped(to: StandardOutput.size?.columns ?? HelpText.usualWidth))
     }
-    Dibit.exit()
+    CommandLineTool.exit()
   }
 
   /// A wrong call in one line, as every other failure; nil for a call for help, which is none.

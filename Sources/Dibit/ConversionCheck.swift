@@ -1,57 +1,61 @@
 internal import DibitCheckpoint
-internal import DibitInference
-internal import DibitJSON
-internal import DibitKernels
+package import DibitInference
+package import DibitKernels
 internal import DibitModel
-internal import DibitModelStore
+package import DibitModelStore
+internal import DibitReport
 internal import DibitTensor
 internal import DibitTokenizer
 
-/// How far a converted model is from its source, on texts that the source writes itself.
+/// Tells how far a converted model is from its source, on texts that the source writes itself.
 ///
 /// Texts drawn from the source's own probabilities need no data, and the mean divergence over them is that of the two models' texts for
 /// each token. Weights alone do not tell: a signal to noise ratio of 10 dB destroys one model and another, trained for it, is exact there.
-struct ConversionCheck {
-  /// What a divergence amounts to.
-  enum Verdict: String {
+package struct ConversionCheck: Sendable {
+  /// Tells what a divergence amounts to.
+  package enum Verdict: String, Sendable {
     case close = "close to the source"
     case worse = "noticeably worse than the source"
     case destroyed = "destroyed"
 
     /// Measured on SmolLM2-135M-Instruct: 0.0001 nats in 16 bits, where answers are the same; 1.3 in 4 bits, where sentences hold and facts
     /// are lost; 12.5 in 2 bits, where no word is left. Three nats leave what the source says a twentieth of its probability at each token.
-    init(divergence: Double) {
+    package init(divergence: Double) {
       self = divergence < 0.1 ? .close : divergence < 3 ? .worse : .destroyed
     }
   }
 
-  let comparison: PerplexityComparison
-  /// What the source wrote, its beginnings included.
-  let tokens: Int
-  let seconds: Double
+  /// Tells how the two models differ.
+  package let comparison: PerplexityComparison
+  /// Tells what the source wrote, its beginnings included.
+  package let tokens: Int
+  /// Tells what it took.
+  package let seconds: Double
 
-  var verdict: Verdict { Verdict(divergence: comparison.divergence) }
+  /// Tells what the divergence amounts to.
+  package var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
   /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
   private static let weightsRead = 6_000_000_000
   private static let lengths = 32...256
   /// Floats of the source that may have to be held, because its files hold them in another form.
   private static let mostExpanded = 2 << 30
-  /// How texts begin where the tokenizer begins none by itself, and what is asked in chats.
+  /// Tells how texts begin where the tokenizer begins none by itself, and what is asked in chats.
   private static let openings = ["The", "In", "A", "It"]
   private static let questions = ["What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?"]
 
   /// Runs both models; nil when `progress`, which is told the tokens that are done and their total, returns false.
   ///
   /// - Throws: when the source cannot run, or would have to be held in memory.
-  static func run(
-    source path: String, model: String, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
+  package static func run(
+    source path: String, model: StoredModel, on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool
   ) throws -> ConversionCheck? {
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-    let model = try OpenedModels.open(model)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
-    guard expanded <= mostExpanded else { throw Failure(.badData, "the source's floats would take \(size(expanded)) of memory") }
+    guard expanded <= mostExpanded else {
+      throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory")
+    }
     let weights = try source.weights()
     let limit = min(max(weightsRead / max(weights.elementCount, 1), lengths.lowerBound), lengths.upperBound)
     let context = min(source.configuration.contextLength, 2 * limit)
@@ -59,7 +63,7 @@ struct ConversionCheck {
     var (written, seed) = (0, UInt64(0))
     for beginning in beginnings(model, limit: limit) where written < limit && beginning.tokens.count < context {
       var session = Session(
-        source.configuration, weights: weights, adapter: Adapter.none(for: weights), context: context,
+        source.configuration, weights: weights, adapter: .none(for: weights), context: context,
         precision: weights.isPacked ? .int8 : .float32, on: compute)
       var options = GenerationOptions()
       options.maximumTokens = min(beginning.length, limit - written)
@@ -87,7 +91,7 @@ struct ConversionCheck {
     return ConversionCheck(comparison: comparison, tokens: text.tokens, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
-  /// How a text begins, and how long it may get.
+  /// Tells how a text begins, and how long it may get.
   private struct Beginning {
     let tokens: [Int32]
     let endTokens: Set<Int32>
@@ -108,23 +112,6 @@ struct ConversionCheck {
     }
     let chats = prompts.map { Beginning(tokens: $0, endTokens: chat.endTokens, length: limit - share) }
     return Array(plain.prefix(1)).filter { !$0.tokens.isEmpty } + chats + plain.dropFirst().filter { !$0.tokens.isEmpty }
-  }
-}
-
-extension ConversionCheck {
-  /// For people.
-  var line: String {
-    "\(verdict.rawValue), on \(counted(tokens, "token")) of its own texts: divergence \(decimal(comparison.divergence, 4)) nats/token, "
-      + "same most likely token \(percent(comparison.agreement)) (in \(duration(seconds)))"
-  }
-
-  /// For machines.
-  var json: JSONValue {
-    [
-      "verdict": .string("\(verdict)"), "tokens": .integer(tokens), "kl_divergence": .number(comparison.divergence),
-      "standard_error": .number(comparison.standardError), "top_1_agreement": .number(comparison.agreement),
-      "perplexity_ratio": .number(comparison.ratio), "seconds": .number(seconds),
-    ]
   }
 }
 

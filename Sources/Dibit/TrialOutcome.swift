@@ -1,34 +1,39 @@
-internal import DibitJSON
-internal import DibitReport
-internal import DibitTraining
+package import DibitJSON
+package import DibitReport
+package import DibitTraining
 
-/// What a trial found: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
-struct TrialOutcome: Equatable {
-  /// Texts that were learnt, that training watched, and that were asked about.
-  var training: Int
-  var validation: Int
-  var heldOut: Int
-  var steps: Int
-  var keptStep: Int
+/// Tells what a trial found: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
+package struct TrialOutcome: Equatable, Sendable {
+  /// Texts that were learnt.
+  package var training: Int
+  /// Texts that training watched.
+  package var validation: Int
+  /// Texts that were asked about.
+  package var heldOut: Int
+  /// Steps that were done.
+  package var steps: Int
+  /// The step whose parameters were kept.
+  package var keptStep: Int
   /// Why training ended.
-  var end: TrainingResult.End
+  package var end: TrainingResult.End
   /// Texts that were asked about and cut to fit.
-  var truncated = 0
+  package var truncated = 0
   /// The true labels of each text that was asked about.
-  var truths: [[Int]] = []
-  /// What was said about them; times are not kept.
-  var runs: [RunOutcomes] = []
+  package var truths: [[Int]] = []
+  /// Tells what was said about them; times are not kept.
+  package var runs: [RunOutcomes] = []
 
+  /// Tells what came of a training on so many texts, before anything was asked.
   init(training: Int, validation: Int, heldOut: Int, _ result: TrainingResult) {
     (self.training, self.validation, self.heldOut) = (training, validation, heldOut)
     (steps, keptStep, end) = (result.steps, result.keptStep, result.end)
   }
 
   /// The run of this name, which every outcome has that was made with it.
-  func run(_ name: String) -> RunOutcomes? { runs.first { $0.name == name } }
+  package func run(_ name: String) -> RunOutcomes? { runs.first { $0.name == name } }
 
   /// Neither times nor rates: the same seed gives the same bytes.
-  var json: JSONObject {
+  package var json: JSONObject {
     JSONObject([
       ("training_texts", .integer(training)), ("validation_texts", .integer(validation)), ("held_out_texts", .integer(heldOut)),
       ("steps", .integer(steps)), ("kept_step", .integer(keptStep)), ("end", .string(end.rawValue)), ("truncated", .integer(truncated)),
@@ -48,7 +53,7 @@ struct TrialOutcome: Equatable {
   }
 
   /// Reads what ``json`` wrote; nil for anything else, or where a row has not one number for each of `labels`.
-  init?(_ json: JSONValue, labels: Int) {
+  package init?(_ json: JSONValue, labels: Int) {
     guard let training = json["training_texts"]?.int, let validation = json["validation_texts"]?.int,
       let heldOut = json["held_out_texts"]?.int, let steps = json["steps"]?.int, let keptStep = json["kept_step"]?.int,
       let end = json["end"]?.string.flatMap(TrainingResult.End.init), let truncated = json["truncated"]?.int,

@@ -1,21 +1,20 @@
 internal import DibitCheckpoint
-internal import DibitDataset
-internal import DibitDigest
-internal import DibitEvaluation
+package import DibitDataset
+package import DibitEvaluation
 internal import DibitInference
-internal import DibitJSON
+package import DibitJSON
+package import DibitKernels
 internal import DibitModel
-internal import DibitKernels
-internal import DibitModelStore
+package import DibitModelStore
 internal import DibitQuantization
-internal import DibitReport
-internal import DibitTraining
+package import DibitReport
 
 /// The models and adapters of an evaluation, opened and found to fit together before any text is run.
-struct EvaluationLine {
+package struct EvaluationLine: Sendable {
   /// The first is the base; others are compared with it.
-  private let models: [StoredModel]
-  private let prompts: [ModelPrompts]
+  package let models: [StoredModel]
+  /// Tells how each model is asked.
+  package let prompts: [ModelPrompts]
   private let adapters: [Entry]
 
   private struct Entry {
@@ -29,11 +28,10 @@ struct EvaluationLine {
     let sketches: TextSketches?
   }
 
-  init(model: String, others: [String], adapters: [String], on compute: Compute) throws {
-    let paths = [model] + others
-    try Self.refuseRepeated(paths, "model")
+  /// Opens adapters of models, of which the first is the base.
+  package init(_ models: [StoredModel], adapters: [String], on compute: Compute) throws {
+    try Self.refuseRepeated(models.map(\.path), "model")
     try Self.refuseRepeated(adapters, "adapter")
-    let models = [try OpenedModels.openConverted(model)] + (try others.map { try OpenedModels.open($0) })
     self.models = models
     let prompts = try models.map { try ModelPrompts($0) }
     self.prompts = prompts
@@ -47,7 +45,7 @@ struct EvaluationLine {
       _ = try prompts[place].tokenized(description, of: path)
       return Entry(
         path: path, model: place, adapter: adapter, description: description, digest: manifest["digest"]?.string,
-        sketches: try Self.sketches(path, manifest))
+        sketches: try TextSketches.ofAdapter(path, manifest))
     }
   }
 
@@ -55,45 +53,31 @@ struct EvaluationLine {
   private static func refuseRepeated(_ paths: [String], _ what: String) throws {
     let real = paths.map { realPath($0) ?? $0 }
     for (place, path) in paths.enumerated() where real[..<place].contains(real[place]) {
-      throw Failure(.usage, "'\(path)' is given twice; each \(what) runs once")
+      throw DibitError(.invalidArgument, "'\(path)' is given twice; each \(what) runs once")
     }
-  }
-
-  /// The sketches of an adapter's training texts, which its manifest vouches for.
-  static func sketches(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
-    guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
-    let bytes = try readBytes(StoreFile.trainingTexts, in: path)
-    let file = path + "/" + StoreFile.trainingTexts
-    let found = SHA256.digest(bytes)
-    guard found == digest else {
-      throw Failure(
-        .badData, "'\(file)' was changed: SHA-256 \(digest) expected from the manifest, \(found) found; train the adapter again")
-    }
-    guard let sketches = (try? JSONValue(parsing: bytes)).flatMap({ TextSketches(json: $0) }) else {
-      throw Failure(.badData, "'\(file)' holds no sketches of texts; train the adapter again")
-    }
-    return sketches
   }
 
   // MARK: What is asked
 
   /// Labels and prompt of the adapters, which must agree but for the form of the prompt and the most tokens of a text: the base model, and
   /// what learns beside it, get the form of the first and the most tokens of all. Of the data and the first model when there is no adapter.
-  func description(for dataset: Dataset, at path: String, instruction: String?, form: PromptChoice?) throws -> AdapterDescription {
+  package func description(
+    for dataset: Dataset, at path: String, instruction: String?, form: AdapterTraining.PromptForm?, note: (String) -> Void
+  ) throws -> AdapterDescription {
     guard let first = adapters.first else {
       var task = TaggingTask()
       task.instruction = instruction ?? task.instruction
       task.form = try prompts[0].form(form)
-      prompts[0].announce(task.form)
       task.maximumTokens = models.reduce(task.maximumTokens) { min($0, $1.configuration.contextLength) }
-      return AdapterDescription(labels: dataset.labels, task: task.listingAloud(dataset.labels), seed: 0, dataDigest: dataset.digest)
+      return AdapterDescription(labels: dataset.labels, task: task.listing(dataset.labels, note: note), seed: 0, dataDigest: dataset.digest)
     }
     var description = first.description
     for other in adapters.dropFirst() {
       let differences = first.description.differences(from: other.description)
       guard differences.isEmpty else {
         let what = differences.joined(separator: " and ")
-        throw Failure(.badData, "adapters '\(first.path)' and '\(other.path)' were trained for different \(what): evaluate them one by one")
+        throw DibitError(
+          .invalidData, "adapters '\(first.path)' and '\(other.path)' were trained for different \(what): evaluate them one by one")
       }
       description.task.maximumTokens = max(description.task.maximumTokens, other.description.task.maximumTokens)
     }
@@ -103,10 +87,10 @@ struct EvaluationLine {
   }
 
   /// The digests of the models' chat templates, on which answers depend as they do on weights; null where there is none.
-  var templates: JSONValue { .array(prompts.map { $0.digest.map { .string($0) } ?? .null }) }
+  package var templates: JSONValue { .array(prompts.map { $0.digest.map { .string($0) } ?? .null }) }
 
   /// Base first, its adapters, then the other models, each with its adapters. An adapter is asked as it was trained.
-  func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
+  package func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []
     for (place, model) in models.enumerated() {
       func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
@@ -137,8 +121,8 @@ struct EvaluationLine {
 
   // MARK: What was learnt
 
-  /// How each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
-  func leaks(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> [TextSketches.Match?]? {
+  /// Tells how each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
+  package func leaks(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> [TextSketches.Match?]? {
     var known = adapters.compactMap(\.sketches)
     // Adapters that keep no sketches have learnt from the training split too.
     if split == .train, adapters.contains(where: { $0.sketches == nil }) { known.append(TextSketches(examples.map(\.text))) }
@@ -153,8 +137,8 @@ struct EvaluationLine {
     return found
   }
 
-  /// What a reader should know of the adapters.
-  func notes(_ dataset: Dataset, at path: String, _ split: SplitName) -> [HygieneNote] {
+  /// Tells what a reader should know of the adapters.
+  package func notes(_ dataset: Dataset, at path: String, _ split: SplitName) -> [HygieneNote] {
     var notes: [HygieneNote] = []
     for adapter in adapters {
       if adapter.description.dataDigest != dataset.digest {
@@ -189,7 +173,7 @@ struct EvaluationLine {
     return notes
   }
 
-  /// What a prompt is put into.
+  /// Tells what a prompt is put into.
   private static func words(for task: TaggingTask) -> String {
     switch task.form {
     case .chat: "the chat template"
@@ -201,28 +185,28 @@ struct EvaluationLine {
   }
 
   /// SHA-256 of what was evaluated. Plain checkpoints have none.
-  func digests(data: String) -> Digests {
+  package func digests(data: String) -> Digests {
     Digests(
       model: models[0].digest, data: data,
       adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
   }
 
-  /// What tells these models and adapters from others, so that what they answered can be kept.
-  var identity: JSONValue {
+  /// Tells what tells these models and adapters from others, so that what they answered can be kept.
+  package var identity: JSONValue {
     func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
     return [
       "models": .array(models.map { known($0.path, $0.digest) }), "adapters": .array(adapters.map { known($0.path, $0.digest) }),
     ]
   }
 
-  /// Whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
-  func isIdentified(_ name: String) -> Bool {
+  /// Tells whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
+  package func isIdentified(_ name: String) -> Bool {
     if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
     return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 
   /// The losses of each adapter's training, where its event log is there.
-  var losses: [LossSeries] {
+  package var losses: [LossSeries] {
     adapters.flatMap { adapter -> [LossSeries] in
       guard let bytes = try? readBytes(StoreFile.eventLog, in: adapter.path) else { return [] }
       return LossSeries.read(eventLog: bytes).map { series in

@@ -1,0 +1,97 @@
+package import DibitDataset
+internal import DibitCheckpoint
+internal import DibitKernels
+package import DibitModel
+package import DibitModelStore
+package import DibitRecipe
+package import DibitTraining
+
+extension AdapterTraining.Options {
+  /// The name of what a recipe's values come from.
+  package var recipeName: String { recipe ?? settingsName }
+
+  /// Reads the recipe, and the settings that win over it; nil where there is neither.
+  package func readRecipe() throws -> TrainingRecipe? {
+    guard recipe != nil || !settings.isEmpty else { return nil }
+    let text = try recipe.map { String(decoding: try readFile($0, limit: 1 << 20), as: UTF8.self) }
+    return try TrainingRecipe(yaml: text, file: recipeName, settings: settings, targets: LinearKind.allCases.map(\.targetName))
+  }
+
+  /// Refuses what no run can be made with.
+  package func check() throws(DibitError) {
+    func check<Number: Comparable>(_ name: String, _ value: Number?, _ range: ClosedRange<Number>) throws(DibitError) {
+      guard let value, !range.contains(value) else { return }
+      throw DibitError(.invalidArgument, option: name, "expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
+    }
+    try check("epochs", epochs, 1...10_000)
+    try check("batchSize", batchSize, 1...4096)
+    try check("learningRate", learningRate, 0...10)
+    try check("rank", rank, 1...4096)
+    try check("alpha", alpha, 1e-6...1e6)
+    try check("maximumTokens", maximumTokens, 8...(1 << 20))
+    if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or 'overwrites', found both") }
+  }
+
+  /// Tells what an engine takes: the recipe over the defaults, these options over both; an adapter's own shape is the default of a run that goes
+  /// on from it.
+  package func engineOptions(_ recipe: TrainingRecipe?, from start: AdapterConfiguration? = nil) -> TrainingOptions {
+    var options = TrainingOptions()
+    if let start { options.adapter = start }
+    if let recipe { options.optimization.apply(recipe.optimization) }
+    options.epochs = epochs ?? recipe?.epochs ?? options.epochs
+    options.batchSize = batchSize ?? recipe?.batchSize ?? options.batchSize
+    options.accumulation = recipe?.accumulation ?? options.accumulation
+    options.validationInterval = recipe?.validationInterval
+    options.classWeights =
+      classWeights.map { $0 == .balanced ? .balanced : .equal } ?? recipe?.classWeights.map { ClassWeights($0) } ?? .equal
+    options.optimization.learningRate = learningRate.map { Float($0) } ?? options.optimization.learningRate
+    options.optimization.seed = seed ?? options.optimization.seed
+    options.optimization.memoryLimit = memoryLimit
+    options.adapter.rank = rank ?? recipe?.rank ?? options.adapter.rank
+    options.adapter.dropout = recipe?.dropout.map { Float($0) } ?? options.adapter.dropout
+    options.adapter.decomposesWeights = recipe?.decomposesWeights ?? options.adapter.decomposesWeights
+    options.adapter.stabilizesRank = recipe?.stabilizesRank ?? options.adapter.stabilizesRank
+    if alpha == nil, let scale = recipe?.scale {
+      options.adapter.alpha =
+        Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
+    } else {
+      options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
+    }
+    if let targets = recipe?.targets { options.adapter.targets = LinearKind.allCases.filter { targets.contains($0.targetName) } }
+    return options
+  }
+
+  /// The prompt, kept to what the model can read, with the labels where its instruction names them; no labels for conversations.
+  ///
+  /// - Parameter note: is told what a user should know of the prompt.
+  package func task(
+    _ recipe: TrainingRecipe?, for model: StoredModel, asked prompts: ModelPrompts, labels: [String], note: (String) -> Void
+  ) throws -> TaggingTask {
+    var task = TaggingTask()
+    let choice = promptForm ?? recipe?.form.flatMap(AdapterTraining.PromptForm.init)
+    guard !labels.isEmpty || choice == nil else {
+      throw DibitError(
+        .invalidArgument, option: "promptForm", "is for labelled texts; conversations are written in the model's own turns")
+    }
+    task.instruction = recipe?.instruction ?? task.instruction
+    task.key = recipe?.key ?? task.key
+    if promptForm == nil { task.template = try recipe?.template.map { try PromptTemplate($0) } }
+    if task.template == nil, !labels.isEmpty { task.form = try prompts.form(choice) }
+    task.scaffoldingWeight = recipe?.scaffoldingWeight.map { Float($0) } ?? task.scaffoldingWeight
+    task.maximumTokens = min(maximumTokens ?? recipe?.maximumTokens ?? task.maximumTokens, model.configuration.contextLength)
+    return task.listing(labels, note: note)
+  }
+}
+
+extension TaggingTask {
+  /// The task with the labels named where its instruction says so; what looks like that place and is none is told.
+  package func listing(_ labels: [String], note: (String) -> Void) -> TaggingTask {
+    let names = instruction.split(separator: "{", omittingEmptySubsequences: false).dropFirst().compactMap { part in
+      part.firstIndex(of: "}").map { "{\(part[..<$0])}" }
+    }
+    for name in names where name != Self.labelsPlaceholder && name.lowercased().contains("label") {
+      note("\(quoted(name)) in the instruction stands for nothing; '\(Self.labelsPlaceholder)' names the labels")
+    }
+    return listing(labels)
+  }
+}

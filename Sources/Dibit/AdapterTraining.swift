@@ -1,0 +1,186 @@
+internal import DibitTraining
+
+/// The training of an adapter: its options, what happens while it runs, and what comes of it. See ``Model/train(on:to:options:)``.
+public enum AdapterTraining {
+  /// Tells what happens while an adapter is trained.
+  public enum Event: Equatable, Sendable {
+    /// The run begins, or goes on.
+    case started(Start)
+    /// A step was done.
+    case step(Step)
+    /// The validation texts were looked at.
+    case validated(Validation)
+    /// A checkpoint is on the disk, from which a stopped run goes on.
+    case saved(step: Int)
+    /// Something that a reader of the result should know, in one sentence.
+    case note(String)
+  }
+
+  /// Tells what a run will do.
+  public struct Start: Equatable, Sendable {
+    /// Steps that were done before, by the run that this one goes on with.
+    public let step: Int
+    /// Steps in all.
+    public let totalSteps: Int
+    /// Numbers that are trained.
+    public let parameters: Int
+    /// Training texts.
+    public let trainingTexts: Int
+    /// Validation texts.
+    public let validationTexts: Int
+  }
+
+  /// A step that was done.
+  public struct Step: Equatable, Sendable {
+    /// Its number, from 1.
+    public let step: Int
+    /// Steps in all.
+    public let totalSteps: Int
+    /// The pass over the texts, from 1.
+    public let epoch: Int
+    /// Mean loss in nats per learnt token.
+    public let loss: Double
+    /// The learning rate.
+    public let learningRate: Double
+    /// Tokens in each second over the last steps.
+    public let tokensPerSecond: Double
+    /// Seconds until the last step at this rate.
+    public let secondsLeft: Double
+  }
+
+  /// A look at the validation texts.
+  public struct Validation: Equatable, Sendable {
+    /// The step after which it was taken.
+    public let step: Int
+    /// The pass over the texts, from 1.
+    public let epoch: Int
+    /// Mean loss in nats per learnt token.
+    public let loss: Double
+    /// Mean loss in nats per token of the labels, or of the answers of conversations: what runs are judged by.
+    public let contentLoss: Double
+    /// Tells whether it is the lowest so far.
+    public let isBest: Bool
+  }
+
+  /// Tells what came of a training.
+  public struct Report: Equatable, Sendable {
+    /// The adapter's directory, for ``Model/adapter(at:)``.
+    public let path: String
+    /// Steps that were done.
+    public let steps: Int
+    /// The step whose parameters were kept.
+    public let keptStep: Int
+    /// Tells whether it ended before its last step because validation got no better.
+    public let endedEarly: Bool
+    /// Tokens that went through the model in training steps.
+    public let tokens: Int
+    /// Mean loss over the last epoch, in nats per learnt token.
+    public let trainingLoss: Double
+    /// The validation loss of what was kept, in nats per learnt token; nil without validation texts.
+    public let validationLoss: Double?
+    /// As ``validationLoss``, over the tokens of labels alone.
+    public let validationContentLoss: Double?
+    /// Texts that were cut to fit.
+    public let truncatedTexts: Int
+    /// The adapter's manifest, as JSON: data, splits, options and results.
+    public let manifest: String
+  }
+
+  /// Tells how much a text counts by its label.
+  public enum ClassWeights: String, Equatable, Sendable, CaseIterable {
+    /// Texts of rare labels more.
+    case balanced
+    /// All texts alike.
+    case equal = "none"
+  }
+
+  /// Tells what prompts are put into.
+  public enum PromptForm: String, Equatable, Sendable, CaseIterable {
+    /// Tells what the model knows of chats: the turns of its vocabulary, or its chat template.
+    case chat
+    /// A line for the instruction and one for the text.
+    case plain
+  }
+
+  /// Tells how an adapter is trained. What is nil is as the recipe says, and where that says nothing as the defaults of the command line.
+  ///
+  /// ```swift
+  /// var options = AdapterTraining.Options()
+  /// options.epochs = 4
+  /// options.rank = 16
+  /// ```
+  public struct Options: Equatable, Sendable {
+    /// A recipe, a YAML file; nil for none.
+    public var recipe: String?
+    /// Values in the words of a recipe, such as `lora_parameters.use_dora=true`; they win over the recipe.
+    public var settings: [String] = []
+    /// Passes over the texts; 2 where nobody says.
+    public var epochs: Int?
+    /// Texts of a step; 8 where nobody says.
+    public var batchSize: Int?
+    /// The peak learning rate; 0.001 where nobody says.
+    public var learningRate: Double?
+    /// The adapter's rank; 32 where nobody says.
+    public var rank: Int?
+    /// The adapter's scale is alpha over the rank.
+    public var alpha: Double?
+    /// The most tokens of a text with its prompt and answer; 512 where nobody says, and never more than the model's context.
+    public var maximumTokens: Int?
+    /// Tells what prompts are put into; a chat where nobody says and the model can.
+    public var promptForm: PromptForm?
+    /// Tells how much a text counts by its label; all alike where nobody says.
+    public var classWeights: ClassWeights?
+    /// The seed of everything random: the same seed gives the same bytes. 0 where nobody says.
+    public var seed: UInt64?
+    /// An adapter of the same model to go on from, which gives the start and the shape; its labels may be others. Nil for a new one.
+    public var start: String?
+    /// Replaces an adapter that is there, and begins anew where a stopped run left checkpoints.
+    public var overwrites = false
+    /// Goes on with the run that was stopped, from its newest whole checkpoint: the adapter has the same bytes as without the stop.
+    public var resumes = false
+    /// The most bytes that the run may hold, weights included; nil for no limit. Less of it makes a step slower and changes no result.
+    public var memoryLimit: Int?
+    /// The column or key of the text, in rows; nil for `text` or a name like it.
+    public var textColumn: String?
+    /// The column or key of the label, or of a list of labels, in rows; nil for `label` or a name like it.
+    public var labelColumn: String?
+
+    /// Tells what a failure calls ``settings``.
+    package var settingsName = "settings"
+
+    /// The defaults.
+    ///
+    /// ```swift
+    /// let options = AdapterTraining.Options(recipe: "recipes/afm7/14m_lora.yaml")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - recipe: A recipe, a YAML file; nil for none.
+    public init(recipe: String? = nil) { self.recipe = recipe }
+  }
+}
+
+extension AdapterTraining.Event {
+  /// Tells what an engine reports, without what only its log needs; nil for the rest.
+  init?(_ event: TrainingEvent) {
+    switch event.kind {
+    case .start(let start):
+      self = .started(
+        .init(
+          step: start.step, totalSteps: start.totalSteps, parameters: start.parameters, trainingTexts: start.examples,
+          validationTexts: start.validationExamples))
+    case .step(let step):
+      self = .step(
+        .init(
+          step: step.step, totalSteps: step.totalSteps, epoch: step.epoch, loss: Double(step.loss), learningRate: Double(step.learningRate),
+          tokensPerSecond: event.measured.tokensPerSecond, secondsLeft: event.measured.secondsLeft))
+    case .validation(let validation):
+      self = .validated(
+        .init(
+          step: validation.step, epoch: validation.epoch, loss: Double(validation.loss), contentLoss: Double(validation.contentLoss),
+          isBest: validation.isBest))
+    case .checkpoint(let checkpoint): self = .saved(step: checkpoint.step)
+    case .end: return nil
+    }
+  }
+}

@@ -1,0 +1,185 @@
+package import DibitCheckpoint
+package import DibitDataset
+package import DibitJSON
+package import DibitKernels
+internal import DibitModel
+package import DibitModelStore
+package import DibitRecipe
+package import DibitTraining
+
+/// The training of an adapter from data on the disk: what is trained on what, and how. ``Run`` does it.
+package struct AdapterTrainingJob: Sendable {
+  /// The model.
+  package let model: StoredModel
+  /// The data, as the caller named it.
+  package let dataPath: String
+  /// Tells what was read there, split.
+  package let dataset: Dataset
+  /// Tells how many texts are in each split.
+  package let split: SplitSummary
+  /// Tells what training goes on from; nil for a new adapter.
+  package let start: AdapterStart?
+  /// Tells how it is trained.
+  package let options: TrainingOptions
+  /// Tells how the model is asked about labelled texts.
+  package let task: TaggingTask
+  /// Tells what the bytes of the adapter depend on.
+  package let identity: RunIdentity
+  private let recipe: String?
+  /// Tells how the model is asked.
+  package let prompts: ModelPrompts
+  private let compute: Compute
+
+  /// Tells what is in the data, and all that follows from it; nothing is computed or written yet.
+  ///
+  /// - Parameters:
+  ///   - recipe: what ``AdapterTraining/Options/readRecipe()`` found.
+  ///   - dataset: What was read at `path`.
+  ///   - note: is told what a user should know of the prompt.
+  package init(
+    _ options: AdapterTraining.Options, recipe: TrainingRecipe?, model: StoredModel, dataset: Dataset, at path: String,
+    on compute: Compute, note: (String) -> Void
+  ) throws {
+    (self.model, dataPath, self.recipe, self.compute) = (model, path, options.recipe, compute)
+    start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
+    self.options = options.engineOptions(recipe, from: start?.configuration)
+    // A start of another shape is told before the texts are looked at.
+    _ = try start?.adapter(as: self.options.adapter)
+    try self.options.classWeights.check(labels: dataset.labels, recipe: options.recipeName)
+    var dataset = dataset
+    split = dataset.splitAutomatically(seed: self.options.optimization.seed)
+    self.dataset = dataset
+    prompts = try ModelPrompts(model)
+    task = try options.task(recipe, for: model, asked: prompts, labels: dataset.labels, note: note)
+    let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
+    identity = RunIdentity(
+      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
+      options: JSONObject(self.options.members(compute, task) + prompts.identity(of: task) + begins),
+      lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
+  }
+
+  /// Where a run writes, and where it begins.
+  package struct Output: Sendable {
+    /// The directory.
+    package var path: String
+    /// Tells whether an adapter there is replaced, and a stopped run begun anew.
+    package var overwrites = false
+    /// Tells whether a stopped run goes on.
+    package var resumes = false
+    /// When checkpoints are written.
+    package var interval = CheckpointInterval.seconds(120)
+    /// Tells what no output may destroy.
+    package var inputs: JobInputs
+
+    /// An output at `path`.
+    package init(_ path: String, inputs: JobInputs) { (self.path, self.inputs) = (path, inputs) }
+
+    var replaced: DirectoryMark? { overwrites ? StoredAdapter.mark : nil }
+
+    /// Finds out before the work, not behind it, that the output may not be created.
+    package func check() throws { _ = try StagedDirectory(destination: path, replacing: replaced, inputs: inputs) }
+  }
+
+  /// The manifest of an output that is that of this very job, which was stopped after its last step; its checkpoints are removed. Nil for
+  /// any other.
+  package func finished(_ output: Output) throws -> JSONValue? {
+    guard let manifest = try? StoredAdapter.readManifest(output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
+      return nil
+    }
+    try CheckpointStore.remove(of: output.path, inputs: output.inputs)
+    return manifest
+  }
+
+  /// Tells what trains, with all texts in tokens.
+  package func makeTrainer(note: (String) -> Void) throws -> AdapterTrainer {
+    let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
+    let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
+    let validation = try encoder.encode(dataset.validation)
+    if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
+      note("there are no validation texts, so neither patience nor the best validation can count")
+    }
+    return try AdapterTrainer(
+      model.makeDecoder(), examples: examples, validation: validation, options: options, from: start?.adapter(as: options.adapter),
+      on: compute)
+  }
+
+  /// A training into a directory, which appears when it is done.
+  package struct Run: ~Copyable {
+    /// Where its checkpoints are.
+    package let checkpoints: CheckpointStore
+    private let job: AdapterTrainingJob
+    private var trainer: AdapterTrainer
+    private let directory: StagedDirectory
+
+    /// Opens the output and finds the checkpoint to go on from; `note` is told of those that were passed over.
+    package init(_ job: AdapterTrainingJob, _ trainer: consuming AdapterTrainer, into output: Output, note: (String) -> Void) throws {
+      let directory = try StagedDirectory(destination: output.path, replacing: output.replaced, inputs: output.inputs)
+      let checkpoints = try CheckpointStore(
+        output: output.path, inputs: output.inputs, identity: job.identity, interval: output.interval, resumes: output.resumes,
+        discards: output.overwrites)
+      for name in checkpoints.skipped { note("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over") }
+      self.checkpoints = checkpoints
+      self.job = job
+      self.trainer = trainer
+      self.directory = directory
+    }
+
+    /// Trains; `report` is told what happens and stops the run, which then leaves a checkpoint, by returning false.
+    package mutating func train(report: (TrainingEvent) -> Bool) throws(TrainingError) -> TrainingResult {
+      try trainer.run(checkpoints: checkpoints, report: report)
+    }
+
+    /// Writes the adapter of a run that came to its end and removes its checkpoints; returns what its manifest says. `note` is told what the
+    /// adapter does not.
+    package consuming func write(_ result: TrainingResult, note: (String) -> Void) throws -> JSONObject {
+      let model = job.model
+      var facts = AdapterFacts(manifest: job.manifest(result))
+      if let sketches = job.sketches(note: note) { facts.setTrainingTexts(sketches) }
+      facts.card = try AdapterCard(base: model, facts: facts).text
+      try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
+      try directory.write(RecipeText(job.options, job.compute, job.task).text, to: StoreFile.recipe)
+      try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
+      try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
+      try directory.commit()
+      checkpoints.removeAll()
+      return facts.manifest
+    }
+  }
+
+  /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.
+  private func sketches(note: (String) -> Void) -> TextSketches? {
+    guard dataset.kind == .labelled else { return nil }
+    let own = TextSketches(dataset.labelled(.train).map(\.text))
+    guard let start else { return own }
+    guard var all = start.sketches else {
+      note("'\(start.path)' does not say which texts it was trained on, and so the new adapter does not either")
+      return nil
+    }
+    all.formUnion(own)
+    return all
+  }
+
+  private func manifest(_ result: TrainingResult) -> JSONObject {
+    let description = AdapterDescription(
+      kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest,
+      templateDigest: prompts.templateDigest(for: task))
+    var manifest = description.json
+    if let start { manifest["from"] = start.json }
+    manifest["split"] = [
+      "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
+      "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),
+      "validation_sha256": .string(dataset.digest(of: .validation)),
+    ]
+    manifest["recipe"] = .object(
+      JSONObject([(key: "file", value: recipe.map { .string($0) } ?? .null)] + options.members(compute).filter { $0.key != "seed" }))
+    // Neither times nor rates: the same seed must give the same bytes.
+    manifest["training"] = [
+      "run_sha256": .string(identity.digest), "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep),
+      "steps": .integer(result.steps), "total_steps": .integer(result.totalSteps), "tokens": .integer(result.tokens),
+      "training_loss": .number(Double(result.trainingLoss)), "validation_loss": result.validationLoss.map { .number(Double($0)) } ?? .null,
+      "validation_content_loss": result.validationContentLoss.map { .number(Double($0)) } ?? .null,
+      "truncated_examples": .integer(result.truncatedExamples), "truncated_tokens": .integer(result.truncatedTokens),
+    ]
+    return manifest
+  }
+}

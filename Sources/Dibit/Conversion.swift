@@ -1,0 +1,188 @@
+internal import DibitCheckpoint
+package import DibitConversion
+internal import DibitInference
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModelStore
+internal import DibitQuantization
+
+/// The conversion of a checkpoint: its options, how far it is, and what it made. See ``Model/convert(_:to:options:)``.
+public enum Conversion {
+  /// Tells how far a conversion is.
+  public struct Progress: Equatable, Sendable {
+    /// Tells what a conversion does.
+    public enum Stage: String, Equatable, Sendable, CaseIterable {
+      /// Tensors are rounded and written.
+      case converting
+      /// The model is compared with its source.
+      case checking
+    }
+
+    /// Tells what is going on.
+    public let stage: Stage
+    /// The share of the stage that is done, from 0 to 1.
+    public let fraction: Double
+  }
+
+  /// Weights that share a scale.
+  public enum GroupSize: Equatable, Sendable {
+    /// So many neighbours of a row: 32, 64 or 128.
+    case weights(Int)
+    /// A whole row.
+    case row
+  }
+
+  /// Tells how a checkpoint is converted. The defaults are those of the command line.
+  ///
+  /// ```swift
+  /// let options = Conversion.Options(bits: 4)
+  /// ```
+  public struct Options: Equatable, Sendable {
+    /// Bits of a weight: 2, 4, 8, 16 or 32, where 16 and 32 keep floats.
+    public var bits: Int
+    /// Weights that share a scale.
+    public var groupSize: GroupSize
+    /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
+    public var embeddingBits: Int?
+    /// A tokenizer file to use instead of the one beside or inside the checkpoint; nil for that.
+    public var tokenizer: String?
+    /// Replaces a model that is there.
+    public var overwrites = false
+    /// Compares the converted model with its source, on a short text that the source writes.
+    public var checks = true
+
+    /// The defaults.
+    ///
+    /// ```swift
+    /// let options = Conversion.Options()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - bits: Bits of a weight; nil for 2.
+    public init(bits: Int? = nil) {
+      let scheme = QuantizationScheme()
+      self.bits = bits ?? scheme.bits
+      groupSize = scheme.group.map { .weights($0) } ?? .row
+    }
+  }
+
+  /// Tells what a conversion made.
+  public struct Report: Equatable, Sendable {
+    /// The model's directory, for ``Model/init(at:options:)``.
+    public let path: String
+    /// The family, as `model_type` names it.
+    public let architecture: String
+    /// The number of parameters.
+    public let parameters: Int
+    /// Bytes of the source's tensors, blocks as floats.
+    public let sourceBytes: Int
+    /// Bytes of the model's weights.
+    public let bytes: Int
+    /// Bits for each weight over the whole model, scales and norms included.
+    public let bitsPerWeight: Double
+    /// Signal over noise of all rounded tensors in dB; nil when none was rounded, infinite when all lay on the grid.
+    public let signalToNoise: Double?
+    /// Tells what identifies the model, as SHA-256 in hexadecimal.
+    public let digest: String
+    /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+    public let tokenizerDoubt: String?
+    /// Tells how the model compares with its source; nil where no weight changed its value, where the source cannot be run, and where
+    /// ``Options/checks`` is off.
+    public let check: Check?
+  }
+
+  /// Tells how far a converted model is from its source.
+  public struct Check: Equatable, Sendable {
+    /// Tells what the distance amounts to.
+    public enum Verdict: String, Equatable, Sendable, CaseIterable {
+      /// Close to the source.
+      case close
+      /// Noticeably worse than the source.
+      case worse
+      /// Of no use: convert with more bits.
+      case destroyed
+    }
+
+    /// Tells what ``divergence`` amounts to.
+    public let verdict: Verdict
+    /// The mean divergence of the two models' probabilities, in nats for each token.
+    public let divergence: Double
+    /// Tells how often both have the same most likely token, from 0 to 1.
+    public let agreement: Double
+    /// Tokens of the text.
+    public let tokens: Int
+
+    init(_ check: ConversionCheck) {
+      switch check.verdict {
+      case .close: verdict = .close
+      case .worse: verdict = .worse
+      case .destroyed: verdict = .destroyed
+      }
+      (divergence, agreement, tokens) = (check.comparison.divergence, check.comparison.agreement, check.tokens)
+    }
+  }
+}
+
+extension Conversion.Options {
+  /// Tells what an engine takes.
+  package func engineOptions() throws(DibitError) -> ConversionOptions {
+    func refuse(_ name: String, _ expected: String, _ found: some CustomStringConvertible) -> DibitError {
+      DibitError(.invalidArgument, option: name, "expected \(expected), found \(found)")
+    }
+    for (name, bits, choices) in [
+      ("bits", bits, QuantizationScheme.bitChoices), ("embeddingBits", embeddingBits, QuantizationScheme.tableBitChoices),
+    ] {
+      if let bits, !choices.contains(bits) { throw refuse(name, QuantizationScheme.words(choices), bits) }
+    }
+    var options = ConversionOptions()
+    options.scheme.bits = bits
+    options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
+    switch groupSize {
+    case .row: options.scheme.group = nil
+    case .weights(let size):
+      guard QuantizationScheme.groups.contains(size) else { throw refuse("groupSize", "32, 64 or 128", size) }
+      options.scheme.group = size
+    }
+    (options.tokenizer, options.overwrite) = (tokenizer, overwrites)
+    return options
+  }
+}
+
+extension Model {
+  /// Turns a checkpoint of floats into a model directory, of two bits for each weight unless the options say otherwise.
+  ///
+  /// ```swift
+  /// let report = try await Model.convert("llama-checkpoint", to: "llama-2bit").value
+  /// if report.check?.verdict == .destroyed { print("give it 4 bits") }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - source: A directory or a file: Hugging Face's `config.json`, tokenizer and weights in safetensors, PyTorch or HDF5 files; a KerasHub
+  ///     preset; a GGUF file; or a llama2.c file. Each is recognised by its contents.
+  ///   - output: The model's directory, which appears when it is whole.
+  ///   - options: Bits and groups.
+  ///   - threads: Threads to use; nil for one for each core.
+  /// - Returns: The job. It fails with ``DibitError`` for a source that is damaged, or of a kind that Dibit does not know, and for an output
+  ///   that is in the way. A job that is cancelled while it converts leaves nothing behind.
+  public static func convert(
+    _ source: String, to output: String, options: Conversion.Options = Conversion.Options(), threads: Int? = nil
+  ) -> Job<Conversion.Progress, Conversion.Report> {
+    Job(on: Worker("conversion"), buffered: 64) { report in
+      let compute = try Runtime(Options(threads: threads)).compute(for: .writing)
+      let made = try Converter(source: source, output: output, options: options.engineOptions(), on: compute).run { progress in
+        report(Conversion.Progress(stage: .converting, fraction: Double(progress.bytes) / Double(max(1, progress.totalBytes))))
+      }
+      var check: ConversionCheck?
+      if options.checks, !made.isLossless {
+        // A source that cannot run here cannot be compared, which is no fault of the model.
+        check = try? ConversionCheck.run(source: source, model: StoredModel.open(made.output), on: compute) { done, total in
+          report(Conversion.Progress(stage: .checking, fraction: Double(done) / Double(max(1, total))))
+        }
+      }
+      return Conversion.Report(
+        path: made.output, architecture: made.architecture, parameters: made.elements, sourceBytes: made.sourceBytes,
+        bytes: made.outputBytes, bitsPerWeight: made.bitsPerWeight, signalToNoise: made.decibels, digest: made.digest,
+        tokenizerDoubt: made.tokenizerDoubt, check: check.map { Conversion.Check($0) })
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// Why something could not be done: a kind to decide by, and a sentence for people.
+///
+/// ```swift
+/// do {
+///   let model = try await Model(at: "model")
+/// } catch {
+///   if error.kind == .missing { print("convert a checkpoint first: \(error)") }
+/// }
+/// ```
+public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kinds of failure. More may come: end a `switch` over them with `default`.
+  public enum Kind: String, Equatable, Sendable, CaseIterable {
+    /// A file or directory that is not there.
+    case missing
+    /// An input that is damaged, of another kind, or does not fit the others.
+    case invalidData
+    /// A value that the caller chose and that cannot be.
+    case invalidArgument
+    /// An output that is in the way, or may not be created there.
+    case cannotCreate
+    /// The system could not read or write.
+    case inputOutput
+    /// A training whose loss is no number any more, or far above what it was.
+    case diverged
+    /// The task was cancelled, or the ``Job`` was.
+    case cancelled
+    /// Something that should not happen.
+    case unexpected
+  }
+
+  /// Tells what kind of failure this is.
+  public let kind: Kind
+  /// The option that the sentence is about, by its name in this library; nil for none.
+  package let option: String?
+  /// Tells what could not be done, what was expected and what was found.
+  package let sentence: String
+  /// Tells what can be done about it; nil where the sentence says all.
+  package let advice: Advice?
+
+  /// A failure; the option stands before the sentence, the advice behind it.
+  package init(_ kind: Kind, option: String? = nil, _ sentence: String, _ advice: Advice? = nil) {
+    (self.kind, self.option, self.sentence, self.advice) = (kind, option, sentence, advice)
+  }
+
+  /// One sentence for people: what could not be done, what was expected and found, and what to do about it. It names paths and values, and
+  /// never holds a prompt or a text.
+  ///
+  /// ```swift
+  /// log.error("\(error.message)")
+  /// ```
+  public var message: String { (option.map { "'\($0)': " } ?? "") + sentence + (advice?.words ?? "") }
+
+  /// The ``message``.
+  public var description: String { message }
+
+  /// The end that a cancelled job comes to.
+  static let cancelled = DibitError(.cancelled, "cancelled")
+}
+
+extension DibitError {
+  /// Tells what can be done about a failure. The words are the library's; the command line has its own for each.
+  package enum Advice: Equatable, Sendable, CaseIterable {
+    /// Prompts that need no chat template.
+    case plainPrompts
+    /// Tells what an adapter without labels is good for.
+    case generateInstead
+    /// An adapter of another tool does not say its labels.
+    case nameLabels
+    /// A text can be continued without a chat template.
+    case continueTexts
+    /// Training goes on with the adapter's own shape.
+    case ownShape
+    /// Another split has texts.
+    case otherSplit
+    /// Texts that were trained on can be left out, or evaluated all the same.
+    case leaveOutLeakage
+    /// All texts were trained on.
+    case nothingHeldOut
+
+    var words: String {
+      switch self {
+      case .plainPrompts: "; prompts of plain lines go without"
+      case .generateInstead: ": generate with it"
+      case .nameLabels: ": name them where the adapter is converted, or generate with it"
+      case .continueTexts: ": continue texts with it"
+      case .otherSplit: ": name another one, or leave it out"
+      case .leaveOutLeakage: ": leave them out, or allow them"
+      case .nothingHeldOut: "; none is left to evaluate: give texts that were held out"
+      case .ownShape: "; leave it out of the options, or begin with a new adapter"
+      }
+    }
+  }
+}

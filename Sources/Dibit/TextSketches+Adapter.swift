@@ -1,0 +1,32 @@
+internal import DibitCheckpoint
+package import DibitDataset
+internal import DibitDigest
+package import DibitJSON
+package import DibitModelStore
+
+extension TextSketches {
+  /// The sketches of an adapter's training texts, which its manifest vouches for; nil where it keeps none.
+  package static func ofAdapter(_ path: String, _ manifest: JSONValue) throws -> TextSketches? {
+    guard let digest = manifest["training_texts"]?["sha256"]?.string else { return nil }
+    let bytes = try readBytes(StoreFile.trainingTexts, in: path)
+    let file = path + "/" + StoreFile.trainingTexts
+    let found = SHA256.digest(bytes)
+    guard found == digest else {
+      throw DibitError(
+        .invalidData, "'\(file)' was changed: SHA-256 \(digest) expected from the manifest, \(found) found; train the adapter again")
+    }
+    guard let sketches = (try? JSONValue(parsing: bytes)).flatMap({ TextSketches(json: $0) }) else {
+      throw DibitError(.invalidData, "'\(file)' holds no sketches of texts; train the adapter again")
+    }
+    return sketches
+  }
+}
+
+extension AdapterFacts {
+  /// Keeps the sketches of the texts that an adapter learnt from.
+  package mutating func setTrainingTexts(_ sketches: TextSketches) {
+    let bytes = Array((sketches.json.serialized() + "\n").utf8)
+    trainingTexts = bytes
+    manifest["training_texts"] = ["count": .integer(sketches.count), "sha256": .string(SHA256.digest(bytes))]
+  }
+}

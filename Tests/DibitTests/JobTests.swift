@@ -1,0 +1,93 @@
+import Dibit
+import DibitTestSupport
+import Synchronization
+import Testing
+
+/// A number that tasks share.
+private final class Counter: Sendable {
+  private let number = Atomic(0)
+
+  var value: Int { number.load(ordering: .relaxed) }
+
+  func add(_ step: Int) { number.add(step, ordering: .relaxed) }
+}
+
+@Suite struct JobTests {
+  /// A model that knows nothing may end its answer anywhere, but not before so many characters.
+  private func long(_ characters: Int) -> Response.Options {
+    Response.Options(
+      maximumTokens: 1_900, format: .schema(#"{"type":"string","minLength":\#(characters),"maxLength":\#(characters + 10)}"#))
+  }
+
+  @Test("no call blocks a cooperative thread: others go on while more calls are under way than there are threads")
+  func cooperativeThreads() async throws {
+    let places = try await [Workplace(context: 2_048), Workplace(context: 2_048)]
+    let options = long(200)
+    let (running, turns) = (Counter(), Counter())
+    try await withThrowingTaskGroup { group in
+      for number in 0..<64 {
+        group.addTask { [options] in
+          running.add(1)
+          defer { running.add(-1) }
+          let response = try await places[number % 2].model.generate("the goal", options: options).value
+          #expect(response.text.count > 200)
+        }
+      }
+      group.addTask {
+        while running.value == 0 { await Task.yield() }
+        // Were the threads of the pool blocked, no turn would come before the first generation is over.
+        while running.value == 64, turns.value < 1_000 {
+          turns.add(1)
+          await Task.yield()
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(turns.value > 0)
+  }
+
+  @Test("a cancelled task cancels the job that it waits for, or iterates over")
+  func cancellation() async throws {
+    let model = try await Workplace(context: 2_048).model
+    let endless = long(1_500)
+    let waiting = Task { await failure { () throws(DibitError) in try await model.generate("the goal", options: endless).value } }
+    waiting.cancel()
+    #expect(await waiting.value?.kind == .cancelled)
+    let iterating = Task { () -> (Int, DibitError?) in
+      let seen = Counter()
+      let fault = await failure { () throws(DibitError) in
+        for try await _ in model.generate("the goal", options: endless) { seen.add(1) }
+      }
+      return (seen.value, fault)
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    iterating.cancel()
+    let (seen, fault) = await iterating.value
+    #expect(fault?.kind == .cancelled && seen < 1_500)
+    // The model is free again.
+    #expect(try await model.generate("the goal", options: long(4)).value.text.count > 4)
+  }
+
+  @Test("a job ends when its events are left early and nobody holds it")
+  func leaving() async throws {
+    let model = try await Workplace(context: 2_048).model
+    for try await _ in model.generate("the goal", options: long(1_500)) { break }
+    let clock = ContinuousClock()
+    let held = model.generate("the goal", options: long(1_500))
+    let whole = try await clock.measure { _ = try await held.value }
+    // What was left early does not stand in the way of the next job for as long as a whole one takes.
+    for try await _ in model.generate("the goal", options: long(1_500)) { break }
+    let next = try await clock.measure { _ = try await model.generate("the goal", options: .init(maximumTokens: 1)).value }
+    #expect(next < whole / 2)
+  }
+
+  @Test("several tasks get the value of one job")
+  func sharing() async throws {
+    let job = try await Workplace().model.generate("the goal", options: .init(maximumTokens: 8))
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<4 { group.addTask { try await job.value.text } }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(texts.count == 1)
+  }
+}

@@ -1,0 +1,104 @@
+import Dibit
+import DibitTestSupport
+import Foundation
+import Testing
+
+@Suite struct AdapterTrainingTests {
+  private func weights(_ adapter: String) throws -> Data { try Data(contentsOf: URL(filePath: adapter + "/adapter_model.safetensors")) }
+
+  @Test("a training tells its steps and validations, and its adapter tags")
+  func training() async throws {
+    let work = try await Workplace()
+    let job = work.model.train(on: work.data, to: work.scratch("adapter"), options: work.quick)
+    var (start, steps, validations): (AdapterTraining.Start?, [Int], [Int]) = (nil, [], [])
+    for try await event in job {
+      switch event {
+      case .started(let value): start = value
+      case .step(let step): steps.append(step.step)
+      case .validated(let validation): validations.append(validation.epoch)
+      case .saved, .note: break
+      }
+    }
+    let report = try await job.value
+    #expect(start?.totalSteps == 10 && start?.trainingTexts == 20 && steps == Array(1...10))
+    #expect(report.steps == 10 && report.trainingLoss > 0 && report.manifest.contains("\"run_sha256\""))
+    let adapter = try await work.model.adapter(at: report.path)
+    #expect(adapter.labels == Workplace.labels && adapter.rank == 4 && adapter.maximumTokens == 128)
+    let texts = ["the soup needs salt", "the rocket left the moon", ""]
+    let tagged = try await adapter.tag(texts).value
+    #expect(tagged.map(\.index) == [0, 1, 2])
+    for text in tagged {
+      #expect(Workplace.labels.contains(text.label) && text.tags == [text.label])
+      #expect(abs(text.probabilities.reduce(0, +) - 1) < 1e-9)
+    }
+    // One by one, and from the model alone, as many answers.
+    #expect(try await adapter.tag([texts[1]]).value[0].probabilities == tagged[1].probabilities)
+    #expect(try await work.model.tag(texts, labels: ["food", "space"]).value.count == 3)
+    var options = TagOptions()
+    options.threshold = 0
+    #expect(try await adapter.tag(texts, options: options).value[0].tags.count == 4)
+  }
+
+  @Test("a cancelled training is gone on with, to the same bytes")
+  func resuming() async throws {
+    let work = try await Workplace()
+    let whole = try await work.trained("whole")
+    var options = work.quick
+    let job = work.model.train(on: work.data, to: work.scratch("again"), options: options)
+    for try await event in job { if case .step = event { break } }
+    job.cancel()
+    let fault = await failure { () throws(DibitError) in try await job.value }
+    #expect(try #require(fault).kind == .cancelled && !FileManager.default.fileExists(atPath: work.scratch("again")))
+    let inTheWay = await failure { [options] () throws(DibitError) in
+      try await work.model.train(on: work.data, to: work.scratch("again"), options: options).value
+    }
+    #expect(try #require(inTheWay).kind == .cannotCreate && inTheWay?.message.contains("--") == false)
+    options.resumes = true
+    let report = try await work.model.train(on: work.data, to: work.scratch("again"), options: options).value
+    #expect(report.steps == 10)
+    #expect(try weights(report.path) == weights(whole.path))
+    // Done already: told without training.
+    #expect(try await work.model.train(on: work.data, to: work.scratch("again"), options: options).value == report)
+  }
+
+  @Test("an adapter goes on from another, and not from one of another shape")
+  func start() async throws {
+    let work = try await Workplace()
+    let first = try await work.trained("first")
+    var options = work.quick
+    (options.start, options.rank) = (first.path, nil)
+    let next = try await work.model.train(on: work.data, to: work.scratch("next"), options: options).value
+    #expect(try weights(next.path) != weights(first.path))
+    options.rank = 8
+    let fault = await failure { [options] () throws(DibitError) in
+      try await work.model.train(on: work.data, to: work.scratch("other"), options: options).value
+    }
+    #expect(
+      try #require(fault).message
+        == "'\(first.path)': training goes on with the adapter's own 'rank': 4 expected, 8 found in options or recipe; "
+        + "leave it out of the options, or begin with a new adapter")
+  }
+
+  @Test("an evaluation runs the base, its adapters and baselines, and says who is better")
+  func evaluation() async throws {
+    let work = try await Workplace()
+    let adapter = try await work.trained()
+    var options = Evaluation.Options()
+    (options.baselines, options.aloneTexts, options.resamples) = ([.majority, .words], 0, 100)
+    let job = work.model.evaluate(on: work.data, adapters: [adapter], options: options)
+    var titles: Set<String> = []
+    for try await progress in job { titles.insert(progress.title) }
+    let report = try await job.value
+    #expect(report.runs.map(\.name) == ["base", adapter.path, "most frequent label", "naive Bayes on words"])
+    #expect(report.runs.map(\.isBaseline) == [false, false, true, true] && report.texts == 12 && !report.verdict.isEmpty)
+    #expect(titles.contains("evaluating base") && report.json.contains("\"verdict\"") && report.html.contains("<html"))
+    options.split = .train
+    let leaked = await failure { [options] () throws(DibitError) in
+      try await work.model.evaluate(on: work.data, adapters: [adapter], options: options).value
+    }
+    #expect(
+      try #require(leaked).message
+        == "20 of the 20 texts of the train split of '\(work.data)' were trained on, 0 more nearly so; none is left to evaluate: "
+        + "give texts that were held out")
+  }
+}
