@@ -1,6 +1,5 @@
-internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitModelStore
 

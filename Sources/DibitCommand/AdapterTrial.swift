@@ -1,6 +1,7 @@
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFiles
+internal import DibitFailure
 internal import DibitInference
 internal import DibitKernels
 internal import DibitModelStore

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore

@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitInference
 internal import DibitJSON
 internal import DibitKernels

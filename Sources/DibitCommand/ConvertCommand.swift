@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitConversion
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore

@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics

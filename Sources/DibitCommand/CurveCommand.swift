@@ -1,6 +1,7 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 

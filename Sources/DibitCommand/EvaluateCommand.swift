@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
 internal import DibitKernels

@@ -1,11 +1,10 @@
-internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
 internal import DibitEvaluation
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
-internal import DibitModel
 internal import DibitKernels
+internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitReport

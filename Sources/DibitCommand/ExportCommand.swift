@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitConversion
+internal import DibitFailure
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitTensor

@@ -1,16 +1,4 @@
-internal import DibitBenchmark
-internal import DibitCheckpoint
-internal import DibitConstraint
-internal import DibitConversion
-internal import DibitDataset
-internal import DibitEvaluation
-internal import DibitInference
-internal import DibitKernels
-internal import DibitModelStore
-internal import DibitRecipe
-internal import DibitTokenizer
-internal import DibitTraining
-internal import DibitVerification
+internal import DibitFailure
 internal import Glibc
 
 /// One line for the user and the exit code that goes with it.
@@ -40,35 +28,13 @@ struct Failure: Error {
   init?(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure
-    case let error as CheckpointError: self.init(Code(error.errorClass), "\(error)")
-    case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
-    case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
-    case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
-    case let error as ChatTranscriptError: self.init(.badData, "\(error)")
-    case let error as PromptTemplateError: self.init(.badData, "\(error)")
-    case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
-    case let error as TrainingError: self.init(Code(error.errorClass), "\(error)")
-    case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
-    case let error as ConstraintError: self.init(.badData, "\(error)")
-    case let error as InferenceError: self.init(.badData, "\(error)")
-    case let error as RecipeError: self.init(.badData, "\(error)")
-    case let error as TokenizerError: self.init(.badData, "\(error)")
-    case let error as BenchmarkError: self.init(error)
-    case let error as KernelError: self.init(.usage, "\(error)")
+    case let error as any EngineError: self.init(of: error)
     default: return nil
     }
   }
 
-  private init(_ error: BenchmarkError) {
-    switch error {
-    case .store(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .checkpoint(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .training(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .inference: self.init(.badData, "\(error)")
-    case .context, .trainingContext: self.init(.usage, "\(error)")
-    case .interrupted: self.init(.interrupted, "\(error)")
-    }
-  }
+  /// The failure that an engine's error amounts to.
+  init(of error: any EngineError) { self.init(Code(error.kind), Advice.sentence(of: error)) }
 
   func exit() -> Never {
     Terminal.write("error: \(message)\n")
@@ -89,31 +55,15 @@ struct Failure: Error {
 }
 
 extension Failure.Code {
-  init(_ errorClass: CheckpointError.Class) {
-    switch errorClass {
-    case .missingInput: self = .missingInput
+  init(_ kind: FailureKind) {
+    switch kind {
+    case .invalidRequest: self = .usage
     case .badData: self = .badData
-    case .cannotCreate: self = .cannotCreate
-    case .inputOutput: self = .inputOutput
-    }
-  }
-
-  init(_ errorClass: TrainingError.Class) {
-    switch errorClass {
-    case .usage: self = .usage
-    case .badData: self = .badData
-    case .missingInput: self = .missingInput
+    case .notFound, .noPermission: self = .missingInput
     case .failedRun: self = .internalError
     case .cannotCreate: self = .cannotCreate
-    case .file(let file): self.init(file)
-    }
-  }
-
-  init(_ exitClass: DatasetError.ExitClass) {
-    switch exitClass {
-    case .missingInput: self = .missingInput
-    case .badData: self = .badData
     case .inputOutput: self = .inputOutput
+    case .interrupted: self = .interrupted
     }
   }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitConstraint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
 internal import DibitModel

@@ -1,6 +1,7 @@
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitJinja
 internal import DibitModelStore

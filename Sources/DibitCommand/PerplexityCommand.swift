@@ -1,6 +1,6 @@
-internal import DibitCheckpoint
 internal import ArgumentParser
 internal import DibitDataset
+internal import DibitFailure
 internal import DibitInference
 internal import DibitJSON
 internal import DibitKernels

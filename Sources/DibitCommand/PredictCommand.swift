@@ -1,7 +1,7 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore

@@ -1,6 +1,7 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -75,7 +76,7 @@ struct TrainCommand: ParsableCommand {
       // An output that may not be created is found before the work, not behind it.
       _ = try StagedDirectory(destination: output, replacing: replaced, inputs: inputs)
     }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    for finding in dataset.report.summary { Terminal.write("note: \(Advice.options(in: finding))\n") }
     let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
     let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
     let validation = try encoder.encode(dataset.validation)
