@@ -79,12 +79,16 @@ let package = Package(
     // L1: leaves.
     layer("DibitFailure"),
     layer("DibitJSON"),
-    layer("DibitTensor", ["CDibitThreads"], settings: lifetimes),
+    layer("DibitQuantization"),
+    layer("DibitTensor", ["DibitQuantization", "CDibitThreads"], settings: lifetimes),
     layer("DibitFiles", ["DibitFailure", "DibitTensor", "DibitJSON", "CDibitBytes", "CDibitOutputs"]),
     layer(
-      "DibitKernels", ["DibitFailure", "DibitTensor", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
+      "DibitKernels",
+      [
+        "DibitFailure", "DibitTensor", "DibitQuantization", "CDibitKernels",
+        .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"])),
+      ]),
     // L2: formats and text.
-    layer("DibitQuantization", ["DibitTensor", "DibitJSON"]),
     layer(
       "DibitCheckpoint",
       [
@@ -98,7 +102,9 @@ let package = Package(
     layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitDataset", ["DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON"]),
     // L3: the model, and the directories it is kept in.
-    layer("DibitModel", ["DibitTensor", "DibitKernels", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
+    layer(
+      "DibitModel",
+      ["DibitTensor", "DibitKernels", "DibitQuantization", "DibitJSON", .product(name: "BasicContainers", package: "swift-collections")]),
     layer(
       "DibitModelStore",
       [
@@ -166,18 +172,18 @@ let package = Package(
     .target(
       name: "DibitTestSupport",
       dependencies: [
-        "DibitTensor", "DibitCheckpoint", "DibitFiles", "DibitTokenizer", "DibitJSON",
+        "DibitTensor", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitTokenizer", "DibitJSON",
         .product(name: "ComplexModule", package: "swift-numerics"),
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("DibitJSONTests", ["DibitJSON"]),
-    tests("DibitTensorTests", ["DibitTensor", "CAllocationCount"]),
+    tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(
       "DibitKernelsTests",
       [
-        "DibitKernels", "DibitTensor", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
+        "DibitKernels", "DibitTensor", "DibitQuantization", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
         .product(name: "ComplexModule", package: "swift-numerics"),
       ]),
     tests("DibitFilesTests", ["DibitFiles", "DibitFailure", "DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
@@ -228,6 +234,7 @@ let package = Package(
       "InferenceTests",
       [
         "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
+        "DibitQuantization",
         "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),

@@ -64,18 +64,13 @@ package struct SyntheticModel: Sendable {
       // Some rows of a fused tensor: it ends where the last of them does.
       let (name, columns) = (parameter.name.tensor, parameter.columns)
       let rows = max(parameter.name.rows?.upperBound ?? parameter.rows, found[name]?.stored.rows ?? 0)
-      let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
       if found[name] == nil { order.append(name) }
-      found[name] =
-        if parameter.isMatrix {
-          SyntheticTensor(
-            ModelTensor(
-              name: name, shape: [rows, columns], rows: rows, columns: columns,
-              format: scheme.format(bits: bits, columns: columns, source: .bf16)), value: nil)
-        } else {
-          SyntheticTensor(
-            ModelTensor(name: name, shape: [columns], rows: 1, columns: columns, format: .f32), value: name.hasSuffix(".bias") ? 0 : 1)
-        }
+      let isMatrix = parameter.isMatrix
+      found[name] = SyntheticTensor(
+        ModelTensor(
+          name: name, shape: isMatrix ? [rows, columns] : [columns], rows: rows, columns: columns,
+          format: scheme.format(of: parameter.role, source: .bf16)),
+        value: isMatrix ? nil : name.hasSuffix(".bias") ? 0 : 1)
     }
     return ModelTensor.inFileOrder(order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }, \.stored)
   }

@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitModelStore
+internal import DibitQuantization
 internal import DibitTensor
 
 /// One tensor of a ``SyntheticModel``.
@@ -27,20 +28,19 @@ struct SyntheticTensor {
   /// Appends the tensor's bytes.
   func write(to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
     if let value { return try append([Float](repeating: value, count: columns), to: &writer) }
-    switch stored.format {
-    case .grid(let bits, let group):
+    if let grid = stored.format.grid {
       try writeCodes(to: &writer, using: &generator)
       // Codes are uniform: their variance is (4^bits - 1) / 12 in units of the scale.
-      let spread = (Float(1 << (2 * bits)) - 1) / 12
-      let scales = Weight.scaleShape(rows: rows, columns: columns, group: group).reduce(1, *)
+      let spread = (Float(1 << (2 * grid.levels.codeBits)) - 1) / 12
+      let scales = grid.scaleShape(rows: rows, columns: columns).reduce(1, *)
       try append([Float](repeating: deviation / spread.squareRoot(), count: scales), to: &writer, as: .f16)
-    case .f32, .f16, .bf16:
+    } else {
       // Uniform in ±bound has the deviation bound / √3.
       let bound = deviation * Float(3).squareRoot()
       let step = max(1, Self.pieceBytes / 4 / max(columns, 1))
       for first in stride(from: 0, to: rows, by: step) {
         let count = (min(first + step, rows) - first) * columns
-        try append((0..<count).map { _ in generator.uniform(bound: bound) }, to: &writer, as: stored.dtype)
+        try append((0..<count).map { _ in generator.uniform(bound: bound) }, to: &writer, as: stored.format.dtype)
       }
     }
   }
@@ -51,7 +51,7 @@ struct SyntheticTensor {
 
   /// Random codes, also where a matrix is padded: what lies there means nothing.
   private func writeCodes(to writer: inout SafetensorsWriter, using generator: inout SplitMix64) throws(CheckpointError) {
-    let bytes = Weight.elementByteCount(rows: rows, columns: columns, format: stored.format)
+    let bytes = stored.format.elementByteCount(rows: rows, columns: columns)
     var piece = Buffer<UInt8>(count: min(Self.pieceBytes, bytes))
     for first in stride(from: 0, to: bytes, by: Self.pieceBytes) {
       let count = min(Self.pieceBytes, bytes - first)

@@ -3,6 +3,7 @@ internal import DibitEvaluation
 internal import DibitFiles
 internal import DibitFailure
 internal import DibitInference
+internal import DibitModel
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitReport

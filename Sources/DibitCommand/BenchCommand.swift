@@ -20,10 +20,16 @@ struct BenchCommand: ParsableCommand {
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String?
   @Option(help: ArgumentHelp("Random weights of this size: 110m, 1b or 3b.", valueName: "size")) var shape: String?
-  @Option(help: ArgumentHelp("With --shape, bits of a weight: 2, 4, 16 or 32; default 2.", valueName: "n")) var bits: Int?
+  @Option(
+    help: ArgumentHelp(
+      "With --shape, bits of a weight: \(QuantizationScheme.words(QuantizationScheme.bitChoices)); default 2.", valueName: "n")) var bits:
+    Int?
   @Option(help: ArgumentHelp("With --shape, weights that share a scale: 32, 64, 128 or row; default 64.", valueName: "n"))
   var groupSize: String?
-  @Option(help: ArgumentHelp("With --shape, bits of the embedding: 4, 16 or 32; default 4.", valueName: "n")) var embeddingBits: Int?
+  @Option(
+    help: ArgumentHelp(
+      "With --shape, bits of the embedding: \(QuantizationScheme.words(QuantizationScheme.tableBitChoices)); default 4.", valueName: "n"))
+  var embeddingBits: Int?
   @Option(help: "Tokens of the prompt.") var promptTokens = 512
   @Option(help: "Tokens to decode.") var decodeTokens = 32
   @Option(help: "Tokens in the cache when decoding begins.") var context = 0
@@ -68,13 +74,11 @@ struct BenchCommand: ParsableCommand {
   private func scheme() throws -> QuantizationScheme {
     var scheme = QuantizationScheme()
     if let bits {
-      guard [2, 4, 16, 32].contains(bits) else { throw ValidationError("--bits: expected 2, 4, 16 or 32, found \(bits)") }
+      try QuantizationScheme.check(bits, "--bits", QuantizationScheme.bitChoices)
       scheme.bits = bits
     }
     if let embeddingBits {
-      guard [4, 16, 32].contains(embeddingBits) else {
-        throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
-      }
+      try QuantizationScheme.check(embeddingBits, "--embedding-bits", QuantizationScheme.tableBitChoices)
       scheme.embeddingBits = embeddingBits
     }
     if let groupSize {

@@ -51,7 +51,7 @@ struct RuntimeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What 2-bit and 4-bit weights are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
+      "What weights of 2, 4 and 8 bits are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
       valueName: "type"),
     transform: { try choice($0, "--activations") })
   var activations = ActivationPrecision.int8

@@ -26,12 +26,15 @@ struct ConvertCommand: ParsableCommand {
   @Option(name: .shortAndLong, help: "The model directory to create; with --base the adapter directory.") var output: String
   @Option(
     name: .customLong("bits"),
-    help: ArgumentHelp("Bits of a weight: 2, 4, 16 or 32; by default 2. 16 and 32 keep floats.", valueName: "bits"))
+    help: ArgumentHelp(
+      "Bits of a weight: \(QuantizationScheme.words(QuantizationScheme.bitChoices)); by default 2. 16 and 32 keep floats.",
+      valueName: "bits"))
   var givenBits: Int?
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'; by default 64.", valueName: "size")) var groupSize: String?
   @Option(
     help: ArgumentHelp(
-      "Bits of the embedding and the output head: 4, 16 or 32; by default 4, or what --bits says above 4.", valueName: "bits"))
+      "Bits of the embedding and the output head: \(QuantizationScheme.words(QuantizationScheme.tableBitChoices)); by default 4, or what --bits says above 4.",
+      valueName: "bits"))
   var embeddingBits: Int?
   @Option(help: ArgumentHelp("A tokenizer file to use instead of the one beside or inside the checkpoint.", valueName: "file"))
   var tokenizer: String?
@@ -50,10 +53,8 @@ struct ConvertCommand: ParsableCommand {
   private var bits: Int { givenBits ?? QuantizationScheme().bits }
 
   func validate() throws {
-    guard [2, 4, 16, 32].contains(bits) else { throw ValidationError("--bits: expected 2, 4, 16 or 32, found \(bits)") }
-    if let embeddingBits, ![4, 16, 32].contains(embeddingBits) {
-      throw ValidationError("--embedding-bits: expected 4, 16 or 32, found \(embeddingBits)")
-    }
+    try QuantizationScheme.check(bits, "--bits", QuantizationScheme.bitChoices)
+    if let embeddingBits { try QuantizationScheme.check(embeddingBits, "--embedding-bits", QuantizationScheme.tableBitChoices) }
     if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
     if let groupSize, groupSize != "row", !QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
@@ -197,5 +198,12 @@ struct ConvertCommand: ParsableCommand {
     if exact > 0 {
       Output.print("\n\(counted(exact, "tensor")) on the grid already, packed without loss")
     }
+  }
+}
+
+extension QuantizationScheme {
+  /// Checks the value of an option against what it may be.
+  static func check(_ bits: Int, _ option: String, _ choices: [Int]) throws {
+    guard choices.contains(bits) else { throw ValidationError("\(option): expected \(words(choices)), found \(bits)") }
   }
 }

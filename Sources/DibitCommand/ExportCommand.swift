@@ -17,7 +17,7 @@ struct ExportCommand: ParsableCommand {
 
         safetensors: a checkpoint directory with the weights expanded to floats, which transformers, mlx-lm and others load. F32, the \
       default, holds every weight of the 2-bit grid exactly. With --adapter, the adapter is merged into the weights.
-        gguf: one file for llama.cpp, with the tokenizer inside; all weights of the 2-bit and 4-bit grids are exact in it too, and \
+        gguf: one file for llama.cpp, with the tokenizer inside; all weights of the grids of 2, 4 and 8 bits are exact in it too, and \
       smallest for models with one scale per row.
         peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads; labels, prompt and training go along, and \
       'dibit convert --base' makes an adapter of it again. That of peft is one as it is, for all other commands too. Several adapters \

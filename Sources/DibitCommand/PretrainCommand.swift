@@ -168,7 +168,7 @@ struct PretrainCommand: ParsableCommand {
       var weights = model.weights
       weights.updateEach { $0.weight = $0.weight.floats(on: compute) }
       // The scales of keys and values are set anew at the end.
-      for layer in weights.blocks.indices { (weights.blocks[layer].keyScale, weights.blocks[layer].valueScale) = (nil, nil) }
+      for layer in 0..<weights.layers { weights.keyValueScales[layer] = KeyValueScales() }
       return (model.configuration, model.tokenizer, weights)
     }
   }

@@ -3,7 +3,7 @@ internal import DibitFailure
 internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
-internal import DibitQuantization
+internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
 

@@ -77,8 +77,10 @@ extension ConversionPlan {
   ) throws(ConversionError) -> String? {
     let name = tensor.name + StretchedElastic.suffix
     guard let info = checkpoint.info(name) else { return nil }
-    if let bits = json["w_bits"], bits.int != 2 { throw .trainedBits(tensor: name, found: bits.serialized()) }
-    guard case .grid(bits: 2, group: _) = tensor.stored.format else { throw .trainedScales(tensor: name, bits: tensor.stored.bits) }
+    if let bits = json["w_bits"], bits.int != StretchedElastic.levels.bits { throw .trainedBits(tensor: name, found: bits.serialized()) }
+    guard tensor.stored.format.grid?.levels == StretchedElastic.levels else {
+      throw .trainedScales(tensor: name, bits: tensor.stored.format.bits)
+    }
     guard info.shape == [tensor.rows, 1] || info.shape == [tensor.rows] else {
       throw .checkpoint(.shapeMismatch(tensor: name, file: info.file, expected: [tensor.rows, 1], found: info.shape))
     }
@@ -96,16 +98,11 @@ struct PlannedTensor {
   var clips: String?
 
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
-    let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
     stored = ModelTensor(
       name: parameter.name.tensor, shape: info.shape, rows: info.rows, columns: info.columns,
-      format: parameter.isMatrix ? scheme.format(bits: bits, columns: info.columns, source: info.dtype) : .f32)
+      format: scheme.format(of: parameter.role, source: WeightFormat(info.dtype) ?? .f32))
     sourceBytes = info.count * info.dtype.byteCount
-    if stored.isPacked {
-      storage = "\(stored.bits) bits, " + (scheme.group.map { "groups of \($0)" } ?? "one scale per row")
-    } else {
-      storage = stored.dtype.rawValue
-    }
+    storage = stored.format.grid?.description ?? stored.format.dtype.rawValue
   }
 
   /// A static scale, kept as F32.

@@ -2,6 +2,7 @@ internal import DibitCheckpoint
 internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitQuantization
 internal import DibitTensor
 
 extension Converter {
@@ -30,8 +31,8 @@ extension Converter {
     let checkpoint = plan.checkpoint
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     do throws(CheckpointError) {
-      if case .grid(let bits, let group) = tensor.stored.format {
-        var packed = PackedRows(capacity: rows.count, columns: tensor.columns, bits: bits, group: group)
+      if let grid = tensor.stored.format.grid {
+        var packed = PackedRows(capacity: rows.count, columns: tensor.columns, grid: grid)
         var error = GridQuantization.Error()
         try GridQuantization.encode(
           rows: rows, into: &packed, error: &error, on: compute,

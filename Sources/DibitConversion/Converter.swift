@@ -67,8 +67,8 @@ package struct Converter: Sendable {
     report.outputBytes = pieces.byteCount
     var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
     for tensor in plan.tensors {
-      if case .grid(let bits, let group) = tensor.stored.format {
-        report.tensors.append(try pack(tensor, bits: bits, group: group, to: &pieces, &pass, progress))
+      if let grid = tensor.stored.format.grid {
+        report.tensors.append(try pack(tensor, grid, to: &pieces, &pass, progress))
       } else {
         report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
       }
@@ -94,7 +94,7 @@ package struct Converter: Sendable {
 
   /// The rows of a tensor in pieces.
   func pieces(of tensor: PlannedTensor) -> [Range<Int>] {
-    let step = max(1, Self.pieceElements / max(tensor.columns, 1) / Weight.panelRows) * Weight.panelRows
+    let step = max(1, Self.pieceElements / max(tensor.columns, 1) / Grid.panelRows) * Grid.panelRows
     return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
   }
 
@@ -108,7 +108,7 @@ package struct Converter: Sendable {
     for rows in pieces {
       try rethrow(as: ConversionError.checkpoint, checkpoint.readRows(tensor.name, rows: rows, into: &piece))
       try checkFinite(piece, tensor, rows.lowerBound)
-      try writer.append(floats: piece.span, as: tensor.stored.dtype)
+      try writer.append(floats: piece.span, as: tensor.stored.format.dtype)
       try pass.leave(tensor, rows, progress)
     }
     return ConversionReport.Tensor(
@@ -118,7 +118,7 @@ package struct Converter: Sendable {
 
   /// Stores a tensor on the grid. While one piece is read and rounded on all threads, one of them hashes and writes the piece before.
   private func pack(
-    _ tensor: PlannedTensor, bits: Int, group: Int, to writer: inout PieceWriter, _ pass: inout Pass,
+    _ tensor: PlannedTensor, _ grid: Grid, to writer: inout PieceWriter, _ pass: inout Pass,
     _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport.Tensor {
     let checkpoint = pass.checkpoint
@@ -127,7 +127,7 @@ package struct Converter: Sendable {
     var error = GridQuantization.Error()
     let lost = Lost()
     for rows in pieces {
-      var packed = writer.room(rows: pieces[0].count, columns: tensor.columns, bits: bits, group: group)
+      var packed = writer.room(rows: pieces[0].count, columns: tensor.columns, grid: grid)
       do throws(CheckpointError) {
         try GridQuantization.encode(rows: rows, into: &packed, error: &error, on: compute) {
           writer.writePending()

@@ -42,7 +42,7 @@ package struct Exporter: Sendable {
   /// Writes a directory that transformers loads: config.json, model.safetensors, tokenizer.json and what it wants beside them; matrices are
   /// expanded to `dtype`.
   ///
-  /// F32 holds every weight of a 2-bit or 4-bit grid exactly; F16 and BF16 round those of ±1.5 and ±7.5 times a scale. With `parts`, the
+  /// F32 holds every weight of a grid exactly; F16 and BF16 round levels that take more bits than the scale leaves. With `parts`, the
   /// weights of adapted layers are those that the sum of these adapters makes of them.
   ///
   /// - Parameter note: What the README.md says behind its own words.
@@ -80,7 +80,7 @@ package struct Exporter: Sendable {
     } catch { throw .file(error) }
   }
 
-  /// Writes one GGUF file with the tokenizer inside: 2-bit and 4-bit weights as Q2_K, Q4_K, Q4_0 or Q5_0, or as F32 where none of these can
+  /// Writes one GGUF file with the tokenizer inside: weights on a grid as Q2_K, Q4_K, Q4_0, Q5_0 or Q8_0, or as F32 where none of these can
   /// hold them, and all values exactly as they are.
   package func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
     let source = try rethrow(as: ConversionError.source, StoredModel.open(model))

@@ -38,7 +38,7 @@ struct GGUFExporter {
     } catch { throw .source(.gguf(error, path: source.path)) }
     let stored = parameters.map { GGUFRows($0.weight) }
     var declarations = zip(export.views, zip(parameters, stored)).map {
-      (name: $0.name, type: $1.0.weight.rows > 1 ? $1.1.type : .f32, shape: Self.shape($1.0))
+      (name: $0.name, type: $1.0.isMatrix ? $1.1.type : .f32, shape: Self.shape($1.0))
     }
     declarations += export.tables.map { (name: $0.name, type: .f32, shape: [$0.values.count]) }
     do throws(CheckpointError) {
@@ -47,7 +47,7 @@ struct GGUFExporter {
       var written = 0
       for (index, parameter) in parameters.enumerated() {
         let view = export.views[index]
-        guard parameter.weight.rows > 1 else {
+        guard parameter.isMatrix else {
           try writer.append(floats: vector(parameter, view, raised: export.normsToRaise.contains(view.name)).span)
           continue
         }
@@ -86,7 +86,7 @@ struct GGUFExporter {
   private func write(_ rows: Range<Int>, _ order: [Int]?, _ weight: Weight, _ stored: GGUFRows, to writer: inout GGUFWriter)
     throws(CheckpointError) -> Int
   {
-    let isPacked = if case .grid = weight.format { stored.type != .f32 } else { false }
+    let isPacked = weight.isPacked && stored.type != .f32
     let ids = rows.map { Int32(order?[$0] ?? $0) }
     var values = Matrix(rows: ids.count, columns: weight.columns)
     Embedding.forward(ids.span, weight: weight, into: &values, on: compute)
@@ -113,6 +113,6 @@ struct GGUFExporter {
   }
 
   private static func shape(_ parameter: Parameter) -> [Int] {
-    parameter.weight.rows > 1 ? [parameter.weight.rows, parameter.weight.columns] : [parameter.weight.columns]
+    parameter.isMatrix ? [parameter.weight.rows, parameter.weight.columns] : [parameter.weight.columns]
   }
 }

@@ -1,56 +1,58 @@
 internal import DibitCheckpoint
 internal import DibitKernels
+internal import DibitQuantization
 internal import DibitTensor
 
 /// How a weight is stored in a GGUF file without any change of value.
 ///
-/// Codes c of `bits` bits stand for (c - (2^bits - 1) / 2) s. Where a row has one scale, Q2_K and Q4_K hold just that: both make
-/// d S q - d m M of a code q, with d = s/2, S = 2 and M = 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
+/// A grid without zero has the values (c - M/2) s for codes c and an odd M. Where a row has one scale, Q2_K and Q4_K hold just that: both make
+/// d S q - d m of a code q, with d = s/2, S = 2 and m = M, 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
 /// 3 or from -15 to 15: what Q4_0 and Q5_0 hold in blocks of 32 with a d for each, d (q - 8) and d (q - 16). No smaller type does: those with
-/// a minimum (Q4_1) would need 7.5 s as an fp16 number, the K types whole ratios of the scales within 256 weights. Where half a scale is no
-/// fp16 number, or the length of a row is no multiple of a block, F32 remains, which holds every value.
+/// a minimum (Q4_1) would need 7.5 s as an fp16 number, the K types whole ratios of the scales within 256 weights. A grid with zero has whole
+/// multiples of s: what Q8_0 holds in blocks of 32, d q. Where half a scale is no fp16 number, or the length of a row is no multiple of a
+/// block, F32 remains, which holds every value.
 struct GGUFRows {
   let type: GGMLType
-  private let bits: Int
-  private let group: Int
+  private let grid: Grid?
 
-  /// The type for a weight, from its scales; nothing else decides it.
+  /// The type for a weight, from its grid and scales; nothing else decides it.
   init(_ weight: Weight) {
-    guard case .grid(let bits, let group) = weight.format else {
-      (bits, group) = (0, 0)
-      type = weight.format == .f16 ? .f16 : weight.format == .bf16 ? .bf16 : .f32
-      return
-    }
-    let length = min(group, weight.columns)
-    (self.bits, self.group) = (bits, length)
-    let scales = Self.scales(weight, 0..<weight.rows)
-    let areHalvable = scales.allSatisfy { $0.isFinite && Float(Float16(Float($0) / 2)) == Float($0) / 2 }
-    if areHalvable, length == weight.columns, weight.columns % 256 == 0 {
-      type = bits == 2 ? .q2K : .q4K
-    } else if areHalvable, weight.columns % 32 == 0, length % 32 == 0 || length == weight.columns {
-      type = bits == 2 ? .q4_0 : .q5_0
-    } else {
-      type = .f32
-    }
+    grid = weight.format.grid
+    type = grid.map { Self.type($0, weight) } ?? (weight.format == .f16 ? .f16 : weight.format == .bf16 ? .bf16 : .f32)
   }
 
-  /// The stored bytes of rows whose values, `(c - offset) s`, are `values: [rows, columns]`.
+  private static func type(_ grid: Grid, _ weight: Weight) -> GGMLType {
+    let (columns, length) = (weight.columns, grid.groupLength(columns: weight.columns))
+    let (scales, most) = (scales(weight, grid, 0..<weight.rows), grid.levels.twiceMiddle)
+    let fitsBlocks = columns % 32 == 0 && (length % 32 == 0 || length == columns)
+    if grid.levels.hasZero { return fitsBlocks && most <= 256 && scales.allSatisfy(\.isFinite) ? .q8_0 : .f32 }
+    guard scales.allSatisfy({ $0.isFinite && Float(Float16(Float($0) / 2)) == Float($0) / 2 }) else { return .f32 }
+    if length == columns, columns % 256 == 0, most <= 15 { return most <= 3 ? .q2K : .q4K }
+    return fitsBlocks && most <= 15 ? most <= 7 ? .q4_0 : .q5_0 : .f32
+  }
+
+  /// The stored bytes of rows whose values, `(c - M/2) s`, are `values: [rows, columns]`.
   func encode(_ values: borrowing Matrix, _ weight: Weight, rows: Range<Int>) -> [UInt8] {
-    let scales = Self.scales(weight, rows)
-    let groups = scales.count / max(rows.count, 1)
+    guard let grid else { return [] }
+    let scales = Self.scales(weight, grid, rows)
+    let (groups, group) = (scales.count / max(rows.count, 1), grid.groupLength(columns: weight.columns))
+    let middle = Float(grid.levels.twiceMiddle) / 2
     var bytes: [UInt8] = []
     for row in 0..<rows.count {
       let own = Array(scales[row * groups..<(row + 1) * groups])
-      // Twice the value over the scale is an odd whole number; a scale of zero has any.
-      let odds = (0..<weight.columns).map { column -> Int in
+      // A scale of zero may have any code.
+      let codes = (0..<weight.columns).map { column -> Int in
         let scale = Float(own[column / group])
-        return scale == 0 ? 1 : Int((2 * values[row, column] / scale).rounded())
+        return scale == 0 ? Int(middle + 0.5) : Int((values[row, column] / scale + middle).rounded())
       }
       switch type {
-      case .q2K: bytes += GGUFQ2K.encode(codes: odds.map { UInt8(($0 + 3) / 2) }, scales: [own[0]]) ?? []
-      case .q4K: bytes += Self.q4K(odds.map { UInt8(($0 + 15) / 2) }, scale: own[0])
-      case .q4_0: bytes += Self.blocks(odds.map { $0 + 8 }, scales: own, group: group, hasFifthBits: false)
-      default: bytes += Self.blocks(odds.map { $0 + 16 }, scales: own, group: group, hasFifthBits: true)
+      case .q2K: bytes += GGUFQ2K.encode(codes: codes.map { UInt8($0) }, scales: [own[0]]) ?? []
+      case .q4K: bytes += Self.q4K(codes.map { UInt8($0) }, scale: own[0])
+      case .q8_0: bytes += Self.q8_0(codes.map { Int8(truncatingIfNeeded: $0 - Int(middle)) }, scales: own, group: group)
+      default:
+        let (lowest, hasFifthBits) = type == .q4_0 ? (8, false) : (16, true)
+        bytes += Self.blocks(
+          codes.map { 2 * $0 - grid.levels.twiceMiddle + lowest }, scales: own, group: group, hasFifthBits: hasFifthBits)
       }
     }
     return bytes
@@ -83,12 +85,18 @@ struct GGUFRows {
     return bytes
   }
 
+  /// Blocks of 32: d and bytes.
+  private static func q8_0(_ codes: [Int8], scales: [Float16], group: Int) -> [UInt8] {
+    stride(from: 0, to: codes.count, by: 32).flatMap { first in
+      half(scales[first / group]) + codes[first..<first + 32].map { UInt8(bitPattern: $0) }
+    }
+  }
+
   private static func half(_ value: Float16) -> [UInt8] { [UInt8(truncatingIfNeeded: value.bitPattern), UInt8(value.bitPattern >> 8)] }
 
   /// The scales of some rows.
-  private static func scales(_ weight: Weight, _ rows: Range<Int>) -> [Float16] {
-    guard case .grid(_, let group) = weight.format else { return [] }
-    let groups = Weight.groups(columns: weight.columns, group: group)
+  private static func scales(_ weight: Weight, _ grid: Grid, _ rows: Range<Int>) -> [Float16] {
+    let groups = grid.groups(columns: weight.columns)
     return rows.flatMap { row in (0..<groups).map { weight.scale(row: row, group: $0) } }
   }
 }

@@ -1,6 +1,7 @@
 internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitKernels
+internal import DibitQuantization
 internal import DibitTensor
 
 /// Writes a model's tensors in their order; a packed piece waits until the next one is being made.
@@ -25,9 +26,9 @@ struct PieceWriter: ~Copyable {
   }
 
   /// Room for a piece, that of an earlier one where it fits.
-  mutating func room(rows: Int, columns: Int, bits: Int, group: Int) -> PackedRows {
-    if let room = spare.take(), room.capacity >= rows, room.columns == columns, room.bits == bits, room.group == group { return room }
-    return PackedRows(capacity: rows, columns: columns, bits: bits, group: group)
+  mutating func room(rows: Int, columns: Int, grid: Grid) -> PackedRows {
+    if let room = spare.take(), room.capacity >= rows, room.columns == columns, room.grid == grid { return room }
+    return PackedRows(capacity: rows, columns: columns, grid: grid)
   }
 
   /// Writes the piece that waits, if there is one. A failure is thrown by the next `append`.
@@ -43,8 +44,8 @@ struct PieceWriter: ~Copyable {
     try writer.append(piece.codes.span.extracting(0..<piece.codeByteCount))
     scales += Array(copying: piece.scales.span.extracting(0..<piece.scaleByteCount))
     guard endsTensor else { return }
-    let panel = Weight.scaleByteCount(rows: 1, columns: piece.columns, format: piece.format)
-    if scales.count / panel % 2 == 1 { scales += [UInt8](repeating: 0, count: panel) }  // see Weight.scaleShape
+    let panel = piece.grid.scaleByteCount(rows: 1, columns: piece.columns)
+    if scales.count / panel % 2 == 1 { scales += [UInt8](repeating: 0, count: panel) }  // see Grid.scaleShape
     try writer.append(scales.span)
     scales.removeAll(keepingCapacity: true)
   }

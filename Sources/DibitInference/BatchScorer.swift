@@ -1,5 +1,5 @@
 package import DibitKernels
-internal import DibitModel
+package import DibitModel
 internal import DibitTensor
 
 /// Scores closed sets of answers behind many prompts, packed into passes: each prompt goes through the model once, what prompts begin with
@@ -44,7 +44,6 @@ package struct BatchScorer: ~Copyable {
   private var passes: PackedPasses
   private let head: Weight
   private let columns: [[Int]]  // of each set's places, among the head's tokens
-  private var rounded: QuantizedRows
   private var logits: Matrix  // [r, m]
 
   /// A scorer of prompts that, with all that follows them, have up to `context` tokens; by default as many as the model allows.
@@ -61,7 +60,6 @@ package struct BatchScorer: ~Copyable {
     let columnOf = Dictionary(uniqueKeysWithValues: zip(tokens, tokens.indices))
     columns = sets.map { $0.branches.flatMap { $0.children.map { columnOf[$0] ?? -1 } } }
     head = model.weights.output.weight.gatheringRows(tokens.map { Int($0) })
-    rounded = QuantizedRows(capacity: passes.rows, columns: model.configuration.hiddenSize)
     logits = Matrix(rows: passes.rows, columns: tokens.count)
   }
 
@@ -257,7 +255,7 @@ extension BatchScorer {
     passes.run()
     statistics.passes += 1
     guard !reads.isEmpty else { return }
-    passes.logits(head, rounded: &rounded, into: &logits)
+    passes.logits(head, into: &logits)
     for read in reads {
       let set = texts[read.text].query.set
       for place in sets[set].branches[read.branch].places {

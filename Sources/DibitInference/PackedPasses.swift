@@ -16,16 +16,11 @@ struct PackedPasses: ~Copyable {
   /// The model.
   let model: MeasuredModel
   private let decoder: Decoder
-  private let compute: Compute
-  private var adapter: LoadedAdapter
-  private var rank: Int  // that `state` has room for
-  private var state: DecoderState
-  private var cache: KeyValueCache
-  private var segments: Segments
+  private var adapter: LoadedAdapter?
+  private var runner: ModelRunner
   private var allocator: RowAllocator
   private let behind: Int  // the first row of the cache where what is forgotten after a pass lies
   private var beginning: [Int32] = []
-  private var tokens: [Int32] = []
   private var wanted: [Int] = []
   private var scratchUsed = 0
 
@@ -33,31 +28,21 @@ struct PackedPasses: ~Copyable {
   init(_ model: MeasuredModel, context: Int?, rows: Int, precision: KeyValuePrecision?, on compute: Compute) {
     let configuration = model.configuration
     self.model = model
-    self.compute = compute
     self.context = max(1, min(context ?? configuration.contextLength, configuration.contextLength))
     self.rows = max(1, rows)
-    adapter = model.adapter ?? LoadedAdapter(.none(for: model.weights))
-    rank = adapter.rank
+    adapter = model.adapter
     decoder = Decoder(configuration, weights: model.weights)
-    state = DecoderState(configuration, capacity: self.rows, rank: rank, recording: .none)
     behind = self.context + max(2 * self.context, 4 * self.rows)
-    cache = KeyValueCache(
-      configuration, weights: model.weights, capacity: behind + self.rows, forTraining: false,
-      precision: precision ?? compute.keysAndValues)
-    segments = Segments(capacity: self.rows)
+    runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: self.rows, segments: self.rows, cacheRows: behind + self.rows),
+      precision: precision ?? compute.keysAndValues, on: compute)
     allocator = RowAllocator(self.context..<behind)
-    tokens.reserveCapacity(self.rows)
     wanted.reserveCapacity(self.rows)
   }
 
   /// Runs what comes next under another adapter of the same model, or under none; no text may be under way.
   mutating func use(_ next: LoadedAdapter?) {
-    let next = next ?? LoadedAdapter(.none(for: model.weights))
     guard next !== adapter else { return }
-    if next.rank > rank {
-      state = DecoderState(model.configuration, capacity: rows, rank: next.rank, recording: .none)
-      rank = next.rank
-    }
     adapter = next
     beginning = []
   }
@@ -70,8 +55,7 @@ struct PackedPasses: ~Copyable {
     for first in stride(from: 0, to: next.count, by: rows) {
       let piece = first..<min(first + rows, next.count)
       beginPass()
-      segments.append(rows: piece.count, start: 0, past: first)
-      self.tokens += next[piece]
+      runner.append(next[piece].span, start: 0, past: first, adapter: adapter)
       run()
     }
   }
@@ -83,7 +67,7 @@ struct PackedPasses: ~Copyable {
     require(tokens.count <= room && room <= context, "PackedPasses: \(tokens.count) tokens, room for \(room), context \(context)")
     guard let place = allocator.allocate(room) else { return nil }
     guard !beginning.isEmpty, tokens.count > beginning.count, tokens.starts(with: beginning) else { return (place, 0) }
-    cache.copyRows(0..<beginning.count, to: place.lowerBound)
+    runner.copyCacheRows(0..<beginning.count, to: place.lowerBound)
     return (place, beginning.count)
   }
 
@@ -92,29 +76,27 @@ struct PackedPasses: ~Copyable {
 
   /// Forgets what the last pass was made of.
   mutating func beginPass() {
-    segments.removeAll()
-    tokens.removeAll(keepingCapacity: true)
+    runner.removeAll()
     wanted.removeAll(keepingCapacity: true)
     scratchUsed = 0
   }
 
   /// Rows that still fit the pass.
-  var room: Int { rows - tokens.count }
+  var room: Int { rows - runner.appendedRows }
 
   /// Whether the pass has no rows.
-  var isEmpty: Bool { tokens.isEmpty }
+  var isEmpty: Bool { runner.appendedRows == 0 }
 
   /// Adds the next tokens of a text of which `past` tokens have been added before.
   mutating func append(_ next: ArraySlice<Int32>, place: Range<Int>, past: Int) {
-    segments.append(rows: next.count, start: place.lowerBound, past: past)
-    tokens += next
+    runner.append(next.span, start: place.lowerBound, past: past, adapter: adapter)
   }
 
   /// Adds tokens behind the first `count` of a text that nobody sees afterwards; returns their first row in the pass.
   mutating func append(_ path: [Int32], behind place: Range<Int>, count: Int) -> Int {
-    let first = tokens.count
-    segments.append(rows: path.count, start: behind + scratchUsed, prefix: place.lowerBound..<place.lowerBound + count)
-    tokens += path
+    let first = runner.appendedRows
+    runner.append(
+      path.span, start: behind + scratchUsed, prefix: place.lowerBound..<place.lowerBound + count, adapter: adapter)
     scratchUsed += path.count
     return first
   }
@@ -127,26 +109,19 @@ struct PackedPasses: ~Copyable {
   }
 
   /// The last row that was added.
-  var lastRow: Int { tokens.count - 1 }
+  var lastRow: Int { runner.appendedRows - 1 }
 
   /// Runs the pass.
   mutating func run() {
-    guard !tokens.isEmpty else { return }
-    let tokens = tokens
-    decoder.forward(
-      tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
-      wanted: wanted.count == tokens.count ? .all : .rows(wanted), on: compute)
-    rowsRun += tokens.count
+    let count = runner.appendedRows
+    guard count > 0 else { return }
+    decoder.forward(&runner, wanted: wanted.count == count ? .all : .rows(wanted))
+    rowsRun += count
   }
 
   /// Calls `body` with the hidden states `[n, C]` of the rows that were asked for.
-  func withHidden<Result>(_ body: (borrowing Matrix) -> Result) -> Result { body(state.hidden) }
+  func withHidden<Result>(_ body: (borrowing Matrix) -> Result) -> Result { body(runner.hidden) }
 
   /// The logits `[n, m]` that a head of `m` tokens gives for those rows.
-  func logits(_ head: Weight, rounded: inout QuantizedRows, into logits: inout Matrix) {
-    logits.setRows(wanted.count)
-    if Linear.usesRounded(head, on: compute) { rounded.quantize(state.hidden, on: compute) }
-    Linear.forward(state.hidden, rounded: rounded, weight: head, into: &logits, on: compute)
-    if let cap = model.configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
-  }
+  mutating func logits(_ head: Weight, into logits: inout Matrix) { decoder.logits(head: head, in: &runner, into: &logits) }
 }

@@ -46,7 +46,9 @@ package struct PerplexityComparison: Equatable, Sendable {
         right.predict(rows, targets: targets)
         for row in 0..<rows.count {
           let range = row * columns..<(row + 1) * columns
-          let one = LogSoftmax.divergence(right.logits.span.extracting(range), left.logits.span.extracting(range), &p, &q)
+          let one = right.withLogits { reference in
+            left.withLogits { LogSoftmax.divergence(reference.extracting(range), $0.extracting(range), &p, &q) }
+          }
           nats.append(Float(one.nats))
           agreeing += one.agrees ? 1 : 0
         }

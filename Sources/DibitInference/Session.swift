@@ -13,15 +13,8 @@ package struct Session: ~Copyable {
   /// The number of tokens so far.
   package private(set) var count = 0
   private let decoder: Decoder
-  private var adapter: LoadedAdapter
-  private let compute: Compute
-  private var state: DecoderState
-  private var rank: Int  // that `state` has room for
-  private var cache: KeyValueCache
-  private var segments: Segments
-  private var rows: Matrix  // [r, C] hidden states whose logits are wanted
-  private var rounded: QuantizedRows  // what a packed head is multiplied with
-  private var logits: Matrix  // [r, V]
+  private var adapter: LoadedAdapter?
+  private var runner: ModelRunner
   private var last: Matrix  // [1, V] the logits behind the last token; scoring leaves them alone
 
   /// Rows of one pass: longer prompts go through in chunks.
@@ -33,25 +26,28 @@ package struct Session: ~Copyable {
 
   /// A session for up to `context` tokens, by default as many as the model allows.
   package init(
-    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: LoadedAdapter? = nil, context: Int? = nil,
     precision: KeyValuePrecision? = nil, on compute: Compute
   ) {
     self.configuration = configuration
     self.context = min(context ?? configuration.contextLength, configuration.contextLength)
-    self.compute = compute
     decoder = Decoder(configuration, weights: weights)
-    rank = adapter.configuration.rank
-    state = DecoderState(configuration, capacity: Self.chunk, rank: rank, recording: .none)
-    self.adapter = LoadedAdapter(adapter)
+    self.adapter = adapter
     // Choices are scored behind the context, in rows of their own.
-    cache = KeyValueCache(
-      configuration, weights: weights, capacity: self.context + Self.chunk, forTraining: false,
-      precision: precision ?? compute.keysAndValues)
-    segments = Segments(capacity: Self.segmentCapacity)
-    rows = Matrix(rows: Self.logitRows, columns: configuration.hiddenSize)
-    rounded = QuantizedRows(capacity: Self.logitRows, columns: configuration.hiddenSize)
-    logits = Matrix(rows: Self.logitRows, columns: configuration.vocabularySize)
+    runner = ModelRunner(
+      decoder,
+      ModelRunner.Limits(
+        rows: Self.chunk, segments: Self.segmentCapacity, cacheRows: self.context + Self.chunk, logitRows: Self.logitRows),
+      precision: precision ?? compute.keysAndValues, on: compute)
     last = Matrix(rows: 1, columns: configuration.vocabularySize)
+  }
+
+  /// A session with an adapter of its own.
+  package init(
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: consuming Adapter, context: Int? = nil,
+    precision: KeyValuePrecision? = nil, on compute: Compute
+  ) {
+    self.init(configuration, weights: weights, adapter: LoadedAdapter(adapter), context: context, precision: precision, on: compute)
   }
 
   /// Forgets all tokens from `count` on.
@@ -72,19 +68,15 @@ package struct Session: ~Copyable {
     try check(tokens)
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
       let end = min(first + Self.chunk, tokens.count)
-      segments.removeAll()
-      segments.append(rows: end - first, start: 0, past: count)
-      decoder.forward(
-        tokens.extracting(first..<end), segments: segments, cache: &cache, adapter: adapter.adapter, state: &state,
-        wanted: end == tokens.count ? .last : .rows([]), on: compute)
+      runner.removeAll()
+      runner.append(tokens.extracting(first..<end), start: 0, past: count, adapter: adapter)
+      decoder.forward(&runner, wanted: end == tokens.count ? .last : .rows([]))
       count += end - first
       guard reading(end) || end == tokens.count else { return false }
     }
-    rows.setRows(1)
-    rows.copyRow(0, of: state.hidden, to: 0)
-    decoder.logits(rows, rounded: &rounded, into: &last, on: compute)
+    decoder.logits(of: 0, in: &runner, into: &last)
     // One sum finds a NaN or an infinity anywhere in the row.
-    guard last.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count - 1) }
+    guard last.sumOfSquares(on: runner.compute).isFinite else { throw .notFinite(position: count - 1) }
     return true
   }
 
@@ -115,28 +107,18 @@ package struct Session: ~Copyable {
 
   /// Runs some paths of the trie behind the prompt and reads the branches that lie on them.
   private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ places: inout [Float]) {
-    var tokens: [Int32] = []
-    segments.removeAll()
-    for path in choices.paths[group] {
-      segments.append(rows: path.tokens.count, start: context + tokens.count, prefix: 0..<count)
-      tokens += path.tokens
-    }
+    runner.removeAll()
     var wanted: [(row: Int, branch: Int)] = []
-    var first = 0
     for path in choices.paths[group] {
+      let first = runner.appendedRows
+      runner.append(path.tokens.span, start: context + first, prefix: 0..<count, adapter: adapter)
       wanted += path.branches.map { (row: first + $0.depth - 1, branch: $0.branch) }
-      first += path.tokens.count
     }
-    decoder.forward(
-      tokens.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, wanted: .rows(wanted.map(\.row)), on: compute
-    )
+    decoder.forward(&runner, wanted: .rows(wanted.map(\.row)))
     for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
       let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
-      rows.setRows(piece.count)
-      logits.setRows(piece.count)
-      for index in 0..<piece.count { rows.copyRow(start + index, of: state.hidden, to: index) }
-      decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
-      for (index, item) in piece.enumerated() { Self.read(logits, row: index, choices.branches[item.branch], &places) }
+      decoder.logits(of: start..<start + piece.count, in: &runner)
+      for (index, item) in piece.enumerated() { Self.read(runner.logits, row: index, choices.branches[item.branch], &places) }
     }
   }
 
@@ -150,18 +132,13 @@ extension Session {
   /// Runs the tokens that come next under another adapter, or under none; the base model stays as it is.
   ///
   /// Keys and values of one adapter mean nothing to another: unless it is the one in use already, the session goes back to its beginning,
-  /// as if by ``rewind(to:)``. Adapters of different ranks need working memory of different sizes, which is then made anew.
+  /// as if by ``rewind(to:)``.
   ///
   /// - Parameter adapter: an adapter of the session's own base model. It is shared, not copied.
   package mutating func use(_ adapter: LoadedAdapter?) {
-    guard adapter !== self.adapter, adapter != nil || self.adapter.rank > 0 else { return }
-    let next = adapter ?? LoadedAdapter(.none(for: decoder.weights))
+    guard adapter !== self.adapter, (adapter?.rank ?? 0) > 0 || (self.adapter?.rank ?? 0) > 0 else { return }
     rewind()
-    if next.rank > 0, next.rank != rank {
-      state = DecoderState(configuration, capacity: Self.chunk, rank: next.rank, recording: .none)
-      rank = next.rank
-    }
-    self.adapter = next
+    self.adapter = adapter
   }
 
   /// Adds tokens, as ``append(_:)`` does, and tells how likely each was behind those before it; nil for a token with nothing before it.
@@ -175,24 +152,21 @@ extension Session {
     if count > 0 { scores.append(softmax.score(last.span, token: tokens[0], alternatives: alternatives)) } else { scores.append(nil) }
     for first in stride(from: 0, to: tokens.count, by: Self.chunk) {
       let piece = Array(tokens[first..<min(first + Self.chunk, tokens.count)])
-      segments.removeAll()
-      segments.append(rows: piece.count, start: 0, past: count)
-      decoder.forward(piece.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
+      runner.removeAll()
+      runner.append(piece.span, start: 0, past: count, adapter: adapter)
+      decoder.forward(&runner)
       for start in stride(from: 0, to: piece.count, by: Self.logitRows) {
         let some = min(Self.logitRows, piece.count - start)
-        rows.setRows(some)
-        logits.setRows(some)
-        for row in 0..<some { rows.copyRow(start + row, of: state.hidden, to: row) }
-        decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
-        guard logits.sumOfSquares(on: compute).isFinite else { throw .notFinite(position: count + start + some - 1) }
+        decoder.logits(of: start..<start + some, in: &runner)
+        guard runner.logits.sumOfSquares(on: runner.compute).isFinite else { throw .notFinite(position: count + start + some - 1) }
         for row in 0..<some where first + start + row + 1 < tokens.count {
-          let values = logits.span.extracting(row * logits.columns..<(row + 1) * logits.columns)
+          let values = runner.logits.span.extracting(row * runner.logits.columns..<(row + 1) * runner.logits.columns)
           scores.append(softmax.score(values, token: tokens[first + start + row + 1], alternatives: alternatives))
         }
       }
       count += piece.count
     }
-    last.copyRow(logits.rows - 1, of: logits, to: 0)
+    last.copyRow(runner.logits.rows - 1, of: runner.logits, to: 0)
     return scores
   }
 

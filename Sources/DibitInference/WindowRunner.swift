@@ -22,56 +22,44 @@ struct WindowRunner: ~Copyable {
   /// Rows of logits that exist at a time.
   static let rows = 32
 
-  /// `[r, V]` logits of the last rows that were asked for.
-  private(set) var logits: Matrix
   /// The sum of all losses so far, in nats.
   private(set) var loss = 0.0
   /// Seconds spent so far.
   private(set) var seconds = 0.0
   private let decoder: Decoder
-  private let adapter: LoadedAdapter
-  private let compute: Compute
+  private let adapter: LoadedAdapter?
   private let clock = ContinuousClock()
-  private var state: DecoderState
-  private var cache: KeyValueCache
-  private var segments = Segments(capacity: 1)
-  private var hidden: Matrix  // [r, C]
-  private var rounded: QuantizedRows  // what a packed head is multiplied with
+  private var runner: ModelRunner
   private var losses: Matrix  // [r, 1]
 
   init(_ model: MeasuredModel, window: Int, on compute: Compute) {
-    let configuration = model.configuration
-    self.compute = compute
-    adapter = model.adapter ?? LoadedAdapter(.none(for: model.weights))
-    decoder = Decoder(configuration, weights: model.weights)
-    state = DecoderState(configuration, capacity: window, rank: adapter.rank, recording: .none)
+    adapter = model.adapter
+    decoder = Decoder(model.configuration, weights: model.weights)
     // A converted model is measured as it runs; a float model is what others are measured against.
     let precision = model.weights.isPacked ? compute.keysAndValues : .float32
-    cache = KeyValueCache(configuration, weights: model.weights, capacity: window, forTraining: false, precision: precision)
-    hidden = Matrix(rows: Self.rows, columns: configuration.hiddenSize)
-    rounded = QuantizedRows(capacity: Self.rows, columns: configuration.hiddenSize)
-    logits = Matrix(rows: Self.rows, columns: configuration.vocabularySize)
+    runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: window, segments: 1, logitRows: Self.rows), precision: precision, on: compute)
     losses = Matrix(rows: Self.rows, columns: 1)
   }
+
+  /// Calls `body` with the logits `[r, V]` of the last rows that were asked for.
+  func withLogits<Result>(_ body: (Span<Float>) -> Result) -> Result { body(runner.logits.span) }
 
   /// Runs a window; afterwards the logits of its rows can be asked for.
   mutating func run(_ window: [Int32]) {
     let start = clock.now
-    segments.removeAll()
-    segments.append(rows: window.count, start: 0)
-    decoder.forward(window.span, segments: segments, cache: &cache, adapter: adapter.adapter, state: &state, on: compute)
+    runner.removeAll()
+    runner.append(window.span, start: 0, adapter: adapter)
+    decoder.forward(&runner)
     seconds += start.duration(to: clock.now) / .seconds(1)
   }
 
   /// Makes the logits of rows of the window, at most ``rows``, and adds up the losses of the tokens behind them.
   mutating func predict(_ range: Range<Int>, targets: Span<Int32>) {
     let start = clock.now
-    hidden.setRows(range.count)
-    logits.setRows(range.count)
+    decoder.logits(of: range, in: &runner)
     losses.setRows(range.count)
-    for row in range { hidden.copyRow(row, of: state.hidden, to: row - range.lowerBound) }
-    decoder.logits(hidden, rounded: &rounded, into: &logits, on: compute)
-    CrossEntropy.forward(&logits, targets: targets, losses: &losses, on: compute)
+    CrossEntropy.forward(&runner.logits, targets: targets, losses: &losses, on: runner.compute)
     for row in 0..<range.count { loss += Double(losses[row, 0]) }
     seconds += start.duration(to: clock.now) / .seconds(1)
   }

@@ -24,21 +24,21 @@ package struct AdamW: Equatable, Sendable {
     _ parameter: inout Matrix, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
     gradientScale: Float = 1, decays: Bool = true, on compute: Compute
   ) {
-    require(gradient.count == parameter.count, "AdamW: gradient \(gradient.shape), parameter \(parameter.shape)")
-    unsafe update(parameter.mutablePointer, gradient, &moment1, &moment2, learningRate, step, gradientScale, decays, compute)
+    var values = parameter.mutableSpan
+    self.step(
+      &values, gradient: gradient, moment1: &moment1, moment2: &moment2, learningRate: learningRate, step: step,
+      gradientScale: gradientScale, decays: decays, on: compute)
   }
 
-  /// One step of an F32 weight.
+  /// The same of numbers that lie anywhere, as many as the matrices have.
   package func step(
-    _ weight: inout Weight, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float, step: Int,
-    gradientScale: Float = 1, decays: Bool = true, on compute: Compute
+    _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix, learningRate: Float,
+    step: Int, gradientScale: Float = 1, decays: Bool = true, on compute: Compute
   ) {
-    require(gradient.count == weight.count, "AdamW: gradient \(gradient.shape), weight \(weight.shape)")
-    weight.withMutableValues { values in
-      unsafe values.withUnsafeMutableBufferPointer { buffer in
-        guard let base = buffer.baseAddress else { return }
-        unsafe update(base, gradient, &moment1, &moment2, learningRate, step, gradientScale, decays, compute)
-      }
+    require(gradient.count == values.count, "AdamW: gradient \(gradient.shape), \(values.count) numbers")
+    unsafe values.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return }
+      unsafe update(base, gradient, &moment1, &moment2, learningRate, step, gradientScale, decays, compute)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import DibitQuantization
 package import DibitTensor
 
 /// `y += b` in each row.

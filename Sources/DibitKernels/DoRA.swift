@@ -49,14 +49,14 @@ package enum DoRA {
     }
   }
 
-  /// `y = g ⊙ y` in each row; `gain: [1, m]`, `y: [n, m]`.
-  package static func forward(_ gain: borrowing Matrix, into y: inout Matrix, on compute: Compute) {
+  /// `y = g ⊙ y` in some rows, by default in all; `gain: [1, m]`, `y: [n, m]`.
+  package static func forward(_ gain: borrowing Matrix, rows: Range<Int>? = nil, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("dora", begin, rows: y.rows, columns: y.columns) }
-    let columns = y.columns
-    require(gain.count == columns, "DoRA: gain \(gain.shape), y \(y.shape)")
-    let (gains, ys) = unsafe (gain.pointer, y.mutablePointer)
-    compute.forEachRange(y.rows, step: 16) { r, _ in
+    let (rows, columns) = (rows ?? 0..<y.rows, y.columns)
+    require(gain.count == columns && rows.upperBound <= y.rows, "DoRA: gain \(gain.shape), rows \(rows) of y \(y.shape)")
+    let (gains, ys) = unsafe (gain.pointer, y.mutablePointer + rows.lowerBound * columns)
+    compute.forEachRange(rows.count, step: 16) { r, _ in
       let at = r.lowerBound * columns
       unsafe compute.kernels.multiply_columns(gains, r.count, columns, ys + at, ys + at)
     }

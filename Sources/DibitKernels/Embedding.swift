@@ -18,6 +18,22 @@ package enum Embedding {
     }
   }
 
+  /// `y[i] += W[ids[i]]`; `W: [V, C]`, `y: [n, C]`. Ids must lie in `0..<V`.
+  package static func add(_ ids: Span<Int32>, weight w: Weight, to y: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("embedding", begin, rows: y.rows, columns: y.columns, bytes: ids.count * (w.byteCount / max(w.rows, 1))) }
+    require(y.rows == ids.count && y.columns == w.columns, "Embedding: \(ids.count) ids, W \(w.shape), y \(y.shape)")
+    let (ys, row) = unsafe (y.mutablePointer, compute.scratch(0, count: w.columns))
+    for i in ids.indices {
+      let id = Int(ids[i])
+      require(id >= 0 && id < w.rows, "Embedding: id \(id) outside 0..<\(w.rows)")
+      unsafe withUnsafePointer(to: unsafe w.kernelView) {
+        unsafe compute.kernels.expand($0, id, id + 1, 0, w.columns, row, w.columns)
+        unsafe compute.kernels.add(row, ys + i * w.columns, w.columns)
+      }
+    }
+  }
+
   /// `dW[ids[i]] += dy[i]`, in order of `i`.
   package static func backward(_ ids: Span<Int32>, _ dy: borrowing Matrix, dWeight: inout Matrix, on compute: Compute) {
     require(

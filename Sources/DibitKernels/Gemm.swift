@@ -2,15 +2,18 @@ package import DibitTensor
 
 /// Products of float matrices. Tiles depend on the shapes alone, so the sums do not depend on the number of threads.
 package enum Gemm {
-  /// `y = alpha x wᵀ`, or `y += alpha x wᵀ` when `accumulating`; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`.
+  /// `y = alpha x wᵀ`, or `y += alpha x wᵀ` when `accumulating`; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`. From some rows of `x` to as many
+  /// of `y`; by default from all to all.
   package static func nt(
-    _ x: borrowing Matrix, _ w: borrowing Matrix, scale alpha: Float = 1, accumulating: Bool = false, into y: inout Matrix,
-    on compute: Compute
+    _ x: borrowing Matrix, rows from: Range<Int>? = nil, _ w: borrowing Matrix, scale alpha: Float = 1, accumulating: Bool = false,
+    into y: inout Matrix, at to: Range<Int>? = nil, on compute: Compute
   ) {
+    let (from, to) = (from ?? 0..<x.rows, to ?? 0..<y.rows)
     require(
-      x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Gemm.nt: x \(x.shape), w \(w.shape), y \(y.shape)")
-    let (n, m, k) = (x.rows, w.rows, x.columns)
-    let (xs, ws, ys) = unsafe (x.pointer, w.pointer, y.mutablePointer)
+      x.columns == w.columns && from.count == to.count && from.upperBound <= x.rows && to.upperBound <= y.rows && y.columns == w.rows,
+      "Gemm.nt: rows \(from) of x \(x.shape), w \(w.shape), rows \(to) of y \(y.shape)")
+    let (n, m, k) = (from.count, w.rows, x.columns)
+    let (xs, ws, ys) = unsafe (x.pointer + from.lowerBound * x.columns, w.pointer, y.mutablePointer + to.lowerBound * y.columns)
     tiles(n, 256, m, 128, compute) { rows, columns, _ in
       unsafe compute.products.nt(
         rows.count, columns.count, k, alpha, xs + rows.lowerBound * k, k, ws + columns.lowerBound * k, k, accumulating ? 1 : 0,

@@ -1,4 +1,4 @@
-internal import CDibitKernels
+package import DibitQuantization
 package import DibitTensor
 internal import Synchronization
 
@@ -6,7 +6,7 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// Rounds rows of floats to the 2-bit or 4-bit grid; expanding them again is ``Linear``'s and ``Embedding``'s work.
+/// Rounds rows of floats to a grid; expanding them again is ``Linear``'s and ``Embedding``'s work.
 package enum GridQuantization {
   /// What rounding lost, as sums of squares.
   package struct Error: Equatable, Sendable {
@@ -28,13 +28,10 @@ package enum GridQuantization {
     }
   }
 
-  /// More significant bits than F16 has: a scale is rounded once.
-  private static let fullScaleBits = 22
-
   /// Elements that a thread reads, rounds and packs at a time: they stay in its cache, and their groups fill whole vectors.
   private static let taskElements = 32_768
 
-  /// Reads `rows`, the first of which begins a panel, rounds them and packs them into `packed`, whose columns, bits and group say how. Adds
+  /// Reads `rows`, the first of which begins a panel, rounds them and packs them into `packed`, whose columns and grid say how. Adds
   /// what was lost to `error`.
   ///
   /// A scale is nearly the least-squares one, within 0.02 dB on tensors of any usual distribution, and is rounded to F16 before the
@@ -51,21 +48,18 @@ package enum GridQuantization {
     read: (_ rows: Range<Int>, _ values: inout MutableSpan<Float>) throws(Failure) -> Void
   ) throws(Failure) {
     packed.setRows(rows.count)
-    let (columns, bits, group) = (packed.columns, packed.bits, packed.group)
-    let groups = packed.groupsPerRow
+    let (columns, grid) = (packed.columns, packed.grid)
     // Whole panels: tasks write bytes of their own.
-    let step = max(1, taskElements / max(columns, 1) / Weight.panelRows) * Weight.panelRows
+    let step = max(1, taskElements / max(columns, 1) / Grid.panelRows) * Grid.panelRows
     let tasks = (rows.count + step - 1) / step
-    let room = (groups == 1 ? columns + 15 : 16 * group)
-    var errors = Buffer<Double>(count: 2 * tasks)
+    let errors = Mutex([Error](repeating: Error(), count: tasks))
     let failure = Mutex<(task: Int, error: Failure)?>(nil)
     let (codes, scales) = unsafe packed.pointers()
-    let totals = unsafe errors.mutablePointer
     compute.pool.forEach(tasks + 1) { task, worker in
       guard task > 0 else { return meanwhile() }
       let first = (task - 1) * step
       let part = rows.lowerBound + first..<min(rows.lowerBound + first + step, rows.upperBound)
-      let values = unsafe compute.scratch(worker, count: step * columns + room)
+      let values = unsafe compute.scratch(worker, count: step * columns + GridRows.scratchCount(grid, columns: columns))
       do throws(Failure) {
         // SAFETY: scratch memory of this worker, for `step` rows; `part` has no more.
         var span = unsafe MutableSpan(_unsafeStart: values, count: part.count * columns)
@@ -74,24 +68,24 @@ package enum GridQuantization {
         failure.withLock { if $0.map({ $0.task > task }) ?? true { $0 = (task, error) } }
         return
       }
-      // SAFETY: `packed` has room for all rows, each task writes its own, and `room` is what the kernel asks for.
-      unsafe compute.kernels.quantize(
-        Int32(bits), Int32(fullScaleBits), group, values, part.count, columns,
-        codes + Weight.elementByteCount(rows: first, columns: columns, format: .grid(bits: bits, group: group)), scales + first * groups,
-        totals + 2 * (task - 1), totals + 2 * (task - 1) + 1, values + step * columns)
+      // SAFETY: `packed` has the capacity for all rows, and each task writes its own.
+      let rows = unsafe GridRows(
+        grid: grid, columns: columns, rows: part.count, values: values,
+        codes: codes + grid.codeByteCount(rows: first, columns: columns), scales: scales + first * grid.groups(columns: columns),
+        scratch: values + step * columns, on: compute)
+      rows.fitScales(scaleBits: fullScaleBits)
+      let lost = rows.chooseCodes()
+      errors.withLock { $0[task - 1] = lost }
     }
     if let found = failure.withLock({ $0 }) { throw found.error }
-    for task in 0..<tasks {
-      error.signal += errors[2 * task]
-      error.noise += errors[2 * task + 1]
-    }
+    for lost in errors.withLock({ $0 }) { error += lost }
   }
 
   /// Codes and F16 scales of `x: [n, k]`, as ``encode(rows:into:error:on:meanwhile:read:)`` makes them.
   package static func encode(
-    _ x: borrowing Matrix, bits: Int, group: Int, error: inout Error, on compute: Compute
+    _ x: borrowing Matrix, grid: Grid, error: inout Error, on compute: Compute
   ) -> (codes: [UInt8], scales: [UInt8]) {
-    var packed = PackedRows(capacity: x.rows, columns: x.columns, bits: bits, group: group)
+    var packed = PackedRows(capacity: x.rows, columns: x.columns, grid: grid)
     let (pointer, columns) = unsafe (x.pointer, x.columns)
     encode(rows: 0..<x.rows, into: &packed, error: &error, on: compute) { rows, values in
       // SAFETY: the rows lie within `x`, and `values` has room for them.

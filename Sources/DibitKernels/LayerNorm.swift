@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import DibitQuantization
 package import DibitTensor
 
 /// `y = (x - mean(x)) w / sqrt(var(x) + ε) + b` over each row (Ba, Kiros and Hinton, "Layer normalization", 2016).

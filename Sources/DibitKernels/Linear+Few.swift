@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import DibitQuantization
 package import DibitTensor
 
 /// Few rows, one as a rule: a weight is read once and in order, so that the time is that of its bytes and of the fork.
@@ -50,7 +51,7 @@ extension Linear {
     let panels: Int
 
     init(_ weight: dibit_weight, _ y: UnsafeMutablePointer<Float>) {
-      unsafe (self.weight, self.y, panels) = (weight, y, Weight.panels(rows: weight.rows))
+      unsafe (self.weight, self.y, panels) = (weight, y, Grid.panels(rows: weight.rows))
     }
 
     init(_ w: Weight, _ x: borrowing Matrix, _ rounded: borrowing QuantizedRows, _ y: inout Matrix) {

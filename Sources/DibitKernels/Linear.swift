@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import DibitQuantization
 package import DibitTensor
 
 /// `y = x Wᵀ` for a weight in any format.
@@ -27,7 +28,7 @@ package enum Linear {
 
   /// What the product with `w` needs its activations rounded to; nil for floats.
   static func rounding(for w: Weight, on compute: Compute) -> Rounding? {
-    if case .grid = w.format { return compute.activations == .float ? nil : .codes }
+    if w.isPacked { return compute.activations == .float ? nil : .codes }
     return compute.floats == .bfloat16 ? .bfloat : nil
   }
 
@@ -40,7 +41,7 @@ package enum Linear {
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(
       x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
-    let (n, m, panels) = (x.rows, w.rows, Weight.panels(rows: w.rows))
+    let (n, m, panels) = (x.rows, w.rows, Grid.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
     let (weight, activations) = unsafe (w.kernelView, x.view)
     if n <= fewRows { return unsafe few([Product(weight, ys), nil, nil], x, on: compute) }
@@ -114,7 +115,7 @@ package enum Linear {
 
   /// Whether the backward pass multiplies with `w` in BF16.
   package static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
-    if case .grid = w.format { compute.gradients == .bfloat16 } else { compute.floats == .bfloat16 }
+    if w.isPacked { compute.gradients == .bfloat16 } else { compute.floats == .bfloat16 }
   }
 
   /// `dx = dy W`, or `dx += dy W` when `accumulating`, in BF16; `dy: [n, m]`, `W: [m, k]`, `dx: [n, k]`.
@@ -149,7 +150,7 @@ extension Weight {
       case .f32: (DIBIT_F32, 0)
       case .f16: (DIBIT_F16, 0)
       case .bf16: (DIBIT_BF16, 0)
-      case .grid(let bits, let group): (bits == 2 ? DIBIT_GRID2 : DIBIT_GRID4, group)
+      case .grid(let grid): (grid.kernel, grid.kernelGroup(columns))
       }
     return unsafe dibit_weight(
       elements: elements.pointer, scales: scales.pointer.assumingMemoryBound(to: UInt16.self), rows: rows, columns: columns, group: group,

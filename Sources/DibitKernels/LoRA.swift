@@ -13,14 +13,35 @@ package enum LoRA {
     Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, on: compute)
   }
 
-  /// Accumulates `dA` and `dB` from `dy: [n, m]` and overwrites `dh: [n, r]`, from which ``backwardInput(_:a:accumulating:dx:on:)`` goes on.
-  package static func backwardParameters(
-    _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, dh: inout Matrix,
-    da: inout Matrix, db: inout Matrix, on compute: Compute
+  /// The same for some rows of `x` and `y` alone, with `work` for `h` in place of saving it: `x: [n, k]`, `y: [n, m]`.
+  package static func forward(
+    _ x: borrowing Matrix, rows: Range<Int>, a: borrowing Matrix, b: borrowing Matrix, scale: Float, work h: inout Matrix,
+    into y: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
+    require(
+      rows.lowerBound >= 0 && rows.upperBound <= x.rows && y.rows == x.rows, "LoRA: rows \(rows) of x \(x.shape), y \(y.shape)")
+    h.reshape(rows: rows.count, columns: a.rows)
+    Gemm.nt(x, rows: rows, a, into: &h, on: compute)
+    Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, at: rows, on: compute)
+  }
+
+  /// Accumulates `dB: [m, r]` from `dy: [n, m]` and `h: [n, r]`.
+  package static func backwardB(_ dy: borrowing Matrix, scale: Float, saved h: borrowing Matrix, db: inout Matrix, on compute: Compute) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward, parameters", begin, rows: db.rows, columns: db.columns) }
+    Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
+  }
+
+  /// Accumulates `dA: [r, k]` and overwrites `dh: [n, r]`, from which ``backwardInput(_:a:accumulating:dx:on:)`` goes on.
+  package static func backwardA(
+    _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, dh: inout Matrix, da: inout Matrix,
+    on compute: Compute
   ) {
     let begin = compute.begin()
     defer { compute.end("lora backward, parameters", begin, rows: b.rows, columns: x.columns, bytes: 4 * b.count) }
-    Gemm.tn(dy, h, scale: scale, into: &db, on: compute)  // dB += s dyᵀ h
+    dh.reshape(rows: dy.rows, columns: b.columns)
     dh.fill(0)
     Gemm.nn(dy, b, scale: scale, into: &dh, on: compute)  // dh  = s dy B
     Gemm.tn(dh, x, into: &da, on: compute)  // dA += dhᵀ x
@@ -36,15 +57,23 @@ package enum LoRA {
     Gemm.nn(dh, a, into: &dx, on: compute)
   }
 
-  /// The same in BF16, where `work` has rounded `dy` and is left with `dh`.
-  package static func backwardParameters(
-    _ dy: borrowing Matrix, x: borrowing Matrix, b: borrowing Matrix, scale: Float, saved h: borrowing Matrix, work: inout BFloatWork,
-    dh: inout Matrix, da: inout Matrix, db: inout Matrix, on compute: Compute
+  /// ``backwardB(_:scale:saved:db:on:)`` in BF16.
+  package static func backwardB(
+    _ dy: borrowing Matrix, scale: Float, saved h: borrowing Matrix, work: inout BFloatWork, db: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora backward, parameters", begin, rows: db.rows, columns: db.columns) }
+    work.pairs.round(h, factor: scale, on: compute)
+    BFloatProducts.tn(dy, work.pairs, into: &db, on: compute)  // dB += s dyᵀ h
+  }
+
+  /// ``backwardA(_:x:b:scale:dh:da:on:)`` in BF16, where `work` has rounded `dy` and is left with `dh`.
+  package static func backwardA(
+    x: borrowing Matrix, b: borrowing Matrix, scale: Float, work: inout BFloatWork, dh: inout Matrix, da: inout Matrix, on compute: Compute
   ) {
     let begin = compute.begin()
     defer { compute.end("lora backward, parameters", begin, rows: b.rows, columns: x.columns, bytes: 4 * b.count) }
-    work.pairs.round(h, factor: scale, on: compute)
-    BFloatProducts.tn(dy, work.pairs, into: &db, on: compute)  // dB += s dyᵀ h
+    dh.reshape(rows: x.rows, columns: b.columns)
     unsafe BFloatProducts.nn(work.rows, b.kernelView, into: &dh, accumulating: false, on: compute)  // dh = dy B
     work.pairs.round(dh, factor: scale, on: compute)
     BFloatProducts.tn(work.pairs, x, into: &da, on: compute)  // dA += s dhᵀ x

@@ -1,4 +1,5 @@
 internal import CDibitKernels
+internal import DibitQuantization
 package import DibitTensor
 
 /// `y = x (w + offset) / sqrt(mean(x²) + ε)` over the last `C` elements (Zhang and Sennrich, "Root mean square layer normalization", 2019).

@@ -1,3 +1,4 @@
+internal import DibitQuantization
 package import DibitTensor
 
 extension Weight {

@@ -40,37 +40,25 @@ package struct AdapterConfiguration: Equatable, Sendable {
   }
 }
 
-/// The matrices `A: [R, in]` and `B: [out, R]` of every adapted linear layer; also used for their gradients and moments.
-@safe
-package struct Adapter: ~Copyable, Sendable {
+/// The linear layers that an adapter applies to, without any numbers.
+package struct AdapterLayout: Equatable, Sendable {
   /// Rank, scale and targets.
   package let configuration: AdapterConfiguration
-  /// Which module each entry adapts: `model.layers.3.self_attn.q_proj`.
+  /// The module that each entry adapts: `model.layers.3.self_attn.q_proj`.
   package let modules: [String]
-  /// `A` of each entry, `[R, in]`.
-  package var a: UniqueArray<Matrix>
-  /// `B` of each entry, `[out, R]`.
-  package var b: UniqueArray<Matrix>
-  /// The magnitudes of each entry's outputs, `[1, out]`; none unless the adapter decomposes weights.
-  package var magnitudes: UniqueArray<Matrix>
-  /// What outputs are multiplied by, `[1, out]`; follows from all others by ``updateGains(of:on:)``.
-  private(set) var gains: UniqueArray<Matrix>
   /// How the rows of each entry's `B` lie in a PEFT file.
   package let layouts: [ParameterLayout]
-  /// What leaves inputs out in training; nil without dropout.
-  package var dropout: AdapterDropout?
+  /// Outputs and inputs of each entry's layer.
+  let shapes: [(rows: Int, columns: Int)]
   /// The entry of layer `l`, kind `k` at `l * kinds + k`; nil where nothing is adapted.
-  private let entries: [Int?]
+  let entries: [Int?]
 
-  /// Zeroed matrices for each target layer of `weights`.
+  /// An entry for each target layer of `weights`.
   package init(_ configuration: AdapterConfiguration, for weights: DecoderWeights) {
     self.configuration = configuration
     var (entries, modules, layouts): ([Int?], [String], [ParameterLayout]) = ([], [], [])
-    a = UniqueArray()
-    b = UniqueArray()
-    magnitudes = UniqueArray()
-    gains = UniqueArray()
-    for layer in weights.blocks.indices {
+    var shapes: [(rows: Int, columns: Int)] = []
+    for layer in 0..<weights.layers {
       for kind in LinearKind.allCases {
         guard let parameter = weights.linear(kind, layer), configuration.adapts(kind, parameter.name.module) else {
           entries.append(nil)
@@ -79,17 +67,62 @@ package struct Adapter: ~Copyable, Sendable {
         entries.append(modules.count)
         modules.append(parameter.name.module)
         layouts.append(parameter.name.layout.ofAdapterB)
-        a.append(Matrix(rows: configuration.rank, columns: parameter.weight.columns))
-        b.append(Matrix(rows: parameter.weight.rows, columns: configuration.rank))
-        guard configuration.decomposesWeights else { continue }
-        magnitudes.append(Matrix(rows: 1, columns: parameter.weight.rows))
-        gains.append(Matrix(rows: 1, columns: parameter.weight.rows))
+        shapes.append((rows: parameter.weight.rows, columns: parameter.weight.columns))
       }
     }
-    self.entries = entries
-    self.modules = modules
-    self.layouts = layouts
+    (self.entries, self.modules, self.layouts, self.shapes) = (entries, modules, layouts, shapes)
   }
+
+  /// `b: [out, R]`, an entry's `B` or its gradient, with its rows in the order of a PEFT file.
+  package func checkpointB(_ entry: Int, _ b: borrowing Matrix) -> [Float] {
+    layouts[entry].toCheckpoint(b.values, rows: b.rows, columns: b.columns)
+  }
+
+  /// Whether both adapt the same layers in the same way.
+  package static func == (left: AdapterLayout, right: AdapterLayout) -> Bool {
+    left.configuration == right.configuration && left.modules == right.modules && left.layouts == right.layouts
+      && left.entries == right.entries && left.shapes.elementsEqual(right.shapes) { $0 == $1 }
+  }
+}
+
+/// The matrices `A: [R, in]` and `B: [out, R]` of every adapted linear layer.
+@safe
+package struct Adapter: ~Copyable, Sendable {
+  /// The layers that it applies to.
+  package let layout: AdapterLayout
+  /// `A` of each entry, `[R, in]`.
+  package var a: UniqueArray<Matrix>
+  /// `B` of each entry, `[out, R]`.
+  package var b: UniqueArray<Matrix>
+  /// The magnitudes of each entry's outputs, `[1, out]`; none unless the adapter decomposes weights.
+  package var magnitudes: UniqueArray<Matrix>
+  /// What outputs are multiplied by, `[1, out]`; follows from all others by ``updateGains(of:on:)``.
+  private(set) var gains: UniqueArray<Matrix>
+
+  /// Zeroed matrices for each target layer of `weights`.
+  package init(_ configuration: AdapterConfiguration, for weights: DecoderWeights) {
+    layout = AdapterLayout(configuration, for: weights)
+    a = UniqueArray()
+    b = UniqueArray()
+    magnitudes = UniqueArray()
+    gains = UniqueArray()
+    for shape in layout.shapes {
+      a.append(Matrix(rows: configuration.rank, columns: shape.columns))
+      b.append(Matrix(rows: shape.rows, columns: configuration.rank))
+      guard configuration.decomposesWeights else { continue }
+      magnitudes.append(Matrix(rows: 1, columns: shape.rows))
+      gains.append(Matrix(rows: 1, columns: shape.rows))
+    }
+  }
+
+  /// Rank, scale and targets.
+  package var configuration: AdapterConfiguration { layout.configuration }
+
+  /// The module that each entry adapts: `model.layers.3.self_attn.q_proj`.
+  package var modules: [String] { layout.modules }
+
+  /// How the rows of each entry's `B` lie in a PEFT file.
+  package var layouts: [ParameterLayout] { layout.layouts }
 
   /// An adapter that changes nothing and costs nothing.
   package static func none(for weights: DecoderWeights) -> Adapter {
@@ -102,12 +135,10 @@ package struct Adapter: ~Copyable, Sendable {
   package var count: Int { modules.count }
 
   /// The entry of a layer's linear, or nil where it is not adapted.
-  package func entry(_ layer: Int, _ kind: LinearKind) -> Int? { entries[layer * LinearKind.allCases.count + kind.rawValue] }
+  package func entry(_ layer: Int, _ kind: LinearKind) -> Int? { layout.entries[layer * LinearKind.allCases.count + kind.rawValue] }
 
-  /// `B` of an entry, or in an adapter of gradients its gradient, with its rows in the order of a PEFT file.
-  package func checkpointB(_ entry: Int) -> [Float] {
-    layouts[entry].toCheckpoint(b[entry].values, rows: b[entry].rows, columns: b[entry].columns)
-  }
+  /// `B` of an entry with its rows in the order of a PEFT file.
+  package func checkpointB(_ entry: Int) -> [Float] { layout.checkpointB(entry, b[entry]) }
 
   /// The number of trained numbers.
   package var elementCount: Int {
@@ -120,8 +151,8 @@ package struct Adapter: ~Copyable, Sendable {
   /// Brings the gains up to date with weights, `A`, `B` and magnitudes: after whatever changed one of them. Nothing without magnitudes.
   package mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
-    for place in entries.indices {
-      guard let (entry, weight) = decomposed(place, weights) else { continue }
+    for index in layout.entries.indices {
+      guard let (entry, weight) = decomposed(index, weights) else { continue }
       Self.updateGain(entry, weight, a, b, scale, magnitudes, &gains, compute)
     }
   }
@@ -129,8 +160,8 @@ package struct Adapter: ~Copyable, Sendable {
   /// Sets the magnitudes to the norms of the adapted weights, so that the gains are one. Nothing without magnitudes.
   package mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
-    for place in entries.indices {
-      guard let (entry, weight) = decomposed(place, weights) else { continue }
+    for index in layout.entries.indices {
+      guard let (entry, weight) = decomposed(index, weights) else { continue }
       Self.updateNorms(entry, weight, a, b, scale, &magnitudes, compute)
       gains[entry].fill(1)
     }
@@ -152,11 +183,11 @@ package struct Adapter: ~Copyable, Sendable {
     DoRA.norms(weight, a: a[entry], b: b[entry], scale: scale, into: &norms[entry], on: compute)
   }
 
-  /// The entry at a place of ``entries`` and its weight, where it has magnitudes.
-  private func decomposed(_ place: Int, _ weights: DecoderWeights) -> (entry: Int, weight: Weight)? {
+  /// The entry at an index of the layout's entries and its weight, where it has magnitudes.
+  private func decomposed(_ index: Int, _ weights: DecoderWeights) -> (entry: Int, weight: Weight)? {
     let kinds = LinearKind.allCases.count
-    guard configuration.decomposesWeights, let entry = entries[place],
-      let parameter = weights.linear(LinearKind.allCases[place % kinds], place / kinds)
+    guard configuration.decomposesWeights, let entry = layout.entries[index],
+      let parameter = weights.linear(LinearKind.allCases[index % kinds], index / kinds)
     else { return nil }
     return (entry, parameter.weight)
   }
@@ -184,15 +215,6 @@ package struct Adapter: ~Copyable, Sendable {
       b[i].copy(other.b[i])
     }
     for i in 0..<magnitudes.count { magnitudes[i].copy(other.magnitudes[i]) }
-  }
-
-  /// Sets every matrix to zero.
-  package mutating func clear() {
-    for i in 0..<count {
-      a[i].fill(0)
-      b[i].fill(0)
-    }
-    for i in 0..<magnitudes.count { magnitudes[i].fill(0) }
   }
 }
 

@@ -2,216 +2,198 @@ internal import BasicContainers
 package import DibitKernels
 package import DibitTensor
 
-/// A decoder-only transformer: the one forward and the one backward pass that training, evaluation and generation share, for all families.
+/// A decoder-only transformer, for all families: a loop over blocks, forward and backward. Training, evaluation and generation share it.
 @safe
 package struct Decoder: ~Copyable, Sendable {
   /// The model's shape.
   package let configuration: ModelConfiguration
   /// Its parameters.
   package var weights: DecoderWeights
-  let attention: [Attention]
-  let ropes: [RoPE]
-  let norm: Normalization
-  let headNorm: Normalization
+  /// The blocks that compute with them.
+  package let layout: DecoderLayout
+  private let ropes: [RoPE]
 
   /// A decoder over these weights.
   package init(_ configuration: ModelConfiguration, weights: DecoderWeights) {
     self.configuration = configuration
     self.weights = weights
-    attention = (0..<configuration.layers).map { configuration.attention(layer: $0) }
+    layout = DecoderLayout(configuration)
     ropes = configuration.ropes.map { $0.makeRoPE(headSize: configuration.headSize) }
-    norm = Normalization(kind: configuration.norm, epsilon: configuration.normEpsilon)
-    headNorm = Normalization(kind: configuration.norm, epsilon: configuration.headNormEpsilon)
   }
 
-  /// Runs `tokens` through the model: writes their keys and values to `cache` and the final hidden states of `wanted` rows to `state`.
+  /// Runs the tokens of `runner` through the model: writes their keys and values to its cache and the final hidden states of `wanted` rows to
+  /// ``ModelRunner/hidden``.
   ///
   /// Rows that are not wanted stop where nothing reads them: at the last layer that has keys and values of its own. Attention gives the
   /// others the same bits as a pass that wants all, and so do packed weights; float weights may round differently for another number of
-  /// rows. A pass that is recorded computes all. `segments` says which tokens belong together and where their rows of the cache lie. Token
-  /// ids must lie in the vocabulary and positions in the context: callers check data before.
-  package func forward(
-    _ tokens: Span<Int32>, segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
-    wanted: HiddenRows = .all, on compute: Compute
-  ) {
-    let n = tokens.count
-    require(n == segments.rows && n <= state.capacity, "Decoder: \(n) tokens, \(segments.rows) rows, capacity \(state.capacity)")
-    require(wanted == .all || !state.isRecording, "Decoder: a recorded pass computes all rows")
-    state.setRows(n)
-    let selected = state.select(wanted, of: segments)
-    for i in 0..<n { state.tokens[i] = tokens[i] }
-    segments.forEach { row, count, _, position in
-      for i in 0..<count { state.positions[row + i] = Int32(position + i) }
+  /// rows. A pass that is recorded computes all. With `layers` it ends behind as many, with ``ModelRunner/stream`` and no hidden states.
+  package func forward(_ runner: inout ModelRunner, wanted: HiddenRows = .all, through layers: Int? = nil) {
+    require(wanted == .all || !runner.isRecording && layers == nil, "Decoder: a recorded pass computes all rows")
+    begin(&runner)
+    runner.pass.select(wanted)
+    embed(runner.pass, &runner.stream)
+    run(0..<(layers ?? configuration.layers), &runner)
+    if layers == nil, runner.rows > 0 {
+      layout.finalNorm.forward(runner.stream, saving: &runner.finalMoments, into: &runner.hidden, runner.pass)
     }
-    prepare(&state.angles, state.positions, n, compute)
-    embed(tokens, state.positions, &state.stream, &state.work.projected, compute)
-    let narrow = selected == nil ? configuration.layers : configuration.keyValueLayers - 1
-    for layer in 0..<configuration.layers {
-      let linear = AdaptedLinear(weights, layer: layer, compute: compute)
-      let place = state.place(of: layer)
-      if layer < state.recomputed { state.keepInput(of: layer) }
-      // Queries go along with keys and values where no rows stop between them.
-      let joins = layer < narrow && linear.has(.key)
-      writeKeysValues(
-        linear, segments, state.angles, &cache, adapter, &state.blocks[place], state.stream, &state.work, withQueries: joins)
-      if layer == narrow, let selected {
-        state.keepSelected(selected)
-        guard selected > 0 else { return }
-      }
-      if layer < narrow {
-        block(linear, segments, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
-      } else {
-        block(linear, state.narrowed, state.angles, cache, adapter, &state.blocks[place], &state.stream, &state.work, hasQueries: joins)
-      }
-    }
-    norm.forward(
-      weights.finalNorm, weights.parameters, state.stream, saving: &state.finalMoments, into: &state.hidden, on: compute)
+    runner.pass.parameters = []
   }
 
-  /// Logits `[n, V]` of the hidden states `hidden: [n, C]`, for which `rounded` has room.
-  package func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
-    let output = weights.output.weight
-    rounded.round(hidden, for: output, on: compute)
-    Linear.forward(hidden, rounded: rounded, weight: output, into: &logits, on: compute)
-    if let cap = configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
+  /// Runs some layers alone: turns `hidden: [n, C]`, the residual stream before the first of them, into that behind the last one,
+  /// ``ModelRunner/stream``. The runner holds as many rows.
+  package func forward(_ runner: inout ModelRunner, layers: Range<Int>, from hidden: borrowing Matrix) {
+    begin(&runner)
+    runner.pass.select(.all)
+    runner.stream.copy(hidden)
+    run(layers, &runner)
+    runner.pass.parameters = []
   }
 
-  /// The same for a single call, which allocates its working memory.
-  package func logits(_ hidden: borrowing Matrix, into logits: inout Matrix, on compute: Compute) {
-    var rounded = QuantizedRows(capacity: hidden.rows, columns: hidden.columns)
-    self.logits(hidden, rounded: &rounded, into: &logits, on: compute)
-  }
-
-  /// The angles of the first `n` positions, for each rotary embedding.
-  private func prepare(_ angles: inout UniqueArray<RoPE.Angles>, _ positions: borrowing Buffer<Int32>, _ n: Int, _ compute: Compute) {
-    for index in ropes.indices { ropes[index].prepare(&angles[index], at: positions.span.extracting(0..<n), on: compute) }
+  /// Gets a pass ready that has been put together.
+  private func begin(_ runner: inout ModelRunner) {
+    runner.pass.widen()
+    let rows = runner.pass.segments.rows
+    runner.setRows(rows)
+    runner.pass.parameters = weights.parameters
+    runner.pass.prepareAngles(ropes, rows: rows)
   }
 
   /// The rows of the tokens, scaled, and of their positions.
-  private func embed(
-    _ tokens: Span<Int32>, _ positions: borrowing Buffer<Int32>, _ x: inout Matrix, _ scratch: inout Matrix, _ compute: Compute
-  ) {
-    Embedding.forward(tokens, weight: weights.embedding.weight, into: &x, on: compute)
-    if let scale = configuration.embeddingScale { x.multiply(by: scale, on: compute) }
-    guard let table = weights.positionsIndex else { return }
-    Embedding.forward(
-      positions.span.extracting(0..<tokens.count), weight: weights.parameters[table].weight, into: &scratch, on: compute)
-    x.add(scratch, on: compute)
+  private func embed(_ pass: borrowing Pass, _ x: inout Matrix) {
+    let rows = x.rows
+    Embedding.forward(pass.tokens.span.extracting(0..<rows), weight: weights.embedding.weight, into: &x, on: pass.compute)
+    if let scale = configuration.embeddingScale { x.multiply(by: scale, on: pass.compute) }
+    guard let table = layout.positions else { return }
+    Embedding.add(pass.positions.span.extracting(0..<rows), weight: weights.parameters[table].weight, to: &x, on: pass.compute)
   }
 
-  /// The part of a block that every row goes through: the norm, and in a layer that has its own, keys and values, which go to the cache.
-  private func writeKeysValues(
-    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: inout KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: borrowing Matrix, _ work: inout DecoderState.Work, withQueries: Bool
-  ) {
-    if let norm = linear.block.inputNorm {
-      a.input.copy(x)
-      self.norm.forward(norm, linear.parameters, x, saving: &a.inputMoments, into: &a.normed, on: linear.compute)
-    } else {
-      a.normed.copy(x)
-    }
-    guard configuration.keyValueLayer(of: linear.layer) == linear.layer else { return }
-    projectKeysValues(linear, angles, adapter, &a, &work, withQueries: withQueries)
-    cache.keys[linear.layer].write(&a.key, segments: segments, on: linear.compute)
-    cache.values[linear.layer].write(&a.value, segments: segments, on: linear.compute)
-  }
-
-  /// `x += o(attention(x))`, `x += down(activation(gate(x)) up(x))`, with norms before or behind each, one after the other or side by side.
-  private func block(
-    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, hasQueries: Bool
-  ) {
-    blockUpToDown(linear, segments, angles, cache, adapter, &a, &x, &work, hasQueries: hasQueries)
-    down(linear, adapter, &a, &work)
-    x.add(work.projected, on: linear.compute)
-  }
-
-  /// The last projection of a block, to `work.projected`.
-  private func down(
-    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
-  ) {
-    linear.round(a.activated, for: .down, into: &work.rounded)
-    linear.forward(.down, adapter, a.activated, work.rounded, &a.adapted, &work.projected)
-    guard let norm = linear.block.feedForwardNorm else { return }
-    a.fed.copy(work.projected)
-    self.norm.forward(norm, linear.parameters, a.fed, saving: &a.fedMoments, into: &work.projected, on: linear.compute)
-  }
-
-  /// Writes once more the activations of a layer of which only the input was kept. Keys and values in the cache are written again too.
-  func recompute(
-    _ layer: Int, segments: borrowing Segments, cache: inout KeyValueCache, adapter: borrowing Adapter, state: inout DecoderState,
-    on compute: Compute
-  ) {
-    let linear = AdaptedLinear(weights, layer: layer, compute: compute)
-    let joins = linear.has(.key)
-    state.restoreInput(of: layer)
-    writeKeysValues(linear, segments, state.angles, &cache, adapter, &state.blocks[0], state.stream, &state.work, withQueries: joins)
-    blockUpToDown(linear, segments, state.angles, cache, adapter, &state.blocks[0], &state.stream, &state.work, hasQueries: joins)
-    finish(linear, adapter, &state.blocks[0], &state.work)
-  }
-
-  /// The way back reads what the last projection gives only where a norm or a magnitude follows, and otherwise no more than its adapter's
-  /// `x Aᵀ`.
-  private func finish(
-    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
-  ) {
-    if linear.block.feedForwardNorm == nil, !adapter.configuration.decomposesWeights {
-      linear.saveLow(.down, adapter, a.activated, &a.adapted)
-    } else {
-      down(linear, adapter, &a, &work)
-    }
-  }
-
-  /// A block up to what its last projection reads.
-  private func blockUpToDown(
-    _ linear: AdaptedLinear, _ segments: borrowing Segments, _ angles: borrowing UniqueArray<RoPE.Angles>, _ cache: borrowing KeyValueCache,
-    _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ x: inout Matrix, _ work: inout DecoderState.Work, hasQueries: Bool
-  ) {
-    let (layer, compute) = (linear.layer, linear.compute)
-    let source = configuration.keyValueLayer(of: layer)
-    projectQueries(linear, angles, adapter, &a, &work, areThere: hasQueries)
-    attention[layer].forward(
-      a.query, keys: cache.keys[source], values: cache.values[source], segments: segments, saving: &a.logSumExp, into: &a.attention,
-      on: compute)
-    linear.round(a.attention, for: .output, into: &work.rounded)
-    linear.forward(.output, adapter, a.attention, work.rounded, &a.adapted, &work.projected)
-    if let norm = linear.block.outputNorm {
-      a.attended.copy(work.projected)
-      self.norm.forward(norm, linear.parameters, a.attended, saving: &a.attendedMoments, into: &work.projected, on: compute)
-    }
-    if !configuration.isParallel { x.add(work.projected, on: compute) }
-
-    if let norm = linear.block.middleNorm {
-      if !configuration.isParallel { a.middle.copy(x) }
-      self.norm.forward(norm, linear.parameters, x, saving: &a.middleMoments, into: &a.middleNormed, on: compute)
-    } else {
-      a.middleNormed.copy(x)
-    }
-    if configuration.isParallel { x.add(work.projected, on: compute) }
-    activate(linear, adapter, &a, &work)
-  }
-
-  /// `activation(gate(x)) up(x)`, or `activation(up(x))`.
-  private func activate(
-    _ linear: AdaptedLinear, _ adapter: borrowing Adapter, _ a: inout BlockActivations, _ work: inout DecoderState.Work
-  ) {
-    if configuration.fusesGateUp {
-      linear.round(a.middleNormed, for: .gateUp, into: &work.rounded)
-      linear.forward(.gateUp, adapter, a.middleNormed, work.rounded, &a.adapted, &work.gateUp)
-      a.gate.copyColumns(of: work.gateUp, from: 0)
-      a.up.copyColumns(of: work.gateUp, from: configuration.feedForwardSize)
-    } else {
-      linear.round(a.middleNormed, for: .up, into: &work.rounded)
-      if configuration.isGated {
-        linear.forward((.gate, .up), adapter, a.middleNormed, work.rounded, &a.adapted, &a.gate, &a.up)
-      } else {
-        linear.forward(.up, adapter, a.middleNormed, work.rounded, &a.adapted, &a.up)
+  /// Runs some layers on the residual stream of `runner`.
+  private func run(_ layers: Range<Int>, _ runner: inout ModelRunner) {
+    for layer in layers {
+      if layer < runner.recomputed { runner.keepInput(of: layer) }
+      runner.pass.narrows = runner.pass.selectedCount != nil && layer == configuration.keyValueLayers - 1
+      layout.blocks[layer].forward(&runner.stream, saving: &runner.blocks[runner.index(of: layer)], &runner.pass)
+      if runner.pass.narrows {
+        runner.pass.narrows = false
+        runner.setRows(runner.stream.rows)
+        guard runner.rows > 0 else { return }
       }
     }
-    if configuration.isGated {
-      configuration.activation.forward(gate: a.gate, up: a.up, into: &a.activated, on: linear.compute)
-    } else {
-      configuration.activation.forward(a.up, into: &a.activated, on: linear.compute)
+  }
+}
+
+extension Decoder {
+  /// The forward pass read upwards: from `d.dHidden` to the gradients of everything that is trained, accumulated in `d`.
+  ///
+  /// `runner` must have recorded the forward pass of whole sequences. Layers of which it kept the input alone are computed again, with the
+  /// same bits.
+  package func backward(_ runner: inout ModelRunner, _ d: inout BackwardState) {
+    beginBackward(&runner, &d)
+    backward(&runner, layers: 0..<configuration.layers, &d)
+    finishBackward(runner, &d)
+  }
+
+  /// The beginning of ``backward(_:_:)``: turns `d.dHidden` into the gradient of the residual stream behind the last layer, `d.dStream`.
+  package func beginBackward(_ runner: inout ModelRunner, _ d: inout BackwardState) {
+    require(d.dHidden.rows == runner.rows, "Decoder.backward: dHidden \(d.dHidden.shape), \(runner.rows) rows")
+    runner.pass.parameters = weights.parameters
+    d.dStream.fill(0)
+    layout.finalNorm.backward(
+      d.dHidden, x: runner.stream, saved: runner.finalMoments, dx: &d.dStream, runner.pass, &d.work.gradients)
+    runner.pass.parameters = []
+  }
+
+  /// Runs some layers upwards alone: turns ``BackwardState/dStream``, the gradient of the residual stream behind the last of them, into that
+  /// before the first one. What else a loss says of the stream at a layer is added to it between two such calls.
+  package func backward(_ runner: inout ModelRunner, layers: Range<Int>, _ d: inout BackwardState) {
+    require(runner.isRecording, "Decoder.backward: the runner did not record the forward pass")
+    require(d.dStream.rows == runner.rows, "Decoder.backward: dStream \(d.dStream.shape), \(runner.rows) rows")
+    runner.pass.parameters = weights.parameters
+    runBackward(layers, &runner, &d)
+    runner.pass.parameters = []
+  }
+
+  /// The end of ``backward(_:_:)``: the gradients of what embeds the tokens, from ``BackwardState/dStream`` before the first layer.
+  package func finishBackward(_ runner: borrowing ModelRunner, _ d: inout BackwardState) { embedBackward(runner.pass, &d) }
+
+  private func runBackward(_ layers: Range<Int>, _ runner: inout ModelRunner, _ d: inout BackwardState) {
+    for layer in layers.reversed() {
+      let index = runner.index(of: layer)
+      if layer < runner.recomputed {
+        runner.restoreInput(of: layer)
+        layout.blocks[layer].recompute(&runner.stream, saving: &runner.blocks[index], &runner.pass)
+      }
+      layout.blocks[layer].backward(&d.dStream, saved: runner.blocks[index], runner.pass, &d.work)
     }
   }
+
+  private func embedBackward(_ pass: borrowing Pass, _ d: inout BackwardState) {
+    let rows = d.dStream.rows
+    if let table = layout.positions, let index = d.work.gradients.list.weight(table) {
+      Embedding.backward(
+        pass.positions.span.extracting(0..<rows), d.dStream, dWeight: &d.work.gradients.values[index], on: pass.compute)
+    }
+    guard let index = d.work.gradients.list.weight(layout.embedding) else { return }
+    if let scale = configuration.embeddingScale { d.dStream.multiply(by: scale, on: pass.compute) }
+    Embedding.backward(pass.tokens.span.extracting(0..<rows), d.dStream, dWeight: &d.work.gradients.values[index], on: pass.compute)
+  }
+}
+
+extension Decoder {
+  /// Logits `[n, V]` of the hidden states `hidden: [n, C]`, for which `rounded` has room.
+  package func logits(_ hidden: borrowing Matrix, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute) {
+    self.logits(hidden, head: weights.output.weight, rounded: &rounded, into: &logits, on: compute)
+  }
+
+  /// The same for the tokens whose rows `head: [m, C]` holds: logits `[n, m]`.
+  private func logits(
+    _ hidden: borrowing Matrix, head: Weight, rounded: inout QuantizedRows, into logits: inout Matrix, on compute: Compute
+  ) {
+    rounded.round(hidden, for: head, on: compute)
+    Linear.forward(hidden, rounded: rounded, weight: head, into: &logits, on: compute)
+    if let cap = configuration.logitSoftCap { SoftCap.forward(&logits, cap: cap, on: compute) }
+  }
+
+  /// Makes ``ModelRunner/logits`` of some of the last pass's hidden states, at most as many as the runner has room for.
+  package func logits(of rows: Range<Int>, in runner: inout ModelRunner) {
+    runner.logits.setRows(rows.count)
+    runner.gatherLogitRows(rows)
+    logits(runner.logitRows, rounded: &runner.pass.rounded, into: &runner.logits, on: runner.compute)
+  }
+
+  /// Logits `[1, V]` of one of the last pass's hidden states, in memory of the caller's own.
+  package func logits(of row: Int, in runner: inout ModelRunner, into logits: inout Matrix) {
+    runner.gatherLogitRows(row..<row + 1)
+    self.logits(runner.logitRows, rounded: &runner.pass.rounded, into: &logits, on: runner.compute)
+  }
+
+  /// Logits `[n, m]` of all hidden states of the last pass, for the tokens whose rows `head: [m, C]` holds.
+  package func logits(head: Weight, in runner: inout ModelRunner, into logits: inout Matrix) {
+    logits.setRows(runner.rows)
+    self.logits(runner.hidden, head: head, rounded: &runner.pass.rounded, into: &logits, on: runner.compute)
+  }
+
+  /// Logits `[n, V]` of all hidden states of the last pass.
+  package func logits(in runner: inout ModelRunner, into logits: inout Matrix) {
+    self.logits(head: weights.output.weight, in: &runner, into: &logits)
+  }
+}
+
+extension ModelRunner {
+  fileprivate mutating func gatherLogitRows(_ rows: Range<Int>) {
+    logitRows.setRows(rows.count)
+    for row in rows { logitRows.copyRow(row, of: hidden, to: row - rows.lowerBound) }
+  }
+
+  /// Keeps the stream as it goes into a layer that is recomputed.
+  fileprivate mutating func keepInput(of layer: Int) { Self.copy(stream, to: &inputs, at: layer) }
+
+  /// Brings that stream back.
+  fileprivate mutating func restoreInput(of layer: Int) { Self.copy(inputs, at: layer, to: &stream) }
+
+  // The owners come apart here: an element of one field would lock the whole struct.
+
+  private static func copy(_ x: borrowing Matrix, to all: inout UniqueArray<Matrix>, at index: Int) { all[index].copy(x) }
+
+  private static func copy(_ all: borrowing UniqueArray<Matrix>, at index: Int, to x: inout Matrix) { x.copy(all[index]) }
 }

@@ -30,10 +30,18 @@ package struct KeyValueCache: ~Copyable, Sendable {
       case .float32: .floats
       }
     }
-    for block in weights.blocks.prefix(configuration.keyValueLayers) {
-      keys.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(block.keyScale)))
-      values.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(block.valueScale)))
+    for scales in weights.keyValueScales.prefix(configuration.keyValueLayers) {
+      keys.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(scales.key)))
+      values.append(KeyValueRows(rows: capacity, columns: columns, heads: heads, storage: storage(scales.value)))
     }
+  }
+
+  /// Writes the rows that `segments` name of a layer's keys and values `[n, K D]`, which are rounded in place where the cache rounds them.
+  mutating func write(
+    _ key: inout Matrix, _ value: inout Matrix, layer: Int, segments: borrowing Segments, on compute: Compute
+  ) {
+    keys[layer].write(&key, segments: segments, on: compute)
+    values[layer].write(&value, segments: segments, on: compute)
   }
 
   /// Copies the first `count` rows of another cache of the same model and precision: a conversation goes on in two ways.

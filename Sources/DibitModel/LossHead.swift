@@ -15,6 +15,7 @@ package struct LossHead: ~Copyable, Sendable {
   private var capped: Matrix  // [chunk, V] a copy of soft-capped logits; empty without a cap
   private var weights: Matrix  // [chunk, 1]
   private var losses: Matrix  // [chunk, 1]
+  private var teacherLogits = Matrix(rows: 0, columns: 0)  // [chunk, V], from the first time that a teacher is asked
   private var targets: Buffer<Int32>
   private var positions: Buffer<Int>
 
@@ -34,24 +35,30 @@ package struct LossHead: ~Copyable, Sendable {
     logits = Matrix(rows: chunk, columns: configuration.vocabularySize)
     dLogits = BFloatRows(capacity: chunk, columns: configuration.vocabularySize)
     inputs = BFloatPairs(capacity: chunk, columns: configuration.hiddenSize)
-    capped = Matrix(rows: chunk, columns: configuration.vocabularySize, if: configuration.logitSoftCap != nil)
+    capped = Matrix(rows: configuration.logitSoftCap == nil ? 0 : chunk, columns: configuration.vocabularySize)
     weights = Matrix(rows: chunk, columns: 1)
     losses = Matrix(rows: chunk, columns: 1)
     targets = Buffer(count: chunk)
     positions = Buffer(count: chunk)
   }
 
-  /// The sum of `weight[i] · loss[i]` in nats over the rows whose target is not negative.
+  /// The sum of `weight[i] · loss[i]` in nats over the rows whose target is not negative: the loss of the target, or the divergence from
+  /// `teacher`.
   ///
   /// `hidden: [n, C]`, `targets` and `weights` have `n` entries; `body` is told each labelled row's own loss.
   package mutating func forward(
-    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>, on compute: Compute,
-    eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
+    _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
+    teacher: (any Teacher)? = nil, on compute: Compute, eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
     forEachChunk(hidden, all, allWeights) { head, count in
       decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
-      Self.loss(&head.logits, head.targets, &head.losses, compute)
+      if let teacher {
+        head.ask(teacher, count)
+        Divergence.forward(&head.logits, from: head.teacherLogits, losses: &head.losses, on: compute)
+      } else {
+        Self.loss(&head.logits, head.targets, &head.losses, compute)
+      }
       for i in 0..<count {
         total += Double(head.losses[i, 0] * head.weights[i, 0])
         body(head.positions[i], head.losses[i, 0])
@@ -60,12 +67,11 @@ package struct LossHead: ~Copyable, Sendable {
     return total
   }
 
-  /// As ``forward(_:hidden:targets:weights:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the gradient
-  /// of that sum; accumulates the output weight's when `gradients` includes weights.
+  /// As ``forward(_:hidden:targets:weights:teacher:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the
+  /// gradient of that sum; accumulates the output weight's where it is trained.
   package mutating func forwardBackward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
-    total weight: Float = 1,
-    dHidden: inout Matrix, gradients: inout Gradients, on compute: Compute,
+    teacher: (any Teacher)? = nil, total weight: Float = 1, dHidden: inout Matrix, gradients: inout TrainableTensors, on compute: Compute,
     eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
@@ -74,7 +80,12 @@ package struct LossHead: ~Copyable, Sendable {
       decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
       let cap = decoder.configuration.logitSoftCap
       if cap != nil { head.capped.copy(head.logits) }
-      Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
+      if let teacher {
+        head.ask(teacher, count)
+        Divergence.forwardBackward(&head.logits, from: head.teacherLogits, weights: head.weights, losses: &head.losses, on: compute)
+      } else {
+        Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
+      }
       if let cap { SoftCap.backward(&head.logits, y: head.capped, cap: cap, on: compute) }
       for i in 0..<count {
         total += Double(head.losses[i, 0] * head.weights[i, 0])
@@ -90,18 +101,29 @@ package struct LossHead: ~Copyable, Sendable {
         Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
       }
       for i in 0..<count { dHidden.addRow(i, of: head.dRows, to: head.positions[i], on: compute) }
-      guard gradients.includesWeights else { return }
+      guard let index = gradients.list.weight(output.index) else { return }
       if usesBFloat {
         head.inputs.round(head.rows, factor: 1, on: compute)
-        Linear.backwardWeight(head.logits, head.inputs, dWeight: &gradients.weights[output.index], on: compute)
+        Linear.backwardWeight(head.logits, head.inputs, dWeight: &gradients.values[index], on: compute)
       } else {
-        Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.weights[output.index], on: compute)
+        Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.values[index], on: compute)
       }
     }
     return total
   }
 
+  /// Fills ``teacherLogits`` for the first `count` rows.
+  private mutating func ask(_ teacher: any Teacher, _ count: Int) {
+    if teacherLogits.elementCapacity == 0 { teacherLogits = Matrix(rows: chunk, columns: logits.columns) }
+    teacherLogits.setRows(count)
+    Self.ask(teacher, positions, count, &teacherLogits)
+  }
+
   // The owners come apart here: a span of one field would lock the whole struct.
+
+  private static func ask(_ teacher: any Teacher, _ positions: borrowing Buffer<Int>, _ count: Int, _ logits: inout Matrix) {
+    teacher.logits(of: positions.span.extracting(0..<count), into: &logits)
+  }
 
   private static func loss(_ logits: inout Matrix, _ targets: borrowing Buffer<Int32>, _ losses: inout Matrix, _ compute: Compute) {
     CrossEntropy.forward(&logits, targets: targets.span.extracting(0..<logits.rows), losses: &losses, on: compute)
@@ -135,7 +157,7 @@ package struct LossHead: ~Copyable, Sendable {
       rows.setRows(count)
       dRows.setRows(count)
       logits.setRows(count)
-      capped.use(count)
+      if capped.capacity > 0 { capped.setRows(count) }
       weights.setRows(count)
       losses.setRows(count)
       body(&self, count)

@@ -47,8 +47,10 @@ package struct ModelConfiguration: Equatable, Sendable {
   package struct Layer: Equatable, Sendable {
     /// How many keys a query sees, itself included; nil for all before it.
     package var window: Int?
-    /// The table in ``ModelConfiguration/ropes`` that turns queries and keys; nil where they do not turn.
+    /// The table in ``ModelConfiguration/ropes`` that rotates queries and keys; nil where they are not rotated.
     package var rope: Int?
+    /// Channels inside the feed-forward; nil for ``ModelConfiguration/feedForwardSize``.
+    package var feedForwardSize: Int?
   }
 
   /// The architecture.
@@ -118,6 +120,9 @@ package struct ModelConfiguration: Equatable, Sendable {
   /// The layer whose keys and values layer `layer` attends to.
   package func keyValueLayer(of layer: Int) -> Int { min(layer, keyValueLayers - 1) }
 
+  /// Channels inside the feed-forward of a layer.
+  package func feedForwardSize(layer: Int) -> Int { layerSettings[layer].feedForwardSize ?? feedForwardSize }
+
   /// Columns of the queries of all heads, `H D`.
   package var queryColumns: Int { heads * headSize }
 
@@ -139,25 +144,6 @@ package struct ModelConfiguration: Equatable, Sendable {
 }
 
 extension ModelConfiguration {
-  /// The linear layers of a block, in the order in which its parameters are listed.
-  package var linearKinds: [LinearKind] {
-    let attention: [LinearKind] = fusesQueryKeyValue ? [.queryKeyValue, .output] : [.query, .key, .value, .output]
-    return attention + (fusesGateUp ? [.gateUp] : isGated ? [.gate, .up] : [.up]) + [.down]
-  }
-
-  /// Outputs and inputs of a linear layer.
-  package func shape(of kind: LinearKind) -> (rows: Int, columns: Int) {
-    switch kind {
-    case .query: (queryColumns, hiddenSize)
-    case .key, .value: (keyColumns, hiddenSize)
-    case .queryKeyValue: (queryColumns + 2 * keyColumns, hiddenSize)
-    case .output: (hiddenSize, queryColumns)
-    case .gate, .up: (feedForwardSize, hiddenSize)
-    case .gateUp: (2 * feedForwardSize, hiddenSize)
-    case .down: (hiddenSize, feedForwardSize)
-    }
-  }
-
   /// Whether a linear layer adds a bias.
   package func hasBias(_ kind: LinearKind) -> Bool {
     switch kind {
@@ -166,7 +152,4 @@ extension ModelConfiguration {
     case .gate, .up, .gateUp, .down: biases.feedForward
     }
   }
-
-  /// Numbers that a norm saves for each row: the inverse RMS, or mean and inverse deviation.
-  var momentColumns: Int { norm == .layer ? 2 : 1 }
 }

@@ -70,8 +70,6 @@ package struct ParameterName: Equatable, Sendable {
   package var module: String
   /// How the tensor's numbers are ordered.
   package var layout = ParameterLayout.rows
-  /// Whether it is a table with a row for each token or position.
-  package var isTable = false
 
   /// The tensor called `module.weight`, or `module.bias`.
   init(_ module: String, _ kind: String = "weight") {
@@ -84,7 +82,4 @@ package struct ParameterName: Equatable, Sendable {
     self.rows = rows
     self.module = module
   }
-
-  /// Whether this is a table with a row for each token or position: the embedding, or an output head of its own.
-  package static func isEmbedding(_ name: ParameterName) -> Bool { name.isTable }
 }

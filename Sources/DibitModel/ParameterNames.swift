@@ -4,8 +4,6 @@ package struct ParameterNames: Sendable {
   package let embedding: ParameterName
   /// The table of learned positions.
   package let positions: ParameterName
-  /// The norm before the output head.
-  package let finalNorm: ParameterName
   /// The output head, where it is not the embedding.
   package let head: ParameterName
   private let configuration: ModelConfiguration
@@ -48,19 +46,11 @@ package struct ParameterNames: Sendable {
   package init(_ configuration: ModelConfiguration) {
     self.configuration = configuration
     words = Words(configuration.family)
-    embedding = Self.table(words.base + "." + words.embedding)
-    positions = Self.table(words.base + "." + words.positions)
-    finalNorm = Self.inBase(ParameterName(words.base + "." + words.finalNorm))
+    embedding = Self.inBase(ParameterName(words.base + "." + words.embedding))
+    positions = Self.inBase(ParameterName(words.base + "." + words.positions))
     var head = ParameterName(words.heads[0])
-    head.isTable = true
     head.alternatives = words.heads.dropFirst().map { $0 + ".weight" }
     self.head = head
-  }
-
-  private static func table(_ module: String) -> ParameterName {
-    var name = inBase(ParameterName(module))
-    name.isTable = true
-    return name
   }
 
   /// With the name in a checkpoint of the bare model.
@@ -78,27 +68,41 @@ package struct ParameterNames: Sendable {
     return words.base + "." + list
   }
 
-  private func norm(_ layer: Int, _ module: String) -> ParameterName { Self.inBase(ParameterName(block(layer) + "." + module)) }
-
   /// The bias beside a weight, in the same order.
-  package func bias(of weight: ParameterName) -> ParameterName {
+  private func bias(of weight: ParameterName) -> ParameterName {
     var name = Self.inBase(ParameterName(weight.module, "bias"))
     name.layout = weight.layout
     return name
   }
 
-  /// The norm before attention.
-  package func inputNorm(_ layer: Int) -> ParameterName { norm(layer, words.inputNorm) }
-  /// The norm of what attention adds.
-  package func outputNorm(_ layer: Int) -> ParameterName { norm(layer, words.outputNorm) }
-  /// The norm before the feed-forward.
-  package func middleNorm(_ layer: Int) -> ParameterName { norm(layer, words.middleNorm) }
-  /// The norm of what the feed-forward adds.
-  package func feedForwardNorm(_ layer: Int) -> ParameterName { norm(layer, words.feedForwardNorm) }
-  /// The norm of the query heads.
-  package func queryNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".q_norm") }
-  /// The norm of the key heads.
-  package func keyNorm(_ layer: Int) -> ParameterName { norm(layer, words.attention + ".k_norm") }
+  /// The name of a parameter; `layer` is that of its block, if it belongs to one.
+  package func name(of role: ParameterRole, layer: Int = 0) -> ParameterName {
+    switch role {
+    case .embedding: embedding
+    case .positions: positions
+    case .head: head
+    case .norm(let kind): norm(kind, layer)
+    case .normBias(let kind): bias(of: norm(kind, layer))
+    case .linear(let kind): linear(kind, layer)
+    case .linearBias(let kind): bias(of: linear(kind, layer))
+    }
+  }
+
+  /// A norm; `layer` is that of its block, if it belongs to one.
+  package func norm(_ kind: NormKind, _ layer: Int) -> ParameterName {
+    let module =
+      switch kind {
+      case .attentionInput: words.inputNorm
+      case .attentionOutput: words.outputNorm
+      case .feedForwardInput: words.middleNorm
+      case .feedForwardOutput: words.feedForwardNorm
+      case .query: words.attention + ".q_norm"
+      case .key: words.attention + ".k_norm"
+      case .final: words.finalNorm
+      }
+    return Self.inBase(ParameterName((kind == .final ? words.base : block(layer)) + "." + module))
+  }
+
   /// The tensors with the static scales of int8 keys and values.
   package func keyScale(_ layer: Int) -> String { block(layer) + ".self_attn.quant_key_scale" }
   /// As ``keyScale(_:)``, for the values.

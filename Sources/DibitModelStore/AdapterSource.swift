@@ -80,7 +80,7 @@ package struct AdapterSource: Sendable {
     var (targets, modules): (Set<LinearKind>, Set<String>) = ([], [])
     var isPartial = false
     for kind in LinearKind.allCases {
-      let all = weights.blocks.indices.compactMap { weights.linear(kind, $0)?.name.module }
+      let all = (0..<weights.layers).compactMap { weights.linear(kind, $0)?.name.module }
       let present = all.filter { stored.contains(Self.names($0).a) || stored.contains(Self.names($0).b) }
       guard !present.isEmpty else { continue }
       targets.insert(kind)

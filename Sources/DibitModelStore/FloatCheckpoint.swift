@@ -63,7 +63,7 @@ package struct FloatCheckpoint: Sendable {
     declarations += tensors.map { parts in
       let (rows, columns) = (parts.reduce(0) { $0 + $1.weight.rows }, parts[0].weight.columns)
       return (
-        name: parts[0].name.tensor, dtype: parts[0].decays ? dtype : narrow, shape: parts[0].name.layout.shape(rows: rows, columns: columns)
+        name: parts[0].name.tensor, dtype: parts[0].isMatrix ? dtype : narrow, shape: parts[0].name.layout.shape(rows: rows, columns: columns)
       )
     }
     var writer = try SafetensorsWriter(
@@ -74,7 +74,7 @@ package struct FloatCheckpoint: Sendable {
     }
     var written = 0
     for part in tensors.joined() {
-      let type = part.decays ? dtype : narrow
+      let type = part.isMatrix ? dtype : narrow
       // Another order needs the whole parameter.
       let pieceRows = part.name.layout == .rows ? max(1, Self.pieceElements / max(part.weight.columns, 1)) : part.weight.rows
       let step = min(part.weight.rows, pieceRows)
@@ -82,7 +82,7 @@ package struct FloatCheckpoint: Sendable {
         let rows = (first..<min(first + step, part.weight.rows)).map { Int32($0) }
         var piece = Matrix(rows: rows.count, columns: part.weight.columns)
         Embedding.forward(rows.span, weight: part.weight, into: &piece, on: compute)
-        if part.decays, let entry = entries[part.name.module] {
+        if part.isMatrix, let entry = entries[part.name.module] {
           adapter.merge(entry, first..<first + rows.count, into: &piece, on: compute)
         }
         if part.name.layout == .rows {
@@ -127,13 +127,13 @@ package struct FloatCheckpoint: Sendable {
         groups.append([parameter])
       }
     }
-    return groups.filter { !$0[0].decays } + groups.filter { $0[0].decays }
+    return groups.filter { !$0[0].isMatrix } + groups.filter { $0[0].isMatrix }
   }
 
   private func namedScales() -> [(name: String, value: Float)] {
     let names = ParameterNames(configuration)
-    return weights.blocks.enumerated().flatMap { layer, block in
-      [(names.keyScale(layer), block.keyScale), (names.valueScale(layer), block.valueScale)].compactMap { name, value in
+    return weights.keyValueScales.enumerated().flatMap { layer, scales in
+      [(names.keyScale(layer), scales.key), (names.valueScale(layer), scales.value)].compactMap { name, value in
         value.map { (name: name, value: $0) }
       }
     }

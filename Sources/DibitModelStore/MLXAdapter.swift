@@ -64,7 +64,7 @@ package enum MLXAdapter {
   ) throws(CheckpointError) {
     let weights = model.weights
     let fusedModules = Set(
-      weights.blocks.indices.flatMap { layer in
+      (0..<weights.layers).flatMap { layer in
         [LinearKind.query, .key, .value].compactMap { weights.linear($0, layer)?.name }.filter { $0.rows != nil }.map(\.module)
       })
     let names = (0..<adapter.count).map { Self.names(adapter.modules[$0], isFused: fusedModules.contains(adapter.modules[$0])) }
@@ -82,7 +82,7 @@ package enum MLXAdapter {
     let keys = Set(names.compactMap { key($0.a) }).sorted()
     let c = adapter.configuration
     let configuration: JSONValue = [
-      "fine_tune_type": "lora", "num_layers": .integer(weights.blocks.count),
+      "fine_tune_type": "lora", "num_layers": .integer(weights.layers),
       "lora_parameters": [
         "rank": .integer(c.rank), "scale": .number(Double(c.alpha) / (c.stabilizesRank ? Double(c.rank).squareRoot() : Double(c.rank))),
         "dropout": 0.0,

@@ -64,7 +64,7 @@ package struct ModelSource: Sendable {
   package func declarations() throws(ModelStoreError) -> (parameters: [ParameterDeclaration], scales: [String]) {
     let declarations = DecoderWeights.declarations(of: configuration)
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
-    for parameter in declarations.parameters { try reader.check(parameter.name, parameter.rows, parameter.columns) }
+    for parameter in declarations.parameters { try reader.check(parameter) }
     return (declarations.parameters, declarations.scales.filter { checkpoint.info($0) != nil })
   }
 

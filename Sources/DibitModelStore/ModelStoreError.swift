@@ -3,7 +3,6 @@ package import DibitFailure
 package import DibitFiles
 package import DibitJSON
 package import DibitModel
-package import DibitQuantization
 package import DibitTokenizer
 
 /// Why a model or adapter directory cannot be used.

@@ -1,3 +1,4 @@
+package import DibitQuantization
 package import DibitTensor
 
 /// How a tensor of a model lies in model.safetensors.
@@ -18,39 +19,21 @@ package struct ModelTensor: Equatable, Sendable {
     (self.name, self.shape, self.rows, self.columns, self.format) = (name, shape, rows, columns, format)
   }
 
-  /// Whether elements are codes on a grid, with scales in a tensor of their own.
-  package var isPacked: Bool { if case .grid = format { true } else { false } }
-
-  /// The type of the file's elements: bytes where the tensor is packed.
-  package var dtype: DType {
-    switch format {
-    case .f32: .f32
-    case .f16: .f16
-    case .bf16: .bf16
-    case .grid: .u8
-    }
-  }
-
-  /// Bits of an element, its share of a scale left out.
-  package var bits: Int {
-    if case .grid(let bits, _) = format { bits } else { dtype.byteCount * 8 }
-  }
-
   /// Bytes in the file, scales included.
   package var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
 
   /// What the file declares: the tensor, and the scales of a packed one.
   package var declarations: [(name: String, dtype: DType, shape: [Int])] {
-    guard case .grid(let bits, let group) = format else { return [(name: name, dtype: dtype, shape: shape)] }
+    guard let grid = format.grid else { return [(name: name, dtype: format.dtype, shape: shape)] }
     return [
-      (name: name, dtype: .u8, shape: Weight.codeShape(rows: rows, columns: columns, bits: bits)),
-      (name: ModelFiles.scalesName(name), dtype: .f16, shape: Weight.scaleShape(rows: rows, columns: columns, group: group)),
+      (name: name, dtype: format.dtype, shape: grid.codeShape(rows: rows, columns: columns)),
+      (name: ModelFiles.scalesName(name), dtype: .f16, shape: grid.scaleShape(rows: rows, columns: columns)),
     ]
   }
 
   /// The order of the file. Packed tensors are multiples of 64 bytes, and F32 tensors of 4: so all are aligned for the kernels.
   package static func inFileOrder<Element>(_ elements: [Element], _ tensor: (Element) -> ModelTensor) -> [Element] {
-    func place(_ tensor: ModelTensor) -> Int { tensor.isPacked ? 0 : tensor.format == .f32 ? 1 : 2 }
-    return (0...2).flatMap { part in elements.filter { place(tensor($0)) == part } }
+    func place(_ format: WeightFormat) -> Int { format.grid != nil ? 0 : format == .f32 ? 1 : 2 }
+    return (0...2).flatMap { part in elements.filter { place(tensor($0).format) == part } }
   }
 }

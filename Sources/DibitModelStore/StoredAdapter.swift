@@ -154,7 +154,7 @@ extension StoredAdapter {
   private static func targets(_ adapter: borrowing Adapter, _ weights: DecoderWeights) -> [String] {
     let adapted = Set(adapter.modules)
     var others: [String] = []
-    for layer in weights.blocks.indices {
+    for layer in 0..<weights.layers {
       others += LinearKind.allCases.compactMap { weights.linear($0, layer)?.name.module }.filter { !adapted.contains($0) }
     }
     var (targets, seen): ([String], Set<String>) = ([], [])

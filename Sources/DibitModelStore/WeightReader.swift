@@ -17,29 +17,23 @@ struct WeightReader {
   }
 
   /// Checks that the parameter is there with a float dtype and the right shape, without reading it.
-  func check(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) {
-    let info = try info(name.tensor)
+  func check(_ parameter: ParameterDeclaration) throws(ModelStoreError) {
+    let (name, info) = (parameter.name, try info(parameter.name.tensor))
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
-    try checkShape(name, rows == 1 ? [columns] : [rows, columns], info)
+    try checkShape(name, parameter.isMatrix ? [parameter.rows, parameter.columns] : [parameter.columns], info)
   }
 
   /// The parameter's numbers, in the file where they are stored as the decoder reads them, otherwise as F32 in memory.
-  func weight(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
+  func weight(_ parameter: ParameterDeclaration) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     let info = try info(name.tensor)
-    if rows == 1 { return try vector(name.tensor, info, columns) }
-    if let scheme, scheme.isQuantized || scheme.embeddingBits <= 4, info.dtype == .u8 {
-      return try packed(name, rows, columns, scheme, info)
-    }
+    if !parameter.isMatrix { return try vector(name.tensor, info, columns) }
+    if info.dtype == .u8, let grid = scheme?.format(of: parameter.role).grid { return try packed(parameter, grid, info) }
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
-    let format: WeightFormat? =
-      switch info.dtype {
-      case .f32: .f32
-      case .f16: .f16
-      case .bf16: .bf16
-      default: nil
-      }
-    guard let format, let bytes = try bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount) else {
+    guard let format = WeightFormat(info.dtype),
+      let bytes = try bytes(name, rows, of: name.tensor, rowBytes: columns * info.dtype.byteCount)
+    else {
       return try materialized(name, rows, columns)
     }
     return Weight(rows: rows, columns: columns, format: format, elements: bytes.aligned(to: info.dtype.byteCount))
@@ -75,35 +69,31 @@ struct WeightReader {
     return Weight(rows: 1, columns: columns, values: values)
   }
 
-  private func packed(_ name: ParameterName, _ rows: Int, _ columns: Int, _ scheme: QuantizationScheme, _ info: TensorInfo)
-    throws(ModelStoreError) -> Weight
-  {
-    let bits = ParameterName.isEmbedding(name) ? scheme.embeddingBits : scheme.bits
-    let group = scheme.group ?? columns
+  private func packed(_ parameter: ParameterDeclaration, _ grid: Grid, _ info: TensorInfo) throws(ModelStoreError) -> Weight {
+    let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     // A fused tensor may have more rows than the parameter takes from it.
     let range = name.rows ?? 0..<rows
-    let panels = max(info.shape.first ?? 0, Weight.panels(rows: range.upperBound))
-    let stored = name.rows == nil ? rows : panels * Weight.panelRows
-    let shape = Weight.codeShape(rows: stored, columns: columns, bits: bits)
+    let panels = max(info.shape.first ?? 0, Grid.panels(rows: range.upperBound))
+    let stored = name.rows == nil ? rows : panels * Grid.panelRows
+    let shape = grid.codeShape(rows: stored, columns: columns)
     guard info.shape == shape else { throw .model(.shapeMismatch(tensor: name.tensor, expected: shape, found: info.shape), path: path) }
     let scalesName = ModelFiles.scalesName(name.tensor)
     let scales = try self.info(scalesName)
-    let scaleShape = Weight.scaleShape(rows: stored, columns: columns, group: group)
+    let scaleShape = grid.scaleShape(rows: stored, columns: columns)
     guard scales.dtype == .f16, scales.shape == scaleShape else {
       throw .tensor(scalesName, path: path, expected: "F16 \(scaleShape)", found: "\(scales.dtype.rawValue) \(scales.shape)")
     }
-    let format = WeightFormat.grid(bits: bits, group: group)
-    let scaleBytes = Weight.scaleByteCount(rows: stored, columns: columns, format: format)
+    let scaleBytes = grid.scaleByteCount(rows: stored, columns: columns)
     let whole: (codes: Bytes, scales: Bytes)?
     do throws(CheckpointError) {
       if let codes = try checkpoint.bytes(name.tensor), let scales = try checkpoint.bytes(scalesName) {
-        whole = (codes.aligned(to: Weight.blockBytes), scales.slice(0..<scaleBytes).aligned(to: 2))
+        whole = (codes.aligned(to: Grid.blockBytes), scales.slice(0..<scaleBytes).aligned(to: 2))
       } else {
         whole = nil
       }
     } catch { throw .checkpoint(error) }
     guard let whole else { throw .tensor(name.tensor, path: path, expected: "packed codes", found: info.storage) }
-    return Weight(rows: stored, columns: columns, format: format, elements: whole.codes, scales: whole.scales).packedRows(range)
+    return Weight(rows: stored, columns: columns, format: .grid(grid), elements: whole.codes, scales: whole.scales).packedRows(range)
   }
 
   /// A fused tensor may have more rows than the parameter takes from it.

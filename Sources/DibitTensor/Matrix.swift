@@ -6,9 +6,9 @@ package struct Matrix: ~Copyable, Sendable {
   /// Rows in use.
   package private(set) var rows: Int
   /// Elements of a row.
-  package let columns: Int
+  package private(set) var columns: Int
   /// The most rows that fit the allocation.
-  package let capacity: Int
+  package private(set) var capacity: Int
   var storage: Buffer<Float>
 
   /// A zeroed matrix.
@@ -41,6 +41,18 @@ package struct Matrix: ~Copyable, Sendable {
     require(rows >= 0 && rows <= capacity, "Matrix: \(rows) rows exceed the capacity of \(capacity)")
     self.rows = rows
   }
+
+  /// Uses the allocation for `[rows, columns]`; where the columns change, the elements have no meaning yet.
+  package mutating func reshape(rows: Int, columns: Int) {
+    if columns != self.columns {
+      self.columns = columns
+      capacity = columns > 0 ? storage.count / columns : 0
+    }
+    setRows(capacity > 0 ? rows : 0)
+  }
+
+  /// The most elements that fit the allocation.
+  package var elementCapacity: Int { storage.count }
 
   /// The elements in use, row by row.
   package var span: Span<Float> { @_lifetime(borrow self) get { storage.span.extracting(0..<count) } }

@@ -107,12 +107,14 @@ package struct Bytes: Sendable {
   @unsafe package var pointer: UnsafeRawPointer { unsafe UnsafeRawPointer(owner.base + offset) }
 
   /// Calls `body` with the address of writable bytes, copying them first when they are shared or read-only.
-  @unsafe mutating func withMutablePointer<Result>(_ body: (UnsafeMutableRawPointer) -> Result) -> Result {
+  @unsafe mutating func withMutablePointer<Result, Failure: Error>(
+    _ body: (UnsafeMutableRawPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     if !owner.isWritable || !isKnownUniquelyReferenced(&owner) {
       let copy = SharedBytes(zeroed: count)
       unsafe copy.base.copyMemory(from: pointer, byteCount: count)
       self = Bytes(copy)
     }
-    return unsafe body(owner.base + offset)
+    return try unsafe body(owner.base + offset)
   }
 }

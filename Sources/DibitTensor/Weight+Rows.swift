@@ -1,43 +1,80 @@
+internal import DibitQuantization
+
 extension Weight {
-  /// Some rows of a packed weight: in place where they begin a panel, otherwise a copy.
-  package func packedRows(_ range: Range<Int>) -> Weight {
-    guard case .grid(let bits, let group) = format else {
-      trap("Weight.packedRows: the format is \(format), not packed", file: #fileID, line: #line)
+  /// A copy of some rows, in the order of `indices`: a head for a few tokens of a large vocabulary. The elements stay as they are stored.
+  ///
+  /// - Parameter indices: rows of this weight; a row may be named twice.
+  package func gatheringRows(_ indices: [Int]) -> Weight {
+    for index in indices { require(index >= 0 && index < rows, "Weight.gatheringRows: row \(index) of \(shape)") }
+    guard let grid = format.grid else {
+      let width = columns * format.bits / 8
+      var copied: [UInt8] = []
+      copied.reserveCapacity(indices.count * width)
+      for index in indices { for byte in index * width..<(index + 1) * width { copied.append(elements[byte]) } }
+      return Weight(rows: indices.count, columns: columns, format: format, elements: Bytes(SharedBytes(copied)))
     }
-    require(range.lowerBound >= 0 && range.upperBound <= rows, "Weight.packedRows: \(range) of \(shape)")
-    let blocks = Self.blocks(columns: columns, bits: bits)
-    let groups = Self.groups(columns: columns, group: group)
-    let (codePanel, scalePanel) = (blocks * Self.blockBytes, groups * Self.panelRows * 2)
-    let panels = Self.panels(rows: range.count)
-    if range.lowerBound % Self.panelRows == 0 {
-      let first = range.lowerBound / Self.panelRows
-      return Weight(
-        rows: range.count, columns: columns, format: format, elements: elements.slice(first * codePanel..<(first + panels) * codePanel),
-        scales: scales.slice(first * scalePanel..<(first + panels) * scalePanel))
-    }
-    var codeBytes = [UInt8](repeating: 0, count: panels * codePanel)
-    var scaleBytes = [UInt8](repeating: 0, count: panels * scalePanel)
-    /// Copies what a row has in each of `count` units of `width` bytes for each row.
-    func copy(_ source: Bytes, _ destination: inout [UInt8], _ panel: Int, _ count: Int, _ width: Int) {
-      let unit = width * Self.panelRows
-      for (to, from) in range.enumerated() {
-        let a = from / Self.panelRows * panel + from % Self.panelRows * width
-        let b = to / Self.panelRows * panel + to % Self.panelRows * width
-        for index in 0..<count { for byte in 0..<width { destination[b + index * unit + byte] = source[a + index * unit + byte] } }
+    // In each unit of a panel lie the same bytes of every row of it, one after the other.
+    func gathered(_ source: Bytes, _ units: Int, _ width: Int) -> Bytes {
+      let unit = width * Grid.panelRows
+      var copied = [UInt8](repeating: 0, count: Grid.panels(rows: indices.count) * units * unit)
+      for (to, from) in indices.enumerated() {
+        let a = from / Grid.panelRows * units * unit + from % Grid.panelRows * width
+        let b = to / Grid.panelRows * units * unit + to % Grid.panelRows * width
+        for index in 0..<units { for byte in 0..<width { copied[b + index * unit + byte] = source[a + index * unit + byte] } }
       }
+      return Bytes(SharedBytes(copied))
     }
-    copy(elements, &codeBytes, codePanel, blocks, Self.blockBytes / Self.panelRows)
-    copy(scales, &scaleBytes, scalePanel, groups, 2)
     return Weight(
-      rows: range.count, columns: columns, format: format, elements: Bytes(SharedBytes(codeBytes)), scales: Bytes(SharedBytes(scaleBytes)))
+      rows: indices.count, columns: columns, format: format,
+      elements: gathered(elements, grid.blocks(columns: columns), Grid.blockBytes / Grid.panelRows),
+      scales: gathered(scales, grid.groups(columns: columns), 2))
   }
 
+  /// Some rows of a packed weight: in place where they begin a panel, otherwise a copy.
+  package func packedRows(_ range: Range<Int>) -> Weight {
+    let grid = grid("packedRows")
+    require(range.lowerBound >= 0 && range.upperBound <= rows, "Weight.packedRows: \(range) of \(shape)")
+    guard range.lowerBound % Grid.panelRows == 0 else { return gatheringRows(Array(range)) }
+    func part(_ bytes: Bytes, _ count: (_ rows: Int, _ columns: Int) -> Int) -> Bytes {
+      let first = count(range.lowerBound, columns)
+      return bytes.slice(first..<first + count(range.count, columns))
+    }
+    return Weight(
+      rows: range.count, columns: columns, format: format, elements: part(elements, grid.codeByteCount),
+      scales: part(scales, grid.scaleByteCount))
+  }
+}
+
+extension Weight {
   /// The F16 scale of a group of a packed row.
   package func scale(row: Int, group index: Int) -> Float16 {
-    guard case .grid(_, let group) = format else { trap("Weight.scale: the format is \(format), not packed", file: #fileID, line: #line) }
-    let groups = Self.groups(columns: columns, group: group)
-    require(row >= 0 && row < rows && index >= 0 && index < groups, "Weight.scale: [\(row), \(index)] of \(shape)")
-    let at = ((row / Self.panelRows * groups + index) * Self.panelRows + row % Self.panelRows) * 2
+    require(
+      row >= 0 && row < rows && index >= 0 && index < grid("scale").groups(columns: columns), "Weight.scale: [\(row), \(index)] of \(shape)"
+    )
+    let at = scaleOffset(row: row, group: index)
     return Float16(bitPattern: UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
+  }
+
+  /// Gives a packed weight these F16 scales, `[rows, groups]`.
+  package mutating func setScales(_ values: Span<Float16>) {
+    let groups = grid("setScales").groups(columns: columns)
+    require(values.count == rows * groups, "Weight.setScales: \(values.count) scales for \(shape), \(format)")
+    var packed = [UInt8](repeating: 0, count: scales.count)
+    for index in values.indices {
+      let at = scaleOffset(row: index / groups, group: index % groups)
+      (packed[at], packed[at + 1]) = (UInt8(truncatingIfNeeded: values[index].bitPattern), UInt8(values[index].bitPattern >> 8))
+    }
+    self = Weight(rows: rows, columns: columns, format: format, elements: elements, scales: Bytes(SharedBytes(packed)))
+  }
+
+  private func scaleOffset(row: Int, group index: Int) -> Int {
+    let groups = grid("scale").groups(columns: columns)
+    return ((row / Grid.panelRows * groups + index) * Grid.panelRows + row % Grid.panelRows) * 2
+  }
+
+  /// The grid, which `caller` needs.
+  private func grid(_ caller: String) -> Grid {
+    guard let grid = format.grid else { trap("Weight.\(caller): the format is \(format), not packed", file: #fileID, line: #line) }
+    return grid
   }
 }

@@ -1,6 +1,6 @@
 package import DibitJSON
+package import DibitKernels
 package import DibitModel
-internal import DibitTensor
 
 /// Where the memory of a training run goes, known before the first step.
 ///
@@ -49,30 +49,25 @@ package struct MemoryPlan: Equatable, Sendable {
   package var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
 
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
-  /// held for each of `parameters` trained ones. When not even a plan without any kept layer fits, that one is returned.
+  /// held for each number that is trained. When not even a plan without any kept layer fits, that one is returned.
   package init(
-    _ decoder: borrowing Decoder, rows: Int, rank: Int, parameters: Int, copies: Int = 4, trainsWeights: Bool = false,
-    savesOutputs: Bool = false, limit: Int? = nil
+    _ decoder: borrowing Decoder, rows: Int, adapter: AdapterConfiguration?, training list: TrainableList, copies: Int,
+    limit: Int? = nil, on compute: Compute
   ) {
-    let configuration = decoder.configuration
     self.rows = rows
-    layers = configuration.layers
+    layers = decoder.configuration.layers
     weights = decoder.weights.byteCount
-    trained = 4 * copies * parameters
-    backward =
-      BackwardState(configuration, capacity: rows, rank: rank, includesWeights: trainsWeights, savesOutputs: savesOutputs).byteCount
-    cache = KeyValueCache(configuration, weights: decoder.weights, capacity: rows, forTraining: true).byteCount
-    loss = LossHead(configuration).byteCount
+    trained = MemoryLayout<Float>.stride * copies * list.elementCount
     // Memory is taken only where it is written, so that these cost nothing.
-    let least = DecoderState(configuration, capacity: rows, rank: rank, recording: .last(0), savesOutputs: savesOutputs).byteCount
-    let layer = DecoderState.layerByteCount(configuration, capacity: rows, rank: rank, savesOutputs: savesOutputs)
+    backward = BackwardState(decoder, rows: rows, adapter: adapter, training: list).byteCount
+    loss = LossHead(decoder.configuration).byteCount
+    let runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: rows, segments: 1), adapter: adapter, recording: .last(0), on: compute)
+    cache = runner.cacheByteCount
     let fixed = weights + trained + backward + cache + loss
-    // The block that recomputed layers share goes when there are none.
-    let kept = Self.most(configuration.layers, fitting: limit) { kept in
-      fixed + least + kept * layer.kept - (kept == configuration.layers ? layer.block : 0)
-    }
-    keptLayers = kept
-    activations = least + kept * layer.kept - (kept == configuration.layers ? layer.block : 0)
+    let shared = runner.byteCount - runner.activationByteCount(decoder, keeping: 0)
+    keptLayers = Self.most(layers, fitting: limit) { fixed + shared + runner.activationByteCount(decoder, keeping: $0) }
+    activations = shared + runner.activationByteCount(decoder, keeping: keptLayers)
   }
 
   /// The largest number up to `all` whose bytes fit; when none does, the one that takes least: none, or in a model of one layer that one.

@@ -26,17 +26,24 @@ package struct Pretrainer: ~Copyable {
   }
 
   /// Random weights for a configuration: normal with deviation 1/√in for matrices, smaller by √(2 layers) where a block adds to the
-  /// residual stream; ones for norms.
+  /// residual stream; norms that leave what they normalise as it is, and biases of zero.
   package static func initialWeights(_ configuration: ModelConfiguration, seed: UInt64) -> DecoderWeights {
     var rng = SplitMix64(seed: seed, purpose: "pretrain.initialize")
     let residual = 1 / Float(2 * configuration.layers).squareRoot()
     return DecoderWeights(
       configuration,
-      provide: { name, rows, columns in
-        if rows == 1 { return Weight(rows: 1, columns: columns, values: [Float](repeating: 1, count: columns)) }
-        let isResidual = name.module.hasSuffix("down_proj") || LinearKind.output.moduleNames.contains { name.module.hasSuffix($0) }
-        let deviation = (isResidual ? residual : 1) / Float(columns).squareRoot()
-        return Weight(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in rng.normal() * deviation })
+      provide: { declaration in
+        let (rows, columns) = (declaration.rows, declaration.columns)
+        func constant(_ value: Float) -> Weight {
+          Weight(rows: rows, columns: columns, values: [Float](repeating: value, count: rows * columns))
+        }
+        switch declaration.role {
+        case .norm: return constant(configuration.norm == .rmsPlusOne ? 0 : 1)
+        case .normBias, .linearBias: return constant(0)
+        case .embedding, .positions, .head, .linear:
+          let deviation = (declaration.role.addsToResidualStream ? residual : 1) / Float(columns).squareRoot()
+          return Weight(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in rng.normal() * deviation })
+        }
       }, provideScale: { _ in nil })
   }
 
@@ -50,8 +57,7 @@ package struct Pretrainer: ~Copyable {
     let channels = embedding.weight.columns
     let company = Cooccurrence().rows(
       of: text, vocabulary: embedding.weight.rows, dimension: channels, boundary: boundary, seed: seed, on: compute)
-    weights.updateEach { parameter in
-      guard parameter.index == embedding.index else { return }
+    weights.update(embedding.index) { parameter in
       let rows = company.span
       parameter.weight.withMutableValues { values in
         for start in stride(from: 0, to: rows.count, by: channels) {
@@ -75,7 +81,7 @@ package struct Pretrainer: ~Copyable {
     -> TrainingResult
   {
     let result = try loop.run(checkpoints: checkpoints, report: report)
-    if !result.wasInterrupted, loop.parameters.model.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
+    if !result.wasInterrupted, loop.parameters.values.model.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
     return result
   }
 
@@ -85,18 +91,18 @@ package struct Pretrainer: ~Copyable {
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.
   private mutating func setKeyValueScales() {
     var rng = SplitMix64(seed: options.optimization.seed, purpose: "pretrain.calibrate")
-    let layers = loop.parameters.model.decoder.configuration.keyValueLayers
+    let layers = loop.parameters.values.model.decoder.configuration.keyValueLayers
     var (keys, values) = ([Float](repeating: 0, count: layers), [Float](repeating: 0, count: layers))
     for _ in 0..<4 * options.batchSize {
       let start = rng.below(text.count - options.sequenceLength)
-      let magnitudes = loop.largestMagnitudes(Batch(text: [text[start..<start + options.sequenceLength + 1]]))
+      let magnitudes = loop.largestMagnitudes(Batch(text: text[start..<start + options.sequenceLength + 1]))
       for layer in 0..<layers {
         (keys[layer], values[layer]) = (max(keys[layer], magnitudes[layer].key), max(values[layer], magnitudes[layer].value))
       }
     }
     for layer in 0..<layers {
-      loop.parameters.model.decoder.weights.blocks[layer].keyScale = keys[layer] / 127
-      loop.parameters.model.decoder.weights.blocks[layer].valueScale = values[layer] / 127
+      loop.parameters.values.model.decoder.weights.keyValueScales[layer] = KeyValueScales(
+        key: keys[layer] / 127, value: values[layer] / 127)
     }
   }
 }

@@ -30,14 +30,16 @@ extension TrainingLoop {
   /// Measures steps that change nothing, for about `seconds` and at least one after the first, which touches memory for the first time.
   mutating func estimate(seconds: Double) -> RunEstimate {
     var probe = source
+    var batches = source.makeBatches()
     let clock = ContinuousClock()
     var rates: (training: Double, validation: Double) = (0, 0)
     for isTraining in [true, false] {
       var (tokens, start, isWarm) = (0, clock.now, false)
       repeat {
-        for batch in probe.next() {
-          if isTraining { accumulate(batch) } else { evaluate(batch) }
-          tokens += batch.tokens.count
+        probe.next(into: &batches)
+        for index in 0..<batches.count {
+          if isTraining { accumulate(batches[index]) } else { evaluate(batches[index]) }
+          tokens += batches[index].tokens.count
         }
         if !isWarm { (tokens, start, isWarm) = (0, clock.now, true) }
       } while tokens == 0 || (clock.now - start) / .seconds(1) < (isTraining ? 0.8 : 0.2) * seconds

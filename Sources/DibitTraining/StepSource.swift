@@ -22,27 +22,57 @@ protocol StepSource {
   var counts: (training: Int, validation: Int) { get }
   /// Tokens of all steps of a run, and of all its looks at the validation data.
   var totalTokens: (training: Int, validation: Int) { get }
-  /// The sequences of the next step, in batches that go through the model one after the other.
-  mutating func next() -> [Batch]
+  /// Room for the batches of a step.
+  func makeBatches() -> StepBatches
+  /// Overwrites `batches` with the sequences of the next step.
+  mutating func next(into batches: inout StepBatches)
   /// Whether to look at the validation data after `step`, which was just done.
   func validates(after step: Int) -> Bool
-  /// Calls `body` with the validation data.
-  func forEachValidationBatch(_ body: (Batch) -> Void)
+  /// Overwrites `batches` with the validation data.
+  func validation(into batches: inout StepBatches)
 }
 
-/// Cuts a list of sequences into parts of at most `most` sequences and `tokens` tokens; a longer sequence is a part of its own.
-func microBatches(_ lengths: [Int], most: Int, tokens: Int) -> [Range<Int>] {
-  var parts: [Range<Int>] = []
-  var (first, sum) = (0, 0)
-  for (index, length) in lengths.enumerated() {
-    if index > first, index - first == most || sum + length > tokens {
-      parts.append(first..<index)
-      (first, sum) = (index, 0)
-    }
-    sum += length
+/// The sequences of a step, in batches that go through the model one after the other; memory is used again from step to step.
+struct StepBatches {
+  /// The number of batches.
+  private(set) var count = 0
+  private var batches: [Batch] = []
+  private let sequences: Int
+  private let tokens: Int
+
+  /// Batches of at most `sequences` sequences and `tokens` tokens; a longer sequence is a batch of its own.
+  init(sequences: Int, tokens: Int) { (self.sequences, self.tokens) = (sequences, tokens) }
+
+  subscript(index: Int) -> Batch { batches[index] }
+
+  /// By which a mean loss over the step divides: see ``Batch/totalWeight``.
+  var totalWeight: Float {
+    var total: Float = 0
+    for index in 0..<count { total += batches[index].totalWeight }
+    return total
   }
-  if first < lengths.count { parts.append(first..<lengths.count) }
-  return parts
+
+  /// Forgets all sequences.
+  mutating func removeAll() { count = 0 }
+
+  /// Adds an example.
+  mutating func append(_ example: TrainingExample) {
+    makeRoom(for: example.tokens.count)
+    batches[count - 1].append(example)
+  }
+
+  /// Adds plain text.
+  mutating func append(text: ArraySlice<Int32>) {
+    makeRoom(for: text.count)
+    batches[count - 1].append(text: text)
+  }
+
+  /// Begins another batch where the last one has no room for a sequence of `length` tokens.
+  private mutating func makeRoom(for length: Int) {
+    if count > 0, batches[count - 1].lengths.count < sequences, batches[count - 1].tokens.count + length <= tokens { return }
+    if count == batches.count { batches.append(Batch()) } else { batches[count].removeAll() }
+    count += 1
+  }
 }
 
 /// Passes over examples, each in an order of its own.
@@ -80,7 +110,7 @@ struct ExampleEpochs: StepSource {
   }
 
   private mutating func drawOrder() {
-    order = Array(examples.indices)
+    if order.count != examples.count { order = Array(examples.indices) } else { for i in order.indices { order[i] = i } }
     generator.shuffle(&order)
   }
 
@@ -101,26 +131,28 @@ struct ExampleEpochs: StepSource {
     return (options.epochs * perEpoch, (looks ?? options.epochs) * validation.reduce(0) { $0 + $1.tokens.count })
   }
 
-  mutating func next() -> [Batch] {
+  func makeBatches() -> StepBatches { StepBatches(sequences: options.batchSize, tokens: options.optimization.microBatchTokens) }
+
+  mutating func next(into batches: inout StepBatches) {
     if epoch == 0 || position >= examples.count {
       passStart = generator.state
       drawOrder()
       (epoch, position) = (epoch + 1, 0)
     }
-    let taken = order[position..<min(position + perStep, order.count)].map { examples[$0] }
-    position += taken.count
-    return batches(taken)
-  }
-
-  private func batches(_ taken: [TrainingExample]) -> [Batch] {
-    microBatches(taken.map(\.tokens.count), most: options.batchSize, tokens: options.optimization.microBatchTokens).map { Batch(taken[$0]) }
+    batches.removeAll()
+    let end = min(position + perStep, order.count)
+    for index in position..<end { batches.append(examples[order[index]]) }
+    position = end
   }
 
   func validates(after step: Int) -> Bool {
     !validation.isEmpty && (position >= examples.count || options.validationInterval.map { step % $0 == 0 } ?? false)
   }
 
-  func forEachValidationBatch(_ body: (Batch) -> Void) { for batch in batches(validation) { body(batch) } }
+  func validation(into batches: inout StepBatches) {
+    batches.removeAll()
+    for example in validation { batches.append(example) }
+  }
 }
 
 /// Windows of a text at random places.
@@ -161,27 +193,28 @@ struct TextWindows: StepSource {
     return (options.steps * options.batchSize * window, looks * min(Self.validationWindows, validation.count / window) * window)
   }
 
-  mutating func next() -> [Batch] {
-    steps += 1
-    let windows = (0..<options.batchSize).map { _ in
-      let start = generator.below(text.count - options.sequenceLength)
-      return text[start..<start + window]
-    }
-    return batches(windows)
-  }
+  func makeBatches() -> StepBatches { StepBatches(sequences: perBatch, tokens: perBatch * window) }
 
-  private func batches(_ windows: [ArraySlice<Int32>]) -> [Batch] {
-    microBatches(windows.map(\.count), most: perBatch, tokens: perBatch * window).map { Batch(text: Array(windows[$0])) }
+  mutating func next(into batches: inout StepBatches) {
+    steps += 1
+    batches.removeAll()
+    for _ in 0..<options.batchSize {
+      let start = generator.below(text.count - options.sequenceLength)
+      batches.append(text: text[start..<start + window])
+    }
   }
 
   func validates(after step: Int) -> Bool {
     validation.count >= window && (step % options.validationInterval == 0 || step == options.steps)
   }
 
-  func forEachValidationBatch(_ body: (Batch) -> Void) {
+  func validation(into batches: inout StepBatches) {
+    batches.removeAll()
     let count = min(Self.validationWindows, validation.count / window)
     // Spread over all of the text, which may have come from many files.
-    let starts = (0..<count).map { $0 * (validation.count - window) / max(count - 1, 1) }
-    for batch in batches(starts.map { validation[$0..<$0 + window] }) { body(batch) }
+    for index in 0..<count {
+      let start = index * (validation.count - window) / max(count - 1, 1)
+      batches.append(text: validation[start..<start + window])
+    }
   }
 }

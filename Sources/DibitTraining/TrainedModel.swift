@@ -24,13 +24,15 @@ struct TrainedModel: ~Copyable {
   /// The weights that the optimiser moves.
   var trained: DecoderWeights { masters ?? decoder.weights }
 
-  /// Calls `body` with the weights that the optimiser moves; ``round(on:)`` must follow.
-  mutating func updateTrained(_ body: (inout DecoderWeights) -> Void) {
-    guard var weights = masters else { return body(&decoder.weights) }
+  /// Calls `body` with the numbers of a parameter that the optimiser moves; ``round(on:)`` must follow.
+  mutating func updateTrained<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
+    guard var weights = masters else {
+      return try decoder.weights.update(index) { parameter throws(E) in try parameter.weight.withMutableValues(body) }
+    }
     // Out of its place, so that writing does not copy.
     masters = nil
-    body(&weights)
-    masters = weights
+    defer { masters = weights }
+    try weights.update(index) { parameter throws(E) in try parameter.weight.withMutableValues(body) }
   }
 
   /// Brings the decoder's weights up to date where they are rounded: after whatever changed the trained ones.
@@ -41,11 +43,9 @@ extension DecoderWeights {
   /// Gives each matrix that `scheme` packs its format; norms stay floats. ``round(_:on:)`` fills them.
   fileprivate mutating func prepare(for scheme: QuantizationScheme) {
     updateEach { parameter in
-      guard parameter.weight.rows > 1 else { return }
-      let bits = ParameterName.isEmbedding(parameter.name) ? scheme.embeddingBits : scheme.bits
-      guard bits <= 4 else { return }
-      parameter.weight = Weight(
-        gridWithRows: parameter.weight.rows, columns: parameter.weight.columns, bits: bits, group: scheme.group ?? parameter.weight.columns)
+      let format = scheme.format(of: parameter.role)
+      guard format.grid != nil else { return }
+      parameter.weight = Weight(zerosWithRows: parameter.weight.rows, columns: parameter.weight.columns, format: format)
     }
   }
 
@@ -55,9 +55,9 @@ extension DecoderWeights {
   fileprivate mutating func round(_ masters: DecoderWeights, on compute: Compute) {
     updateEach { parameter in
       let master = masters.parameters[parameter.index].weight
-      if case .grid(let bits, _) = parameter.weight.format {
+      if let grid = parameter.weight.format.grid {
         GridQuantization.round(
-          master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: compute)
+          master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
       } else {
         let values = master.values
         parameter.weight.withMutableValues { own in for i in own.indices { own[i] = values[i] } }

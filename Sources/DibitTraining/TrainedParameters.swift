@@ -3,169 +3,140 @@ internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
-/// A model and an adapter with all that an optimiser remembers of what it trains among them: the adapter, or every weight.
-struct TrainedParameters: ~Copyable {
+/// The numbers that are trained: an adapter's, or every weight of a model.
+struct TrainedValues: ~Copyable {
   var model: TrainedModel
   var adapter: Adapter
-  let trainsWeights: Bool
-  var moment1: Gradients
-  var moment2: Gradients
-  /// The running average; empty without one.
-  var average: Gradients
-  /// The parameters of the best validation; empty where the last ones are kept.
-  var best: Gradients
-  private let options: OptimizationOptions
+  /// Which of them are trained.
+  let list: TrainableList
 
-  init(decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool, options: OptimizationOptions) {
-    let (weights, shape) = (decoder.weights, adapter.configuration)
-    func room(_ isNeeded: Bool) -> Gradients {
-      Gradients(weights, adapter: isNeeded ? shape : nil, includesWeights: isNeeded && trainsWeights)
+  /// Calls `body` with each trained tensor for writing, in the order of ``list``; ``TrainedParameters/update(on:)`` must follow.
+  mutating func forEach<E: Error>(_ body: (_ index: Int, _ values: inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
+    for index in list.entries.indices {
+      switch list.entries[index].role {
+      case .adapterA(let entry): try Self.apply(body, index, &adapter.a[entry])
+      case .adapterB(let entry): try Self.apply(body, index, &adapter.b[entry])
+      case .magnitude(let entry): try Self.apply(body, index, &adapter.magnitudes[entry])
+      case .weight(let parameter, _):
+        try model.updateTrained(parameter) { values throws(E) in try body(index, &values) }
+      }
     }
-    moment1 = room(true)
-    moment2 = room(true)
-    average = room(options.averageDecay > 0)
-    best = room(options.keepsBest)
-    model = TrainedModel(decoder, rounding: trainsWeights ? options.rounding : nil)
-    self.adapter = adapter
-    self.trainsWeights = trainsWeights
-    self.options = options
-    if options.averageDecay > 0 { copyLive(to: .average) }
   }
 
-  /// Room for the gradients of a step.
-  func makeGradients() -> Gradients {
-    Gradients(model.trained, adapter: adapter.configuration, includesWeights: trainsWeights)
+  private static func apply<E: Error>(
+    _ body: (_ index: Int, _ values: inout MutableSpan<Float>) throws(E) -> Void, _ index: Int, _ matrix: inout Matrix
+  ) throws(E) {
+    var span = matrix.mutableSpan
+    try body(index, &span)
+  }
+}
+
+/// What is trained, with all that an optimiser remembers of it and the copies that are kept beside it.
+struct TrainedParameters: ~Copyable {
+  var values: TrainedValues
+  var moment1: TrainableTensors
+  var moment2: TrainableTensors
+  /// The running average; empty without one.
+  var average: TrainableTensors
+  /// The parameters of the best validation; empty where the last ones are kept.
+  var best: TrainableTensors
+  private let options: OptimizationOptions
+  private let optimizer: any Optimizer
+
+  /// Trains all weights of the decoder, or else the adapter; by default with the optimiser of `options`.
+  init(
+    decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool, options: OptimizationOptions,
+    optimizer: (any Optimizer)? = nil
+  ) {
+    let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: trainsWeights)
+    let optimizer = optimizer ?? options.optimizer
+    moment1 = TrainableTensors(list, if: optimizer.momentCount > 0)
+    moment2 = TrainableTensors(list, if: optimizer.momentCount > 1)
+    average = TrainableTensors(list, if: options.averageDecay > 0)
+    best = TrainableTensors(list, if: options.keepsBest)
+    values = TrainedValues(
+      model: TrainedModel(decoder, rounding: trainsWeights ? options.rounding : nil), adapter: adapter, list: list)
+    self.options = options
+    self.optimizer = optimizer
+    if options.averageDecay > 0 { Self.copy(&values, to: &average) }
   }
 
   /// The numbers that are trained.
-  var elementCount: Int { trainsWeights ? model.trained.elementCount : adapter.elementCount }
+  var elementCount: Int { values.list.elementCount }
+
+  /// How many copies of the trained numbers are kept beside them: moments, and an average or the best ones so far.
+  var copies: Int {
+    (moment1.areAllocated ? 1 : 0) + (moment2.areAllocated ? 1 : 0) + (average.areAllocated ? 1 : 0) + (best.areAllocated ? 1 : 0)
+  }
 
   /// One step of the optimiser, `step` counted from 1.
-  mutating func step(_ gradients: borrowing Gradients, learningRate: Float, step: Int, gradientScale: Float, on compute: Compute) {
-    let optimizer = options.optimizer
-    for i in 0..<adapter.count {
-      optimizer.step(
-        &adapter.a[i], gradient: gradients.adapter.a[i], moment1: &moment1.adapter.a[i], moment2: &moment2.adapter.a[i],
-        learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
-      optimizer.step(
-        &adapter.b[i], gradient: gradients.adapter.b[i], moment1: &moment1.adapter.b[i], moment2: &moment2.adapter.b[i],
-        learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
-    }
-    for i in 0..<adapter.magnitudes.count {
-      optimizer.step(
-        &adapter.magnitudes[i], gradient: gradients.adapter.magnitudes[i], moment1: &moment1.adapter.magnitudes[i],
-        moment2: &moment2.adapter.magnitudes[i], learningRate: learningRate, step: step, gradientScale: gradientScale, decays: false,
-        on: compute)
-    }
-    if trainsWeights {
-      Self.stepWeights(
-        options, &model, gradients, &moment1.weights, &moment2.weights, learningRate, step, gradientScale, compute)
-    }
+  mutating func step(_ gradients: borrowing TrainableTensors, learningRate: Float, step: Int, gradientScale: Float, on compute: Compute) {
+    let update = OptimizerUpdate(learningRate: learningRate, step: step, gradientScale: gradientScale, decays: true)
+    Self.step(&values, gradients, &moment1, &moment2, optimizer, update, embeddingRate: learningRate * options.embeddingRateFactor, compute)
     if options.averageDecay > 0 {
       // The first steps are far from where the run ends: they count for less.
       let keep = min(options.averageDecay, Float(1 + step) / Float(10 + step))
-      forEachPair(.average) { live, average in
-        for i in average.indices { average[i] += (1 - keep) * (live[i] - average[i]) }
-      }
+      Self.mix(&values, into: &average, keeping: keep)
     }
-    update(on: compute)
+    self.update(on: compute)
   }
 
   /// Brings what follows from the parameters up to date: after whatever changed them, and before the first pass.
   mutating func update(on compute: Compute) {
-    model.round(on: compute)
-    adapter.updateGains(of: model.decoder.weights, on: compute)
+    values.model.round(on: compute)
+    values.adapter.updateGains(of: values.model.decoder.weights, on: compute)
   }
-
-  private static func stepWeights(
-    _ options: OptimizationOptions, _ model: inout TrainedModel, _ gradients: borrowing Gradients, _ moment1: inout UniqueArray<Matrix>,
-    _ moment2: inout UniqueArray<Matrix>, _ learningRate: Float, _ step: Int, _ gradientScale: Float, _ compute: Compute
-  ) {
-    let embeddingRate = learningRate * options.embeddingRateFactor
-    model.updateTrained { weights in
-      let embedding = weights.embedding.index
-      weights.updateEach { parameter in
-        let i = parameter.index
-        options.optimizer.step(
-          &parameter.weight, gradient: gradients.weights[i], moment1: &moment1[i], moment2: &moment2[i],
-          learningRate: i == embedding ? embeddingRate : learningRate, step: step, gradientScale: gradientScale,
-          decays: parameter.decays, on: compute)
-      }
-    }
-  }
-}
-
-extension TrainedParameters {
-  /// A copy of the parameters that is kept beside them.
-  enum Copy { case average, best }
 
   /// Keeps the parameters as they are now as the best ones.
-  mutating func rememberBest() { copyLive(to: .best) }
+  mutating func rememberBest() { Self.copy(&values, to: &best) }
 
   /// Goes back to the best parameters.
   mutating func recallBest(on compute: Compute) {
-    exchange(.best)
+    Self.exchange(&values, with: &best)
     update(on: compute)
   }
 
   /// Puts the average in the place of the parameters and the other way round; nothing without an average.
   mutating func exchangeAverage(on compute: Compute) {
     guard options.averageDecay > 0 else { return }
-    exchange(.average)
+    Self.exchange(&values, with: &average)
     update(on: compute)
   }
 
-  private mutating func copyLive(to copy: Copy) {
-    forEachPair(copy) { live, other in for i in other.indices { other[i] = live[i] } }
+  // The owners come apart here: a closure that has one field would lock the whole struct.
+
+  private static func step(
+    _ values: inout TrainedValues, _ gradients: borrowing TrainableTensors, _ moment1: inout TrainableTensors,
+    _ moment2: inout TrainableTensors, _ optimizer: any Optimizer, _ update: OptimizerUpdate, embeddingRate: Float, _ compute: Compute
+  ) {
+    let list = values.list
+    values.forEach { index, numbers in
+      var update = update
+      update.decays = list.entries[index].decays
+      if case .weight(_, .embedding) = list.entries[index].role { update.learningRate = embeddingRate }
+      optimizer.step(
+        &numbers, gradient: gradients.values[index], moment1: &moment1.values[index], moment2: &moment2.values[index], update, on: compute)
+    }
   }
 
-  private mutating func exchange(_ copy: Copy) {
-    forEachPair(copy) { live, other in
+  private static func mix(_ values: inout TrainedValues, into average: inout TrainableTensors, keeping keep: Float) {
+    values.forEach { index, live in
+      var mean = average.values[index].mutableSpan
+      for i in mean.indices { mean[i] += (1 - keep) * (live[i] - mean[i]) }
+    }
+  }
+
+  private static func copy(_ values: inout TrainedValues, to copy: inout TrainableTensors) {
+    values.forEach { index, live in
+      var other = copy.values[index].mutableSpan
+      for i in other.indices { other[i] = live[i] }
+    }
+  }
+
+  private static func exchange(_ values: inout TrainedValues, with copy: inout TrainableTensors) {
+    values.forEach { index, live in
+      var other = copy.values[index].mutableSpan
       for i in other.indices { (live[i], other[i]) = (other[i], live[i]) }
     }
-  }
-
-  /// Calls `body` with each trained tensor and its place in a copy.
-  private mutating func forEachPair(_ copy: Copy, _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void) {
-    switch copy {
-    case .average: Self.forEachPair(&adapter, &model, trainsWeights, &average, body)
-    case .best: Self.forEachPair(&adapter, &model, trainsWeights, &best, body)
-    }
-  }
-
-  private static func forEachPair(
-    _ adapter: inout Adapter, _ model: inout TrainedModel, _ trainsWeights: Bool, _ copy: inout Gradients,
-    _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
-  ) {
-    for i in 0..<adapter.count {
-      pair(&adapter.a[i], &copy.adapter.a[i], body)
-      pair(&adapter.b[i], &copy.adapter.b[i], body)
-    }
-    for i in 0..<adapter.magnitudes.count { pair(&adapter.magnitudes[i], &copy.adapter.magnitudes[i], body) }
-    guard trainsWeights else { return }
-    pairWeights(&model, &copy.weights, body)
-  }
-
-  private static func pairWeights(
-    _ model: inout TrainedModel, _ copies: inout UniqueArray<Matrix>,
-    _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
-  ) {
-    model.updateTrained { weights in
-      weights.updateEach { parameter in
-        let i = parameter.index
-        parameter.weight.withMutableValues { live in
-          var other = copies[i].mutableSpan
-          body(&live, &other)
-        }
-      }
-    }
-  }
-
-  private static func pair(
-    _ live: inout Matrix, _ copy: inout Matrix, _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
-  ) {
-    var a = live.mutableSpan
-    var b = copy.mutableSpan
-    body(&a, &b)
   }
 }

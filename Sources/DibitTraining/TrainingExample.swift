@@ -66,31 +66,49 @@ struct Batch {
   /// labels weighs more than one of common labels.
   private(set) var totalWeight: Float = 0
 
-  init(_ examples: some Sequence<TrainingExample>) {
-    for example in examples {
-      tokens += example.tokens
-      lengths.append(example.tokens.count)
-      for next in example.tokens.indices.map({ $0 + 1 }) {
-        let role = next < example.tokens.count ? example.roles[next] : .given
-        let weight = example.weight(of: role)
-        targets.append(weight > 0 ? example.tokens[next] : -1)
-        weights.append(weight * example.importance)
-        totalWeight += weight
-        isContent.append(role == .content)
-      }
+  init() {}
+
+  init(_ examples: some Sequence<TrainingExample>) { for example in examples { append(example) } }
+
+  init(text: ArraySlice<Int32>) { append(text: text) }
+
+  /// Forgets all sequences; their memory is used again.
+  mutating func removeAll() {
+    tokens.removeAll(keepingCapacity: true)
+    targets.removeAll(keepingCapacity: true)
+    weights.removeAll(keepingCapacity: true)
+    isContent.removeAll(keepingCapacity: true)
+    lengths.removeAll(keepingCapacity: true)
+    totalWeight = 0
+  }
+
+  /// Adds a sequence of which the tokens of the answer are learnt.
+  mutating func append(_ example: TrainingExample) {
+    tokens += example.tokens
+    lengths.append(example.tokens.count)
+    for next in 1...max(example.tokens.count, 1) where !example.tokens.isEmpty {
+      let role = next < example.tokens.count ? example.roles[next] : .given
+      let weight = example.weight(of: role)
+      targets.append(weight > 0 ? example.tokens[next] : -1)
+      weights.append(weight * example.importance)
+      totalWeight += weight
+      isContent.append(role == .content)
     }
   }
 
-  /// Sequences of plain text, in which every token is learnt but the first.
-  init(text sequences: [ArraySlice<Int32>]) {
-    for sequence in sequences {
-      tokens += sequence
-      lengths.append(sequence.count)
-      targets += sequence.dropFirst() + [-1]
+  /// Adds a sequence of plain text, in which every token is learnt but the first.
+  mutating func append(text sequence: ArraySlice<Int32>) {
+    guard !sequence.isEmpty else { return }
+    tokens += sequence
+    lengths.append(sequence.count)
+    targets += sequence.dropFirst()
+    targets.append(-1)
+    for index in sequence.indices {
+      let isLast = index == sequence.endIndex - 1
+      weights.append(isLast ? 0 : 1)
+      totalWeight += isLast ? 0 : 1
+      isContent.append(true)
     }
-    weights = targets.map { $0 >= 0 ? 1 : 0 }
-    totalWeight = weights.reduce(0, +)
-    isContent = tokens.map { _ in true }
   }
 
   /// The number of rows that have a target.

@@ -18,33 +18,31 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   private(set) var source: Source
   var parameters: TrainedParameters
   private(set) var engine: StepEngine
-  private var gradients: Gradients
+  private var batches: StepBatches
   private(set) var state = RunState()
 
+  /// A loop that trains all weights of the decoder, or else the adapter, towards `objective` by `optimizer`, or that of `options`.
   init(
     _ mode: TrainingEvent.Mode, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
-    options: OptimizationOptions, on compute: Compute
+    options: OptimizationOptions, objective: Objective = .crossEntropy, optimizer: (any Optimizer)? = nil, on compute: Compute
   ) {
     self.mode = mode
     self.source = source
     self.options = options
     self.compute = compute
     schedule = options.schedule(steps: source.totalSteps)
-    let capacity = source.capacity
-    // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients and two moments.
-    let trained = trainsWeights ? decoder.weights.elementCount : adapter.elementCount
+    let (capacity, shape) = (source.capacity, trainsWeights ? nil : adapter.configuration)
+    parameters = TrainedParameters(
+      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer)
+    let list = parameters.values.list
+    // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients, moments and copies.
     plan = MemoryPlan(
-      decoder, rows: capacity.rows, rank: adapter.configuration.rank, parameters: trained,
-      copies: (trainsWeights ? 3 : 4) + (options.averageDecay > 0 ? 1 : 0) + (options.keepsBest ? 1 : 0), trainsWeights: trainsWeights,
-      savesOutputs: adapter.configuration.decomposesWeights, limit: options.memoryLimit)
+      parameters.values.model.decoder, rows: capacity.rows, adapter: shape, training: list,
+      copies: (trainsWeights ? 1 : 2) + parameters.copies, limit: options.memoryLimit, on: compute)
     engine = StepEngine(
-      decoder, rows: capacity.rows, sequences: capacity.sequences, rank: adapter.configuration.rank, trainsWeights: trainsWeights,
-      savesOutputs: adapter.configuration.decomposesWeights, recording: plan.recording, on: compute)
-    parameters = TrainedParameters(decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options)
-    if parameters.adapter.configuration.dropout > 0 {
-      parameters.adapter.dropout = AdapterDropout(parameters.adapter, capacity: capacity.rows, seed: options.seed)
-    }
-    gradients = parameters.makeGradients()
+      parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,
+      objective: objective, recording: plan.recording, on: compute)
+    batches = source.makeBatches()
     parameters.update(on: compute)
   }
 
@@ -126,23 +124,19 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   /// One step: all of its batches, then the optimiser.
   private mutating func step(_ checkpoints: CheckpointStore?) throws(TrainingError) -> TrainingEvent.Step {
     let number = state.step + 1
-    let batches = source.next()
-    let total = batches.reduce(Float(0)) { $0 + $1.totalWeight }
-    gradients.clear()
+    source.next(into: &batches)
+    let total = max(batches.totalWeight, .leastNormalMagnitude)
+    engine.clearGradients()
     var (loss, sums, row): (Float, LossSums, Int) = (0, LossSums(), 0)
-    for batch in batches {
-      parameters.adapter.dropout?.begin(step: number, firstRow: row)
-      row += batch.tokens.count
-      loss += engine.accumulate(
-        batch, parameters.model.decoder, adapter: parameters.adapter, total: max(total, .leastNormalMagnitude), into: &gradients,
-        losses: &sums)
+    for index in 0..<batches.count {
+      loss += accumulate(batches[index], total: total, step: number, firstRow: row, losses: &sums)
+      row += batches[index].tokens.count
     }
-    parameters.adapter.dropout?.end()
-    let norm = gradients.norm(on: compute)
+    let norm = engine.withGradients { $0.norm(on: compute) }
     guard loss.isFinite, norm.isFinite else { throw .notANumber(step: number, checkpoint: checkpoints?.newestStep) }
     let rate = schedule.rate(step: number)
-    parameters.step(
-      gradients, learningRate: rate, step: number, gradientScale: norm > options.clipNorm ? options.clipNorm / norm : 1, on: compute)
+    Self.step(
+      &parameters, engine, learningRate: rate, step: number, gradientScale: norm > options.clipNorm ? options.clipNorm / norm : 1, compute)
     if state.validation?.step == state.step || state.place.epoch != source.place.epoch { state.beginMean() }
     state.add(loss: loss, contentLoss: sums.contentMean, tokens: row)
     state.place = source.place
@@ -154,25 +148,41 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       contentLoss: sums.contentMean, learningRate: rate, gradientNorm: norm)
   }
 
+  // The owners come apart here: a closure that has one field would lock the whole struct.
+  private static func step(
+    _ parameters: inout TrainedParameters, _ engine: borrowing StepEngine, learningRate: Float, step: Int, gradientScale: Float,
+    _ compute: Compute
+  ) {
+    engine.withGradients {
+      parameters.step($0, learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
+    }
+  }
+
+  /// Adds the gradients of a batch, whose first row is row `firstRow` of the step; returns its share of the loss.
+  private mutating func accumulate(_ batch: Batch, total: Float, step: Int, firstRow: Int, losses: inout LossSums) -> Float {
+    engine.accumulate(
+      batch, parameters.values.model.decoder, adapter: &parameters.values.adapter, total: total,
+      dropout: DropoutStep(seed: options.seed, step: step, firstRow: firstRow), losses: &losses)
+  }
+
   /// The gradients of a batch, which nobody uses.
   mutating func accumulate(_ batch: Batch) {
     var sums = LossSums()
-    gradients.clear()
-    parameters.adapter.dropout?.begin(step: 1, firstRow: 0)
-    _ = engine.accumulate(
-      batch, parameters.model.decoder, adapter: parameters.adapter, total: max(batch.totalWeight, .leastNormalMagnitude),
-      into: &gradients, losses: &sums)
-    parameters.adapter.dropout?.end()
+    engine.clearGradients()
+    _ = accumulate(batch, total: max(batch.totalWeight, .leastNormalMagnitude), step: 1, firstRow: 0, losses: &sums)
   }
 
-  /// The losses of a batch, which nobody uses.
-  mutating func evaluate(_ batch: Batch) { _ = engine.evaluate(batch, parameters.model.decoder, adapter: parameters.adapter) }
+  /// The losses of a batch.
+  @discardableResult mutating func evaluate(_ batch: Batch) -> LossSums {
+    engine.evaluate(batch, parameters.values.model.decoder, adapter: &parameters.values.adapter)
+  }
 
   /// Looks at the validation data with the parameters that would be kept now.
   private mutating func validate(_ checkpoints: CheckpointStore?) throws(TrainingError) -> TrainingEvent.Validation {
     parameters.exchangeAverage(on: compute)
     var sums = LossSums()
-    source.forEachValidationBatch { sums.add(engine.evaluate($0, parameters.model.decoder, adapter: parameters.adapter)) }
+    source.validation(into: &batches)
+    for index in 0..<batches.count { sums.add(evaluate(batches[index])) }
     guard sums.mean.isFinite, sums.contentMean.isFinite else {
       throw .notANumber(step: state.step, checkpoint: checkpoints?.newestStep)
     }
@@ -199,13 +209,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 }
 
 extension TrainingLoop {
-  consuming func finishAdapter() -> Adapter { parameters.adapter }
+  consuming func finishAdapter() -> Adapter { parameters.values.adapter }
 
-  consuming func finishDecoder() -> Decoder { parameters.model.decoder }
+  consuming func finishDecoder() -> Decoder { parameters.values.model.decoder }
 
   /// The largest key and value magnitudes of each layer that has its own, over a batch.
   mutating func largestMagnitudes(_ batch: Batch) -> [(key: Float, value: Float)] {
-    _ = engine.evaluate(batch, parameters.model.decoder, adapter: parameters.adapter)
-    return (0..<parameters.model.decoder.configuration.keyValueLayers).map { engine.largestMagnitudes(layer: $0) }
+    evaluate(batch)
+    return (0..<parameters.values.model.decoder.configuration.keyValueLayers).map { engine.largestMagnitudes(layer: $0) }
   }
 }

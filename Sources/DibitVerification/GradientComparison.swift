@@ -10,7 +10,7 @@ struct GradientComparison {
   init(_ reference: Reference) { self.reference = reference }
 
   /// The gradients of all parameters. A tensor of the checkpoint may hold several parameters, each in some of its rows.
-  func ofWeights(_ names: [String], _ gradients: borrowing Gradients, _ weights: DecoderWeights) throws(VerificationError)
+  func ofWeights(_ names: [String], _ gradients: borrowing TrainableTensors, _ weights: DecoderWeights) throws(VerificationError)
     -> [VerificationReport.Tensor]
   {
     var parts: [String: [Parameter]] = [:]
@@ -23,7 +23,8 @@ struct GradientComparison {
       var found: [Float] = []
       for parameter in parameters.sorted(by: { ($0.name.rows?.lowerBound ?? 0) < ($1.name.rows?.lowerBound ?? 0) }) {
         let (rows, columns) = (parameter.weight.rows, parameter.weight.columns)
-        found += parameter.name.layout.toCheckpoint(gradients.weights[parameter.index].values, rows: rows, columns: columns)
+        found += parameter.name.layout.toCheckpoint(
+          gradients.values[gradients.list.weight(parameter.index) ?? 0].values, rows: rows, columns: columns)
       }
       result.append(try compare(name, found, "grad." + name))
     }
@@ -31,14 +32,18 @@ struct GradientComparison {
   }
 
   /// The gradients of an adapter's matrices: `<module>.A` and `<module>.B`.
-  func ofAdapter(_ names: [String], _ gradients: borrowing Gradients) throws(VerificationError) -> [VerificationReport.Tensor] {
+  func ofAdapter(_ names: [String], _ gradients: borrowing TrainableTensors, _ layout: AdapterLayout) throws(VerificationError)
+    -> [VerificationReport.Tensor]
+  {
     var result: [VerificationReport.Tensor] = []
     for name in names {
       let (module, matrix) = (name.dropLast(2), name.suffix(2))
-      guard matrix == ".A" || matrix == ".B", let entry = gradients.adapter.modules.firstIndex(where: { $0 == module }) else {
+      guard matrix == ".A" || matrix == ".B", let entry = layout.modules.firstIndex(where: { $0 == module }) else {
         throw .unknownParameter(tensor: "lora_grad." + name, reference: reference.path)
       }
-      let found = matrix == ".A" ? gradients.adapter.a[entry].values : gradients.adapter.checkpointB(entry)
+      let found =
+        matrix == ".A"
+        ? gradients.values[gradients.list.a(entry)].values : layout.checkpointB(entry, gradients.values[gradients.list.b(entry)])
       result.append(try compare(name, found, "lora_grad." + name))
     }
     return result

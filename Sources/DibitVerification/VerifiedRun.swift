@@ -6,23 +6,16 @@ internal import DibitTensor
 /// A model with an adapter or none, on a reference's batch.
 struct VerifiedRun: ~Copyable {
   let decoder: Decoder
-  private let adapter: Adapter
-  private let compute: Compute
-  private var state: DecoderState
-  private var cache: KeyValueCache
-  private var segments: Segments
+  private var adapter: Adapter
+  private var passes: GradientRunner
 
   init(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ reference: Reference, adapter: consuming Adapter, _ compute: Compute
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ reference: Reference, adapter: consuming Adapter,
+    training list: TrainableList, _ compute: Compute
   ) {
-    let rows = reference.tokens.count
-    let rank = adapter.configuration.rank
     decoder = Decoder(configuration, weights: weights)
-    self.compute = compute
-    state = DecoderState(configuration, capacity: rows, rank: rank, recording: .all)
-    cache = KeyValueCache(configuration, weights: weights, capacity: rows, forTraining: true)
-    segments = Segments(capacity: reference.sequences)
-    for sequence in 0..<reference.sequences { segments.append(rows: reference.columns, start: sequence * reference.columns) }
+    passes = GradientRunner(
+      decoder, rows: reference.tokens.count, sequences: reference.sequences, adapter: adapter.configuration, training: list, on: compute)
     self.adapter = adapter
   }
 
@@ -31,31 +24,25 @@ struct VerifiedRun: ~Copyable {
     let vocabulary = decoder.configuration.vocabularySize
     let expected = try reference.values(prefix + "logits", [reference.sequences, reference.columns, vocabulary])
     let tokens = reference.tokens
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
+    let lengths = [Int](repeating: reference.columns, count: reference.sequences)
+    passes.forward(tokens.span, lengths: lengths, decoder, adapter: &adapter)
     var logits = Matrix(rows: tokens.count, columns: vocabulary)
-    decoder.logits(state.hidden, into: &logits, on: compute)
+    decoder.logits(in: &passes.runner, into: &logits)
     let (worst, rms) = Distance.overDeviation(logits.values, expected)
     var run = VerificationReport.Run(logitsRelativeError: worst, logitsRMSError: rms)
     run.lossReference = try reference.scalar(prefix + "loss")
     guard let targets = reference.targets else { return run }
-    var head = LossHead(decoder.configuration)
-    run.loss = head.forward(
-      decoder, hidden: state.hidden, targets: targets.span, weights: Self.shares(targets).span, on: compute)
+    run.loss = passes.loss(targets: targets.span, weights: Self.shares(targets).span, decoder)
     return run
   }
 
-  /// The gradients of the mean loss of the batch that ran forward last.
-  mutating func backward(_ targets: [Int32], includesWeights: Bool) -> Gradients {
-    let configuration = decoder.configuration
-    var d = BackwardState(configuration, capacity: targets.count, rank: adapter.configuration.rank)
-    var gradients = Gradients(
-      decoder.weights, adapter: adapter.configuration.rank > 0 ? adapter.configuration : nil, includesWeights: includesWeights)
-    var head = LossHead(configuration)
-    _ = head.forwardBackward(
-      decoder, hidden: state.hidden, targets: targets.span, weights: Self.shares(targets).span, dHidden: &d.dHidden, gradients: &gradients,
-      on: compute)
-    decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
-    return gradients
+  /// Calls `body` with the gradients of the mean loss of the batch that ran forward last.
+  mutating func backward<Result>(
+    _ targets: [Int32], _ body: (borrowing TrainableTensors) throws(VerificationError) -> Result
+  ) throws(VerificationError) -> Result {
+    _ = passes.beginBackward(targets: targets.span, weights: Self.shares(targets).span, decoder)
+    passes.finishBackward(decoder, adapter: &adapter)
+    return try body(passes.backward.work.gradients)
   }
 
   /// What each position adds to the mean over those with a label.

@@ -34,20 +34,26 @@ package struct Verifier: Sendable {
     if comparesGradients, !weightNames.isEmpty || !adapterNames.isEmpty, reference.targets == nil {
       throw .missing(tensor: "labels", reference: path)
     }
-    var base = VerifiedRun(configuration, weights, reference, adapter: .none(for: weights), compute)
+    let all = TrainableList(weights, adapter: nil, includesWeights: comparesGradients && !weightNames.isEmpty)
+    var base = VerifiedRun(configuration, weights, reference, adapter: .none(for: weights), training: all, compute)
     var report = VerificationReport(base: try base.compare("", reference))
     if comparesGradients { report.base.gradients = [] }
     if comparesGradients, !weightNames.isEmpty, let targets = reference.targets {
-      let gradients = base.backward(targets, includesWeights: true)
-      report.base.gradients = try GradientComparison(reference).ofWeights(weightNames, gradients, weights)
+      report.base.gradients = try base.backward(targets) { gradients throws(VerificationError) in
+        try GradientComparison(reference).ofWeights(weightNames, gradients, weights)
+      }
     }
     guard reference.checkpoint.info("lora_logits") != nil else { return report }
-    var adapted = VerifiedRun(configuration, weights, reference, adapter: try adapter(reference), compute)
+    let adapter = try adapter(reference)
+    let layout = adapter.layout
+    let list = TrainableList(weights, adapter: layout, includesWeights: false)
+    var adapted = VerifiedRun(configuration, weights, reference, adapter: adapter, training: list, compute)
     var run = try adapted.compare("lora_", reference)
     if comparesGradients { run.gradients = [] }
     if comparesGradients, !adapterNames.isEmpty, let targets = reference.targets {
-      let gradients = adapted.backward(targets, includesWeights: false)
-      run.gradients = try GradientComparison(reference).ofAdapter(adapterNames, gradients)
+      run.gradients = try adapted.backward(targets) { gradients throws(VerificationError) in
+        try GradientComparison(reference).ofAdapter(adapterNames, gradients, layout)
+      }
     }
     report.adapted = run
     return report

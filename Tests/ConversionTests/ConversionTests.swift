@@ -11,8 +11,8 @@ import Testing
 @Suite struct ConversionTests {
   static let families = ["llama", "afm7"]
   /// Every scheme that the command line can ask for.
-  static let schemes = [2, 4, 16, 32].flatMap { bits in
-    ([32, 64, 128, nil] as [Int?]).flatMap { group in [4, 16, 32].map { scheme(bits, group: group, embedding: $0) } }
+  static let schemes = [2, 4, 8, 16, 32].flatMap { bits in
+    ([32, 64, 128, nil] as [Int?]).flatMap { group in [4, 8, 16, 32].map { scheme(bits, group: group, embedding: $0) } }
   }
 
   @Test("every scheme converts, reloads, and expands to a plain decode of its bytes", arguments: families)
@@ -20,7 +20,7 @@ import Testing
     let scratch = Scratch()
     let tiny = try TinyCheckpoint.named(family)
     let source = try tiny.write(to: scratch)
-    #expect(Self.schemes.count == 48)
+    #expect(Self.schemes.count == 80)
     for (index, scheme) in Self.schemes.enumerated() {
       let output = scratch("model\(index)")
       let report = try convert(source, output, scheme)
@@ -48,7 +48,7 @@ import Testing
       let rows = name.rows ?? 0..<weight.rows
       let expected = Array(whole[rows.lowerBound * weight.columns..<rows.upperBound * weight.columns])
       #expect(expanded(weight) == expected, "\(name.tensor) with \(scheme)")
-      let format: DType = bits <= 4 ? .u8 : bits == 16 ? .bf16 : .f32
+      let format: DType = bits <= 8 ? .u8 : bits == 16 ? .bf16 : .f32
       #expect(try stored.tensor(name.tensor).dtype == format)
     }
   }

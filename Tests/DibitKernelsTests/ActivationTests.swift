@@ -1,4 +1,6 @@
+import ComplexModule
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -74,6 +76,28 @@ import Testing
     }
   }
 
+  @Test("a divergence from a teacher and its gradient", arguments: [1, 7, 100])
+  func divergence(columns: Int) {
+    let (logits, teacher) = (uniforms(5 * columns, seed: 2, bound: 4), uniforms(5 * columns, seed: 4, bound: 4))
+    let weights = uniforms(5, seed: 3)
+    let gradient = expectedGradients(of: [doubles(logits)], dy: doubles(weights)) {
+      Oracle.divergence($0[0], teacher: doubles(teacher).map { Complex($0) }, columns: columns)
+    }
+    let losses = Oracle.divergence(doubles(logits), teacher: doubles(teacher), columns: columns)
+    agree(gradient[0] + losses, within: roundingTolerance(length: columns, magnitude: 8)) { compute in
+      var dlogits = Matrix(logits, columns: columns)
+      var found = Matrix(rows: 5, columns: 1)
+      Divergence.forwardBackward(
+        &dlogits, from: Matrix(teacher, columns: columns), weights: Matrix(weights, columns: 1), losses: &found, on: compute)
+      return dlogits.values + found.values
+    }
+    // Of a distribution from itself it is nothing.
+    var same = Matrix(teacher, columns: columns)
+    var none = Matrix(rows: 5, columns: 1)
+    Divergence.forward(&same, from: Matrix(teacher, columns: columns), losses: &none, on: Machine.usual)
+    #expect(none.values == [0, 0, 0, 0, 0] && same.values == teacher)
+  }
+
   @Test func anIgnoredRowHasNoLossAndNoGradient() {
     var logits = Matrix(rows: 1, columns: 3, values: [.nan, .infinity, 5])
     var losses = Matrix(rows: 1, columns: 1, values: [9])
@@ -129,7 +153,10 @@ import Testing
 @Suite struct EmbeddingTests {
   static let ids: [Int32] = [4, 0, 4, 2]
 
-  @Test(arguments: [WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100)])
+  @Test(arguments: [
+    WeightFormat.f32, .f16, .bf16, .grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 4, group: 100),
+    .grid(bits: 8, group: 32),
+  ])
   func forwardReturnsTheRowsExactly(format: WeightFormat) {
     let (w, values) = randomWeight(rows: 5, columns: 100, format: format, seed: 1)
     agree(

@@ -64,9 +64,11 @@ import Testing
       AdamW().step(
         &parameter, gradient: Matrix(gradient, columns: 33), moment1: &moments[0].matrix, moment2: &moments[1].matrix, learningRate: 0.1,
         step: step, on: Machine.usual)
-      AdamW().step(
-        &weight, gradient: Matrix(gradient, columns: 33), moment1: &moments[2].matrix, moment2: &moments[3].matrix, learningRate: 0.1,
-        step: step, on: Machine.usual)
+      weight.withMutableValues { values in
+        AdamW().step(
+          &values, gradient: Matrix(gradient, columns: 33), moment1: &moments[2].matrix, moment2: &moments[3].matrix, learningRate: 0.1,
+          step: step, on: Machine.usual)
+      }
     }
     #expect(Array(copying: weight.values) == parameter.values)
     #expect(Array(copying: before.values) == start, "a copy of a weight keeps its elements")

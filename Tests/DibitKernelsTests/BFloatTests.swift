@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -64,9 +65,9 @@ import Testing
         var dH = Matrix(rows: n, columns: r)
         let gradient = Matrix(dy, columns: m)
         work.rows.round(gradient, on: compute)
-        LoRA.backwardParameters(
-          gradient, x: Matrix(x, columns: k), b: Matrix(b, columns: r), scale: scale, saved: Matrix(h, columns: r), work: &work,
-          dh: &dH, da: &dA, db: &dB, on: compute)
+        LoRA.backwardB(gradient, scale: scale, saved: Matrix(h, columns: r), work: &work, db: &dB, on: compute)
+        LoRA.backwardA(
+          x: Matrix(x, columns: k), b: Matrix(b, columns: r), scale: scale, work: &work, dh: &dH, da: &dA, on: compute)
         LoRA.backwardInput(work, a: Matrix(a, columns: k), accumulating: true, dx: &dX, on: compute)
         let found = dH.values + dA.values + dB.values + dX.values
         // Every number of threads gives the same bits.

@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import RealModule
@@ -14,10 +15,15 @@ import Testing
 
   static func encode(_ x: [Float], columns: Int, bits: Int, group: Int, on compute: Compute = Machine.usual) -> Encoded {
     var error = GridQuantization.Error()
-    let (codes, scales) = GridQuantization.encode(Matrix(x, columns: columns), bits: bits, group: group, error: &error, on: compute)
+    let (codes, scales) = GridQuantization.encode(Matrix(x, columns: columns), grid: grid(bits, group), error: &error, on: compute)
     return Encoded(
       codes: codes, scales: scales,
       values: gridValues(codes: codes, scales: scales, rows: x.count / columns, columns: columns, bits: bits, group: group), error: error)
+  }
+
+  static func grid(_ bits: Int, _ group: Int?) -> Grid {
+    guard let levels = GridLevels(bits: bits) else { fatalError("no grid of \(bits) bits") }
+    return Grid(levels, group: group)
   }
 
   static func noise(_ x: [Float], _ y: [Float]) -> Double {
@@ -31,16 +37,16 @@ import Testing
     return (0..<(1 << (x.count * (bits - 1)))).reduce(energy) { best, assignment in
       var (p, q) = (0.0, 0.0)
       for (index, magnitude) in magnitudes.enumerated() {
-        let level = Double(assignment >> (index * (bits - 1)) & ((1 << (bits - 1)) - 1)) + 0.5
+        let level = Double(assignment >> (index * (bits - 1)) & ((1 << (bits - 1)) - 1)) + (bits == 8 ? 0 : 0.5)
         p += level * magnitude
         q += level * level
       }
-      return min(best, energy - p * p / q)
+      return q > 0 ? min(best, energy - p * p / q) : best
     }
   }
 
   /// The reference of the tests below is exact: no assignment of levels does better.
-  @Test(arguments: (1...9).map { (2, $0) } + (1...3).map { (4, $0) })
+  @Test(arguments: (1...9).map { (2, $0) } + (1...3).map { (4, $0) } + [(8, 1), (8, 2)])
   func theReferenceIsTheExhaustiveMinimum(bits: Int, count: Int) {
     for seed in UInt64(0)..<24 {
       let x = seed % 2 == 0 ? gaussians(count, seed: seed) : uniforms(count, seed: seed)
@@ -56,10 +62,10 @@ import Testing
   func coarseScalesKeepLevelsInBFloat(bits: Int, group: Int) {
     let (rows, columns) = (37, 100)
     let x = gaussians(rows * columns, seed: UInt64(bits))
-    var packed = Weight(gridWithRows: rows, columns: columns, bits: bits, group: group)
+    var packed = Weight(zerosWithRows: rows, columns: columns, format: .grid(bits: bits, group: group))
     GridQuantization.round(
       Weight(rows: rows, columns: columns, values: x), into: &packed,
-      scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: bits), on: Machine.usual)
+      scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: Self.grid(bits, group).levels), on: Machine.usual)
     let values = Array(copying: packed.floats(on: Machine.usual).values)
     #expect(values == values.map { Float(BFloat16($0)) })
     let again = Self.encode(values, columns: columns, bits: bits, group: group)
@@ -69,18 +75,25 @@ import Testing
     #expect(Self.noise(x, values) < (bits == 2 ? 1.005 : 1.15) * Self.noise(x, best.values))
   }
 
-  @Test(arguments: [2, 4], [32, 64, 100])
+  @Test(arguments: [2, 4, 8], [32, 64, 100])
   func fineScalesAreThoseOfAConversion(bits: Int, group: Int) {
     let (rows, columns) = (37, 100)
     let x = gaussians(rows * columns, seed: UInt64(bits))
-    var packed = Weight(gridWithRows: rows, columns: columns, bits: bits, group: group)
+    var packed = Weight(zerosWithRows: rows, columns: columns, format: .grid(bits: bits, group: group))
     GridQuantization.round(Weight(rows: rows, columns: columns, values: x), into: &packed, scaleBits: 22, on: Machine.usual)
     #expect(Array(copying: packed.floats(on: Machine.usual).values) == Self.encode(x, columns: columns, bits: bits, group: group).values)
   }
 
   static let distributions = SampledDistribution.allCases
 
-  @Test("within 0.02 dB of the exact search", arguments: distributions, [2, 4])
+  /// At 8 bits a few values find a scale by luck on which all of them nearly lie: trying some scales loses more, of a noise that is far smaller,
+  /// and most where a group has few values that are not zero, or where scales are subnormal numbers.
+  static func mayLose(_ bits: Int, _ distribution: SampledDistribution = .gaussian) -> Double {
+    if bits < 8 { return 0.02 }
+    return distribution == .sparse ? 3.2 : distribution == .tiny ? 1.5 : 0.8
+  }
+
+  @Test("within 0.02 dB of the exact search, at 8 bits 0.8 dB", arguments: distributions, [2, 4, 8])
   func theScaleIsNearlyTheBest(distribution: SampledDistribution, bits: Int) {
     #if DEBUG
       let rows = 4
@@ -96,13 +109,13 @@ import Testing
         least += GridReference.leastNoise(Array(x[first..<first + group]), bits: bits)
       }
       let lost = 10 * Double.log10(found.noise / least)
-      #expect(lost <= 0.02, "\(distribution), \(bits) bits, groups of \(group): \(lost) dB lost")
+      #expect(lost <= Self.mayLose(bits, distribution), "\(distribution), \(bits) bits, groups of \(group): \(lost) dB lost")
       // The rounding of a scale to F16 never gains; squares are added in double precision.
       #expect(found.noise >= least * (1 - 1e-9), "\(distribution), \(bits) bits, groups of \(group)")
     }
   }
 
-  @Test("the last group of a row may be short", arguments: [2, 4], [76, 100, 172])
+  @Test("the last group of a row may be short", arguments: [2, 4, 8], [76, 100, 172])
   func shortGroups(bits: Int, columns: Int) {
     let x = gaussians(64 * columns, seed: 23)
     let found = Self.encode(x, columns: columns, bits: bits, group: 64).error
@@ -112,11 +125,11 @@ import Testing
         least += GridReference.leastNoise(Array(x[first..<min(first + 64, (row + 1) * columns)]), bits: bits)
       }
     }
-    #expect(10 * Double.log10(found.noise / least) <= 0.02)
+    #expect(10 * Double.log10(found.noise / least) <= Self.mayLose(bits))
   }
 
   /// A row of a quantisation-aware checkpoint lies on one grid; its groups may use only some of the levels.
-  @Test("a row on a grid is packed exactly in groups of any size", arguments: [2, 4], [32, 64, 128, 256])
+  @Test("a row on a grid is packed exactly in groups of any size", arguments: [2, 4, 8], [32, 64, 128, 256])
   func rowsOnAGrid(bits: Int, group: Int) {
     let (rows, columns, half) = (40, 256, 1 << (bits - 1))
     var rng = SplitMix64(seed: 31)
@@ -126,8 +139,8 @@ import Testing
       // All levels, the inner ones, the outermost, or one.
       let (low, high) = [(0, half - 1), (0, 0), (half - 1, half - 1), (half / 2, half - 1)][row % 4]
       for _ in 0..<columns {
-        let level = Float(low + rng.below(high - low + 1)) + 0.5
-        x.append((rng.below(2) == 0 ? level : -level) * scale)
+        let level = Float(low + rng.below(high - low + 1)) + (bits == 8 ? 0 : 0.5)
+        x.append((rng.below(2) == 0 || level == 0 ? level : -level) * scale)
       }
     }
     for compute in Machine.own where compute.threads == 1 {
@@ -156,7 +169,7 @@ import Testing
 
   @Test func aWeightThatIsNoNumberShowsInTheSignal() {
     for bad in [Float.nan, .infinity, -.infinity] {
-      for (bits, group) in [(2, 64), (4, 64), (2, 128), (4, 128)] {
+      for (bits, group) in [(2, 64), (4, 64), (8, 64), (2, 128), (4, 128), (8, 128)] {
         var x = gaussians(512, seed: 41)
         x[300] = bad
         #expect(!Self.encode(x, columns: 128, bits: bits, group: group).error.signal.isFinite, "\(bad)")
@@ -168,7 +181,7 @@ import Testing
 
   @Test func aFailureToReadIsThrownWithTheFirstRows() {
     for compute in Machine.own where compute.isa == .scalar {
-      var packed = PackedRows(capacity: 4000, columns: 64, bits: 2, group: 64)
+      var packed = PackedRows(capacity: 4000, columns: 64, grid: Grid(.two, group: 64))
       var error = GridQuantization.Error()
       #expect(throws: Refused(row: 512)) {
         try GridQuantization.encode(rows: 0..<4000, into: &packed, error: &error, on: compute) { (rows, values) throws(Refused) in
@@ -179,7 +192,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [2, 4], [32, 64, 128, 172])
+  @Test(arguments: [2, 4, 8], [32, 64, 128, 172])
   func theReportedErrorIsTheErrorOfTheCodes(bits: Int, group: Int) {
     let x = gaussians(5 * 172, seed: 7)
     let found = Self.encode(x, columns: 172, bits: bits, group: group)
@@ -206,25 +219,25 @@ import Testing
   }
 
   /// Codes of one kind in each group, so that every mixture of magnitudes occurs, single ones included.
-  @Test(arguments: [2, 4], [32, 64, 100])
+  @Test(arguments: [2, 4, 8], [32, 64, 100])
   func aTensorOnTheGridComesBackBitForBit(bits: Int, group: Int) {
-    let (columns, levels) = (100, 1 << bits)
+    let (columns, levels, middle) = (100, 1 << bits, bits == 8 ? 128 : Float((1 << bits) - 1) / 2)
     var rng = SplitMix64(seed: 5)
     let groups = (columns + group - 1) / group
     let scales: [UInt16] = [0x0001, 0x0003, 0x03FF, 0x0400, 0x2E66, 0x3C00, 0x3C01, 0x5555, 0x7BFF]
     for scale in scales {
-      for top in levels / 2..<levels {
-        for bottom in [levels / 2, levels / 2 - (top - levels / 2) - 1, top] {
+      for top in stride(from: bits == 8 ? 129 : levels / 2, to: levels, by: bits == 8 ? 9 : 1) {
+        for bottom in [levels / 2, Int(2 * middle) - top, top] {
           let rows = 3
           var x: [Float] = []
           for _ in 0..<rows * columns {
             var code = bottom == top ? top : bottom + rng.below(top - bottom + 1)
-            if bottom == top && rng.below(2) == 0 { code = levels - 1 - code }
-            x.append((Float(code) - Float(levels - 1) / 2) * halfValue(scale))
+            if bottom == top && rng.below(2) == 0 { code = Int(2 * middle) - code }
+            x.append((Float(code) - middle) * halfValue(scale))
           }
           // The extremes occur in each group: otherwise a coarser scale may describe the same values.
           for row in 0..<rows {
-            for g in 0..<groups { x[row * columns + g * group] = (Float(top) - Float(levels - 1) / 2) * halfValue(scale) }
+            for g in 0..<groups { x[row * columns + g * group] = (Float(top) - middle) * halfValue(scale) }
           }
           let found = Self.encode(x, columns: columns, bits: bits, group: group)
           #expect(bitMismatch(found.values, x, columns: columns) == nil, "scale \(halfValue(scale)), codes \(bottom)...\(top)")
@@ -234,7 +247,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [2, 4])
+  @Test(arguments: [2, 4, 8])
   func zerosGetAScaleOfZero(bits: Int) {
     let found = Self.encode([Float](repeating: 0, count: 96), columns: 96, bits: bits, group: 32)
     #expect(found.scales.allSatisfy { $0 == 0 } && found.values.allSatisfy { $0.bitPattern == 0 })
@@ -242,16 +255,17 @@ import Testing
   }
 
   /// Magnitudes that no F16 scale can reach stop at the largest; those below the smallest become zero.
-  @Test(arguments: [2, 4], [Float(1e7), 1e30, .greatestFiniteMagnitude, 1e-9, 1e-38, 0x1p-140, .leastNonzeroMagnitude])
+  @Test(arguments: [2, 4, 8], [Float(1e7), 1e30, .greatestFiniteMagnitude, 1e-9, 1e-38, 0x1p-140, .leastNonzeroMagnitude])
   func valuesBeyondEveryScaleSaturate(bits: Int, magnitude: Float) {
     let x = uniforms(64, seed: 3).map { $0 < 0 ? min($0, -0.25) * magnitude : max($0, 0.25) * magnitude }
-    let top = Float((1 << bits) - 1) / 2
+    let top = bits == 8 ? 127 : Float((1 << bits) - 1) / 2
     for compute in Machine.own where compute.threads == 1 {
       let found = Self.encode(x, columns: 64, bits: bits, group: 32, on: compute)
       // Two groups of the first of sixteen rows; the others do not exist.
       let scales = [0, 32].map { UInt16(found.scales[$0]) | UInt16(found.scales[$0 + 1]) << 8 }
       #expect(scales.allSatisfy { $0 == (magnitude > 1 ? 0x7BFF : 0) }, "\(scales) \(compute.label)")
-      if magnitude > 1 { #expect(found.values == x.map { ($0 < 0 ? -top : top) * 65_504 }) }
+      // The levels of 8 bits reach beyond ten millions.
+      if magnitude > 1, bits < 8 || magnitude > 1e8 { #expect(found.values == x.map { ($0 < 0 ? -top : top) * 65_504 }) }
     }
   }
 

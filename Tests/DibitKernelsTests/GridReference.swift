@@ -4,20 +4,23 @@ import RealModule
 
 /// The least squared error of a group on the grid, by trying every nearest assignment.
 ///
-/// As the scale falls, magnitudes pass from nearest level j - 1/2 to j + 1/2 where |x| = j s, so taking these events in order meets every
-/// nearest assignment. With p = sum(level |x|) and q = sum(level^2) an assignment's best scale is p/q, and its error sum(x^2) - p^2/q.
+/// As the scale falls, magnitudes pass from nearest level j - 1/2 to j + 1/2 where |x| = j s, or on a grid with zero from j - 1 to j where
+/// |x| = (j - 1/2) s, so taking these events in order meets every nearest assignment. With p = sum(level |x|) and q = sum(level^2) an assignment's best scale is p/q, and its error sum(x^2) - p^2/q.
 enum GridReference {
   static func leastNoise(_ x: [Float], bits: Int) -> Double {
+    let hasZero = bits == 8
     let magnitudes = magnitudes(x)
     let energy = magnitudes.reduce(0) { $0 + $1 * $1 }
     var events: [(at: Double, magnitude: Double, level: Int)] = []
-    for magnitude in magnitudes { for level in 1..<1 << (bits - 1) { events.append((magnitude / Double(level), magnitude, level)) } }
+    for magnitude in magnitudes {
+      for level in 1..<1 << (bits - 1) { events.append((magnitude / (Double(level) - (hasZero ? 0.5 : 0)), magnitude, level)) }
+    }
     events.sort { $0.at > $1.at }
-    var (p, q) = (0.5 * magnitudes.reduce(0, +), 0.25 * Double(x.count))
-    var best = p * p / q
+    var (p, q) = hasZero ? (0, 0) : (0.5 * magnitudes.reduce(0, +), 0.25 * Double(x.count))
+    var best = q > 0 ? p * p / q : 0
     for event in events {
       p += event.magnitude
-      q += 2 * Double(event.level)
+      q += Double(2 * event.level - (hasZero ? 1 : 0))
       best = max(best, p * p / q)
     }
     return energy - best

@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -61,11 +62,11 @@ import Testing
 
 @Suite struct LinearTests {
   static let formats: [WeightFormat] =
-    [.f32, .f16, .bf16] + [2, 4].flatMap { bits in [32, 64, 128].map { .grid(bits: bits, group: $0) } }
+    [.f32, .f16, .bf16] + [2, 4, 8].flatMap { bits in [32, 64, 128].map { .grid(bits: bits, group: $0) } }
   /// Columns with and without a full last block; 300 crosses the tile of the backward pass.
   static let columns = [1, 16, 17, 64, 100, 172, 300]
 
-  static func formats(columns: Int) -> [WeightFormat] { formats + [.grid(bits: 2, group: columns), .grid(bits: 4, group: columns)] }
+  static func formats(columns: Int) -> [WeightFormat] { formats + [2, 4, 8].map { .grid(bits: $0, group: columns) } }
 
   static func forward(_ x: [Float], _ w: Weight, on compute: Compute) -> [Float] {
     let input = Matrix(x, columns: w.columns)
@@ -111,7 +112,8 @@ import Testing
     let x = Matrix(uniforms(n * k, seed: 21), columns: k)
     let (packed, wide, float) = (WeightFormat.grid(bits: 2, group: 64), WeightFormat.grid(bits: 4, group: 32), WeightFormat.f32)
     for formats in [
-      [packed, packed, packed], [packed, wide, packed], [packed, packed, float], [packed, float, wide], [float, float, float],
+      [packed, packed, packed], [packed, wide, .grid(bits: 8, group: 64)], [packed, packed, float], [packed, float, wide],
+      [float, float, float],
     ] {
       let weights = zip([67, 16, 1400], formats).enumerated().map { seed, one in
         randomWeight(rows: one.0, columns: k, format: one.1, seed: UInt64(22 + seed)).0
@@ -171,7 +173,8 @@ import Testing
 
   @Test func someRowsOfAPackedWeightAreThoseRows() {
     let x = uniforms(2 * 172, seed: 14)
-    for format in [WeightFormat.grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 2, group: 172)] {
+    for format in [WeightFormat.grid(bits: 2, group: 64), .grid(bits: 4, group: 32), .grid(bits: 8, group: 64), .grid(bits: 2, group: 172)]
+    {
       let (w, _) = randomWeight(rows: 70, columns: 172, format: format, seed: 15)
       let all = Self.forward(x, w, on: Machine.usual)
       for range in [0..<70, 16..<40, 5..<70, 17..<18] {
@@ -279,8 +282,8 @@ import Testing
       var dx = Matrix(earlier(n * k), columns: k)
       let (input, down, up) = (Input(x, k), Input(a, k), Input(b, r))
       LoRA.forward(input.matrix, a: down.matrix, b: up.matrix, scale: scale, saving: &h, into: &y, on: compute)
-      LoRA.backwardParameters(
-        Matrix(dy, columns: m), x: input.matrix, b: up.matrix, scale: scale, saved: h, dh: &dh, da: &da, db: &db, on: compute)
+      LoRA.backwardB(Matrix(dy, columns: m), scale: scale, saved: h, db: &db, on: compute)
+      LoRA.backwardA(Matrix(dy, columns: m), x: input.matrix, b: up.matrix, scale: scale, dh: &dh, da: &da, on: compute)
       LoRA.backwardInput(dh, a: down.matrix, accumulating: true, dx: &dx, on: compute)
       return dx.values + da.values + db.values
     }

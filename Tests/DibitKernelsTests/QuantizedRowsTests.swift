@@ -1,4 +1,5 @@
 import DibitKernels
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing

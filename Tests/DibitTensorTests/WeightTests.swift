@@ -1,3 +1,4 @@
+import DibitQuantization
 import DibitTensor
 import Synchronization
 import Testing
@@ -53,16 +54,17 @@ import Testing
 
   @Test(arguments: [
     (1, 2, 64, 64, 32), (16, 2, 64, 64, 32), (65, 2, 64, 320, 64), (172, 2, 64, 704, 96), (172, 4, 32, 1408, 192), (172, 4, 172, 1408, 32),
-    (17, 4, 32, 256, 32),
+    (17, 4, 32, 256, 32), (172, 8, 64, 2816, 96), (17, 8, 17, 512, 32),
   ])
-  func packedRowsAreWholePanels(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) {
+  func packedRowsAreWholePanels(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) throws {
     let format = WeightFormat.grid(bits: bits, group: group)
     for (rows, panels) in [(1, 1), (16, 1), (17, 2), (40, 3)] {
-      #expect(Weight.elementByteCount(rows: rows, columns: columns, format: format) == panels * codes)
-      #expect(Weight.scaleByteCount(rows: rows, columns: columns, format: format) == panels * scales)
-      let shape = Weight.codeShape(rows: rows, columns: columns, bits: bits)
+      #expect(format.elementByteCount(rows: rows, columns: columns) == panels * codes)
+      #expect(format.scaleByteCount(rows: rows, columns: columns) == panels * scales)
+      let grid = try #require(format.grid)
+      let shape = grid.codeShape(rows: rows, columns: columns)
       #expect(shape[0] == panels && shape[1] * shape[2] == codes && shape[2] == 64)
-      let scaleShape = Weight.scaleShape(rows: rows, columns: columns, group: group)
+      let scaleShape = grid.scaleShape(rows: rows, columns: columns)
       #expect(scaleShape[0] == (panels == 1 ? 2 : panels == 3 ? 4 : 2) && scaleShape[1] * scaleShape[2] * 2 == scales)
       let weight = Weight(
         rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(zeroed: panels * codes)),
@@ -82,14 +84,14 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Weight(rows: 1, columns: 16, format: .grid(bits: 3, group: 16), elements: Bytes(SharedBytes(zeroed: 64)))
     }
-    expectTrap("Weight: a grid of 3 bits; 2 or 4 are supported", result)
+    expectTrap("WeightFormat: a grid of 3 bits; the table has [2, 4, 8]", result)
   }
 
   @Test func groupsThatSplitAVectorTrap() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Weight(rows: 1, columns: 64, format: .grid(bits: 2, group: 24), elements: Bytes(SharedBytes(zeroed: 16)))
     }
-    expectTrap("Weight [1, 64]: groups of 24, not of a multiple of 16 or a row", result)
+    expectTrap("Weight [1, 64]: 2 bits, groups of 24, not of a multiple of 16 or a row", result)
   }
 
   @Test func packedCodesHaveNoFloats() async {

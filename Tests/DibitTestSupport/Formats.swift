@@ -1,3 +1,4 @@
+package import DibitQuantization
 package import DibitTensor
 
 /// The value of an F16 bit pattern, from the definition of binary16.
@@ -30,11 +31,12 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
-/// `(code - (2^b - 1) / 2) · scale`.
+/// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`.
 package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
   let inputsPerBlock = 32 / bits
   let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
+  let middle = bits == 8 ? 128 : Float((1 << bits) - 1) / 2
   var out: [Float] = []
   out.reserveCapacity(rows * columns)
   for row in 0..<rows {
@@ -44,7 +46,7 @@ package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int
       let code = Int(byte >> (inBlock / 4 * bits)) & ((1 << bits) - 1)
       let at = 2 * ((row / 16 * groups + column / group) * 16 + row % 16)
       let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
-      out.append((Float(code) - Float((1 << bits) - 1) / 2) * scale)
+      out.append((Float(code) - middle) * scale)
     }
   }
   return out
@@ -66,17 +68,16 @@ package func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: U
       values.append(format == .bf16 ? Float(bitPattern: UInt32(bits) << 16) : halfValue(bits))
     }
     return (Weight(rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(bytes))), values)
-  case .grid(let bits, let group):
-    let codes = (0..<Weight.elementByteCount(rows: rows, columns: columns, format: format)).map { _ in UInt8(truncatingIfNeeded: rng.next())
-    }
-    let scales = (0..<Weight.scaleByteCount(rows: rows, columns: columns, format: format) / 2).flatMap { _ in
+  case .grid(let grid):
+    let codes = (0..<grid.codeByteCount(rows: rows, columns: columns)).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
+    let scales = (0..<grid.scaleByteCount(rows: rows, columns: columns) / 2).flatMap { _ in
       let half = nearestHalf(Double(rng.uniform() + 0.01))
       return [UInt8(truncatingIfNeeded: half), UInt8(truncatingIfNeeded: half >> 8)]
     }
     return (
       Weight(
         rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(codes)), scales: Bytes(SharedBytes(scales))),
-      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: bits, group: group)
+      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: grid.levels.bits, group: grid.group ?? columns)
     )
   }
 }

@@ -199,6 +199,15 @@ package enum Oracle {
     }
   }
 
+  /// `KL(softmax(teacher[i]) ‖ softmax(logits[i]))`.
+  package static func divergence<T: OracleNumber>(_ logits: [T], teacher: [T], columns: Int) -> [T] {
+    stride(from: 0, to: logits.count, by: columns).map { start in
+      let (x, t) = (Array(logits[start..<start + columns]), Array(teacher[start..<start + columns]))
+      let (logX, logT) = (logSumExp(x), logSumExp(t))
+      return zip(x, t).reduce(T.zero) { sum, pair in sum + T.exp(pair.1 - logT) * ((pair.1 - logT) - (pair.0 - logX)) }
+    }
+  }
+
   /// `y[i] = W[ids[i]]`.
   package static func embedding<T: OracleNumber>(_ ids: [Int], weight w: [T], columns: Int) -> [T] {
     ids.flatMap { w[$0 * columns..<($0 + 1) * columns] }

@@ -3,6 +3,7 @@ import DibitInference
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Glibc
@@ -276,12 +277,11 @@ private let labels: [[Int32]] = [
     let (configuration, weights) = try makePackedModel(family)
     let compute = Compute(threads: 1)
     let decoder = Decoder(configuration, weights: weights)
-    var state = DecoderState(configuration, capacity: tokens.count, rank: 0, recording: .none)
-    var cache = KeyValueCache(configuration, weights: weights, capacity: tokens.count, forTraining: false)
-    var segments = Segments(capacity: 1)
-    segments.append(rows: tokens.count, start: 0)
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: .none(for: weights), state: &state, on: compute)
-    return (0..<tokens.count).map { row in (0..<configuration.hiddenSize).map { state.hidden[row, $0] } }
+    var runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: tokens.count, segments: 1), precision: compute.keysAndValues, on: compute)
+    runner.append(tokens.span, start: 0)
+    decoder.forward(&runner)
+    return (0..<tokens.count).map { row in (0..<configuration.hiddenSize).map { runner.hidden[row, $0] } }
   }
 
   @Test(arguments: ["llama", "afm7"], Pooling.allCases)

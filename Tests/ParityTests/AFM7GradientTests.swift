@@ -14,21 +14,28 @@ import Testing
 @Suite struct AFM7GradientTests {
   private static let rank = 3
 
-  @Test("loss and all gradients agree with the complex step through the formulas", arguments: [false, true])
-  func gradients(ofAdapter: Bool) throws {
+  @Test("loss and all gradients agree with the complex step through the formulas", arguments: [false, true], [false, true])
+  func gradients(ofAdapter: Bool, layersDiffer: Bool) throws {
     let source = try ModelSource.open(ParityTests.folder + "/afm7")
-    let (configuration, weights) = (source.configuration, try source.weights())
-    #expect(configuration.reusingLayers == 3 && configuration.headNorm == .afterRoPE && weights.blocks[0].keyScale != nil)
+    var (configuration, weights) = (source.configuration, try source.weights())
+    if layersDiffer {
+      // Feed-forwards of three widths, one of them in two layers.
+      configuration.layerSettings[0].feedForwardSize = 40
+      configuration.layerSettings[2].feedForwardSize = 24
+      configuration.layerSettings[3].feedForwardSize = 40
+      weights = randomWeights(configuration, scales: weights.keyValueScales)
+    }
+    #expect(configuration.reusingLayers == 3 && configuration.headNorm == .afterRoPE && weights.keyValueScales[0].key != nil)
     // Two sequences; the first and the last tokens of the vocabulary, one that comes twice, rows without a target.
     let sequences: [(tokens: [Int], targets: [Int])] = [([0, 7, 95, 7, 31], [7, -1, 7, 31, 2]), ([64, 5, 40], [5, 40, -1])]
-    let adapter = makeAdapter(weights)
+    var adapter = makeAdapter(weights)
     let oracle = AFM7Oracle(
       configuration: configuration, weights: weights, scale: Double(adapter.configuration.scale), entry: entries(adapter, configuration),
       sequences: sequences)
     let numbers = AFM7Oracle.Numbers<Double>(
       weights: weights.parameters.map { doubles([Float](copying: $0.weight.values)) },
       a: (0..<adapter.count).map { doubles(adapter.a[$0].values) }, b: (0..<adapter.count).map { doubles(adapter.b[$0].values) })
-    let pass = Pass(configuration, weights, adapter, sequences, includesWeights: !ofAdapter)
+    let pass = Pass(configuration, weights, &adapter, sequences, includesWeights: !ofAdapter)
     let expected = oracle.loss(numbers)
     #expect(abs(pass.loss - expected) <= 1e-6 * expected, "\(pass.loss), \(expected)")
 
@@ -51,14 +58,29 @@ import Testing
     func step(_ values: inout [Complex<Double>], _ by: [Double]) { for i in by.indices { values[i].imaginary = by[i] } }
     if ofAdapter {
       for entry in 0..<adapter.count {
-        check(adapter.modules[entry] + ".A", pass.gradients.adapter.a[entry].values) { step(&$0.a[entry], $1) }
-        check(adapter.modules[entry] + ".B", pass.gradients.adapter.b[entry].values) { step(&$0.b[entry], $1) }
+        check(adapter.modules[entry] + ".A", pass.gradient { $0.a(entry) }) { step(&$0.a[entry], $1) }
+        check(adapter.modules[entry] + ".B", pass.gradient { $0.b(entry) }) { step(&$0.b[entry], $1) }
       }
     } else {
       for parameter in weights.parameters {
-        check(parameter.name.tensor, pass.gradients.weights[parameter.index].values) { step(&$0.weights[parameter.index], $1) }
+        check(parameter.name.tensor, pass.gradient { $0.weight(parameter.index) ?? 0 }) { step(&$0.weights[parameter.index], $1) }
       }
     }
+  }
+
+  private func randomWeights(_ configuration: ModelConfiguration, scales: [KeyValueScales]) -> DecoderWeights {
+    var rng = SplitMix64(seed: 6)
+    var weights = DecoderWeights(
+      configuration,
+      provide: { declaration in
+        let bound = 1.5 / Float(declaration.columns).squareRoot()
+        let values = (0..<declaration.rows * declaration.columns).map { _ in
+          declaration.isMatrix ? rng.uniform(bound: bound) : 1 + rng.uniform(bound: 0.3)
+        }
+        return Weight(rows: declaration.rows, columns: declaration.columns, values: values)
+      }, provideScale: { _ in nil })
+    weights.keyValueScales = scales
+    return weights
   }
 
   /// Every linear layer, with a `B` that is not zero.
@@ -82,33 +104,28 @@ import Testing
   /// A forward and a backward pass of the decoder.
   private struct Pass: ~Copyable {
     let loss: Double
-    let gradients: Gradients
+    private let passes: GradientRunner
 
     init(
-      _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ adapter: borrowing Adapter,
+      _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ adapter: inout Adapter,
       _ sequences: [(tokens: [Int], targets: [Int])], includesWeights: Bool
     ) {
-      let compute = Compute(threads: 2)
       let decoder = Decoder(configuration, weights: weights)
       let tokens = sequences.flatMap { $0.tokens.map { Int32($0) } }
       let targets = sequences.flatMap { $0.targets.map { Int32($0) } }
-      var state = DecoderState(configuration, capacity: tokens.count, rank: AFM7GradientTests.rank, recording: .all)
-      var cache = KeyValueCache(configuration, weights: weights, capacity: tokens.count, forTraining: true)
-      var segments = Segments(capacity: sequences.count)
-      var start = 0
-      for sequence in sequences {
-        segments.append(rows: sequence.tokens.count, start: start)
-        start += sequence.tokens.count
-      }
-      var gradients = Gradients(weights, adapter: adapter.configuration, includesWeights: includesWeights)
-      decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
-      var d = BackwardState(configuration, capacity: tokens.count, rank: AFM7GradientTests.rank)
-      var head = LossHead(configuration, chunk: 4)
+      let list = TrainableList(weights, adapter: adapter.layout, includesWeights: includesWeights)
+      var passes = GradientRunner(
+        decoder, rows: tokens.count, sequences: sequences.count, adapter: adapter.configuration, training: list, chunk: 4,
+        on: Compute(threads: 2))
+      passes.forward(tokens.span, lengths: sequences.map(\.tokens.count), decoder, adapter: &adapter)
       let each = [Float](repeating: 1 / Float(targets.count { $0 >= 0 }), count: targets.count)
-      loss = head.forwardBackward(
-        decoder, hidden: state.hidden, targets: targets.span, weights: each.span, dHidden: &d.dHidden, gradients: &gradients, on: compute)
-      decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
-      self.gradients = gradients
+      loss = passes.beginBackward(targets: targets.span, weights: each.span, decoder)
+      passes.finishBackward(decoder, adapter: &adapter)
+      self.passes = passes
+    }
+
+    func gradient(_ index: (TrainableList) -> Int) -> [Float] {
+      passes.backward.work.gradients.values[index(passes.backward.work.gradients.list)].values
     }
   }
 }

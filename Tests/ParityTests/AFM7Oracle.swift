@@ -39,31 +39,31 @@ struct AFM7Oracle {
     var x = Oracle.embedding(tokens, weight: table, columns: c.hiddenSize)
     var (keys, values): ([T], [T]) = ([], [])
     for layer in 0..<c.layers {
-      let block = weights.blocks[layer]
-      func vector(_ pair: ParameterPair?) -> [T] { pair.map { numbers.weights[$0.weight] } ?? [] }
+      let scales = weights.keyValueScales[layer]
+      func vector(_ role: ParameterRole) -> [T] { index(role, layer).map { numbers.weights[$0] } ?? [] }
       func linear(_ kind: LinearKind, _ x: [T]) -> [T] {
-        let base = Oracle.linear(x, vector(block.linear(kind)), inner: x.count / n)
+        let base = Oracle.linear(x, vector(.linear(kind)), inner: x.count / n)
         guard let entry = entry(layer, kind) else { return base }
         let update = Oracle.lora(x, a: numbers.a[entry], b: numbers.b[entry], scale: scale, inner: x.count / n)
         return zip(base, update).map { $0 + $1 }
       }
       // RoPE first, then the norm of each head.
-      func heads(_ x: [T], _ norm: ParameterPair?) -> [T] {
+      func heads(_ x: [T], _ norm: NormKind) -> [T] {
         let turned = Oracle.rope(
           x, positions: Array(0..<n), frequencies: c.ropes[0].frequencies, columns: x.count / n,
           interleaved: c.ropes[0].pairing == .interleaved)
-        return Oracle.rmsNorm(turned, weight: vector(norm), epsilon: Double(c.headNormEpsilon))
+        return Oracle.rmsNorm(turned, weight: vector(.norm(norm)), epsilon: Double(c.headNormEpsilon))
       }
-      let normed = Oracle.rmsNorm(x, weight: vector(block.inputNorm), epsilon: epsilon)
-      if block.linear(.key) != nil {
-        keys = heads(linear(.key, normed), block.keyNorm).map { straightThrough($0, block.keyScale) }
-        values = linear(.value, normed).map { straightThrough($0, block.valueScale) }
+      let normed = Oracle.rmsNorm(x, weight: vector(.norm(.attentionInput)), epsilon: epsilon)
+      if index(.linear(.key), layer) != nil {
+        keys = heads(linear(.key, normed), .key).map { straightThrough($0, scales.key) }
+        values = linear(.value, normed).map { straightThrough($0, scales.value) }
       }
       let attended = Oracle.attention(
-        q: heads(linear(.query, normed), block.queryNorm), k: keys, v: values, heads: c.heads, keyValueHeads: c.keyValueHeads,
+        q: heads(linear(.query, normed), .query), k: keys, v: values, heads: c.heads, keyValueHeads: c.keyValueHeads,
         headSize: c.headSize, scale: Double(c.attentionScale), sequences: [Oracle.Sequence(queries: 0..<n, own: 0)])
       x = zip(x, linear(.output, attended)).map { $0 + $1 }
-      let middle = Oracle.rmsNorm(x, weight: vector(block.middleNorm), epsilon: epsilon)
+      let middle = Oracle.rmsNorm(x, weight: vector(.norm(.feedForwardInput)), epsilon: epsilon)
       let activated = Oracle.swiglu(gate: linear(.gate, middle), up: linear(.up, middle))
       x = zip(x, linear(.down, activated)).map { $0 + $1 }
     }
@@ -71,6 +71,11 @@ struct AFM7Oracle {
     let hidden = Oracle.rmsNorm(x, weight: numbers.weights[final], epsilon: epsilon)
     let logits = Oracle.linear(hidden, table, inner: c.hiddenSize)
     return Oracle.crossEntropy(logits, targets: targets, columns: c.vocabularySize)
+  }
+
+  /// The index of a block's parameter, or nil where it has none.
+  private func index(_ role: ParameterRole, _ layer: Int) -> Int? {
+    DecoderWeights.declarations(of: configuration).parameters.firstIndex { $0.role == role && $0.layer == layer }
   }
 
   /// The level of an int8 grid, with the derivative of the number itself, or none where the code is at an end of its range.

@@ -39,7 +39,7 @@ import Testing
   @Test("loss and every gradient", arguments: trained + variants)
   func gradients(family: String) throws {
     var run = try ReferenceRun(family, compute: Compute(threads: 2))
-    let loss = run.backward(includesWeights: true)
+    let loss = run.backward()
     #expect(abs(loss - Double(run.scalar("loss"))) <= 1e-6 * abs(loss))
     var compared = 0
     for parameter in run.decoder.weights.parameters {
@@ -47,7 +47,8 @@ import Testing
       let tensor = try #require(([name.tensor] + name.alternatives).first { run.reference.info("grad." + $0) != nil }, "\(name.tensor)")
       let shape = name.layout.shape(rows: weight.rows, columns: weight.columns)
       #expect(run.reference.info("grad." + tensor)?.shape == shape)
-      let found = name.layout.toCheckpoint(run.gradients.weights[parameter.index].values, rows: weight.rows, columns: weight.columns)
+      let found = name.layout.toCheckpoint(
+        run.gradient { $0.weight(parameter.index) ?? 0 }, rows: weight.rows, columns: weight.columns)
       let error = try relativeNorm(found, run.reference.readVector("grad." + tensor))
       #expect(error <= Self.tolerance, "\(tensor): \(error)")
       compared += 1
@@ -58,15 +59,18 @@ import Testing
   @Test("loss, logits and every gradient of an adapter that PEFT wrote", arguments: trained)
   func adapterGradients(family: String) throws {
     var run = try ReferenceRun(family, compute: Compute(threads: 2), adapter: true)
-    let loss = run.backward(includesWeights: false)
+    let loss = run.backward()
     #expect(abs(loss - Double(run.scalar("lora_loss"))) <= 1e-6 * abs(loss))
     run.forward()
     #expect(run.relativeError(of: run.logits.values, "lora_logits") <= Self.tolerance)
-    #expect(run.adapter.count == run.decoder.configuration.layers * run.decoder.configuration.linearKinds.count)
+    #expect(run.adapter.count == run.decoder.weights.parameters.count { if case .linear = $0.role { true } else { false } })
     for entry in 0..<run.adapter.count {
       let module = run.adapter.modules[entry]
-      let a = try relativeNorm(run.gradients.adapter.a[entry].values, run.reference.readVector("lora_grad.\(module).A"))
-      let b = try relativeNorm(run.gradients.adapter.checkpointB(entry), run.reference.readVector("lora_grad.\(module).B"))
+      let a = try relativeNorm(run.gradient { $0.a(entry) }, run.reference.readVector("lora_grad.\(module).A"))
+      let b = try relativeNorm(
+        run.adapter.layouts[entry].toCheckpoint(
+          run.gradient { $0.b(entry) }, rows: run.adapter.b[entry].rows, columns: run.adapter.b[entry].columns),
+        run.reference.readVector("lora_grad.\(module).B"))
       // What was read goes back in the order of the file.
       #expect(try run.adapter.checkpointB(entry) == run.reference.readVector("lora.\(module).B"))
       #expect(a <= Self.tolerance, "\(module).A: \(a)")
@@ -81,9 +85,8 @@ import Testing
     configuration.rank = 4
     func gradients(_ recording: Recording) throws -> [[Float]] {
       var run = try ReferenceRun(family, compute: Compute(threads: 2), configuration: configuration, recording: recording)
-      _ = run.backward(includesWeights: true)
-      return (0..<run.gradients.weights.count).map { run.gradients.weights[$0].values }
-        + (0..<run.adapter.count).flatMap { [run.gradients.adapter.a[$0].values, run.gradients.adapter.b[$0].values] }
+      _ = run.backward()
+      return run.gradients
     }
     let expected = try gradients(.all)
     #expect(expected.contains { $0.contains { $0 != 0 } })

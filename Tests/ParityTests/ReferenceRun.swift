@@ -11,16 +11,13 @@ struct ReferenceRun: ~Copyable {
   let compute: Compute
   let reference: Checkpoint
   let decoder: Decoder
-  let adapter: Adapter
-  var gradients: Gradients
+  private(set) var adapter: Adapter
   var logits: Matrix
   let sequences: Int
   let columns: Int
   private let tokens: [Int32]
   private let labels: [Int32]
-  private var state: DecoderState
-  private var cache: KeyValueCache
-  private var segments: Segments
+  private var passes: GradientRunner
 
   init(
     _ family: String, compute: Compute, adapter usesAdapter: Bool = false, configuration given: AdapterConfiguration? = nil,
@@ -40,14 +37,12 @@ struct ReferenceRun: ~Copyable {
     (sequences, columns) = (ids.shape[0], ids.shape[1])
     decoder = Decoder(configuration, weights: weights)
     let rows = tokens.count
-    let (rank, adapterConfiguration) = (adapter.configuration.rank, adapter.configuration)
+    let list = TrainableList(weights, adapter: adapter.layout, includesWeights: true)
+    passes = GradientRunner(
+      decoder, rows: rows, sequences: sequences, adapter: adapter.configuration, training: list, recording: recording, chunk: 16,
+      on: compute)
     self.adapter = adapter
-    gradients = Gradients(weights, adapter: rank > 0 ? adapterConfiguration : nil, includesWeights: true)
     logits = Matrix(rows: rows, columns: configuration.vocabularySize)
-    state = DecoderState(configuration, capacity: rows, rank: rank, recording: recording)
-    cache = KeyValueCache(configuration, weights: weights, capacity: rows, forTraining: true)
-    segments = Segments(capacity: sequences)
-    for sequence in 0..<sequences { segments.append(rows: columns, start: sequence * columns) }
   }
 
   private static func makeAdapter(_ path: String?, _ given: AdapterConfiguration?, _ weights: DecoderWeights) throws -> Adapter {
@@ -59,53 +54,61 @@ struct ReferenceRun: ~Copyable {
     return fresh
   }
 
+  private var lengths: [Int] { [Int](repeating: columns, count: sequences) }
+
   mutating func forward() {
     let tokens = tokens
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
-    decoder.logits(state.hidden, into: &logits, on: compute)
+    passes.forward(tokens.span, lengths: lengths, decoder, adapter: &adapter)
+    decoder.logits(in: &passes.runner, into: &logits)
   }
 
-  /// The mean loss over labelled positions, shifted by one; fills ``gradients``.
-  mutating func backward(includesWeights: Bool) -> Double {
+  /// The mean loss over labelled positions, shifted by one; afterwards there are gradients.
+  mutating func backward() -> Double {
     var targets = [Int32](repeating: -1, count: tokens.count)
     for sequence in 0..<sequences {
       for column in 0..<columns - 1 { targets[sequence * columns + column] = labels[sequence * columns + column + 1] }
     }
     let labelled = targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) }
     let weights = [Float](repeating: 1 / Float(labelled), count: targets.count)
-    gradients.clear()
+    passes.backward.work.gradients.clear()
     let tokens = tokens
-    decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
-    var d = BackwardState(decoder.configuration, capacity: tokens.count, rank: adapter.configuration.rank)
-    var head = LossHead(decoder.configuration, chunk: 16)
-    let loss = head.forwardBackward(
-      decoder, hidden: state.hidden, targets: targets.span, weights: weights.span, dHidden: &d.dHidden, gradients: &gradients, on: compute)
-    decoder.backward(segments: segments, cache: &cache, adapter: adapter, state: &state, d: &d, gradients: &gradients, on: compute)
+    passes.forward(tokens.span, lengths: lengths, decoder, adapter: &adapter)
+    let loss = passes.beginBackward(targets: targets.span, weights: weights.span, decoder)
+    passes.finishBackward(decoder, adapter: &adapter)
     return loss
+  }
+
+  /// The gradient of one trained tensor.
+  func gradient(_ index: (TrainableList) -> Int) -> [Float] {
+    passes.backward.work.gradients.values[index(passes.backward.work.gradients.list)].values
+  }
+
+  /// All gradients.
+  var gradients: [[Float]] { (0..<passes.backward.work.gradients.values.count).map { index in gradient { _ in index } } }
+
+  /// A runner of passes that nothing is trained by, over as many rows as the reference has.
+  private func makeRunner(_ limits: ModelRunner.Limits, _ precision: KeyValuePrecision) -> ModelRunner {
+    ModelRunner(decoder, limits, precision: precision, on: compute)
   }
 
   /// The logits of one sequence, decoded a token at a time with a cache for decoding; the first `prefix` tokens lie in rows apart.
   func decodeStepwise(row: Int, prefix: Int = 0, precision: KeyValuePrecision = .float32) -> [Float] {
-    let configuration = decoder.configuration
-    var state = DecoderState(configuration, capacity: max(1, prefix), rank: adapter.configuration.rank, recording: .none)
-    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: columns + 3, forTraining: false, precision: precision)
-    var logits = Matrix(rows: max(1, prefix), columns: configuration.vocabularySize)
-    var segments = Segments(capacity: 1)
+    var runner = makeRunner(ModelRunner.Limits(rows: max(1, prefix), segments: 1, cacheRows: columns + 3), precision)
+    var logits = Matrix(rows: max(1, prefix), columns: decoder.configuration.vocabularySize)
     var values: [Float] = []
     var first = 0
     while first < columns {
       let count = first == 0 ? max(1, prefix) : 1
-      segments.removeAll()
-      if prefix == 0 || first == 0 {
-        segments.append(rows: count, start: 0, past: first)
-      } else {
-        segments.append(rows: 1, start: prefix + 3, past: first - prefix, prefix: 0..<prefix)
-      }
       let start = row * columns + first
-      decoder.forward(
-        Array(tokens[start..<start + count]).span, segments: segments, cache: &cache, adapter: adapter, state: &state, on: compute)
-      logits.setRows(count)
-      decoder.logits(state.hidden, into: &logits, on: compute)
+      let next = Array(tokens[start..<start + count])
+      runner.removeAll()
+      if prefix == 0 || first == 0 {
+        runner.append(next.span, start: 0, past: first)
+      } else {
+        runner.append(next.span, start: prefix + 3, past: first - prefix, prefix: 0..<prefix)
+      }
+      decoder.forward(&runner)
+      decoder.logits(in: &runner, into: &logits)
       values += logits.values
       first += count
     }
@@ -113,28 +116,25 @@ struct ReferenceRun: ~Copyable {
   }
 
   /// The logits of some rows of all sequences, through a pass that is asked for no others; `fork` first moves the first half of each
-  /// sequence to another cache and goes on there.
+  /// sequence to other rows of the cache and goes on there.
   func selectedLogits(_ wanted: HiddenRows, rows: [Int], precision: KeyValuePrecision = .float32, fork: Bool = false) -> [Float] {
-    let configuration = decoder.configuration
-    var state = DecoderState(configuration, capacity: tokens.count, rank: adapter.configuration.rank, recording: .none)
-    var cache = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)
-    if fork {
-      var first = KeyValueCache(configuration, weights: decoder.weights, capacity: tokens.count, forTraining: false, precision: precision)
-      decoder.forward(tokens.span, segments: segments, cache: &first, adapter: adapter, state: &state, wanted: .rows([]), on: compute)
-      cache.copyRows(from: first, count: tokens.count)
-      var later = Segments(capacity: sequences)
-      var ids: [Int32] = []
-      for sequence in 0..<sequences {
-        let half = columns / 2
-        later.append(rows: columns - half, start: sequence * columns, past: half)
-        ids += tokens[sequence * columns + half..<(sequence + 1) * columns]
-      }
-      decoder.forward(ids.span, segments: later, cache: &cache, adapter: adapter, state: &state, wanted: wanted, on: compute)
-    } else {
-      decoder.forward(tokens.span, segments: segments, cache: &cache, adapter: adapter, state: &state, wanted: wanted, on: compute)
+    var runner = makeRunner(ModelRunner.Limits(rows: tokens.count, segments: sequences, cacheRows: 2 * tokens.count), precision)
+    for sequence in 0..<sequences {
+      let start = sequence * columns
+      runner.append(Array(tokens[start..<start + columns]).span, start: start)
     }
-    var logits = Matrix(rows: rows.count, columns: configuration.vocabularySize)
-    decoder.logits(state.hidden, into: &logits, on: compute)
+    decoder.forward(&runner, wanted: fork ? .rows([]) : wanted)
+    if fork {
+      runner.copyCacheRows(0..<tokens.count, to: tokens.count)
+      runner.removeAll()
+      for sequence in 0..<sequences {
+        let (start, half) = (sequence * columns, columns / 2)
+        runner.append(Array(tokens[start + half..<start + columns]).span, start: tokens.count + start, past: half)
+      }
+      decoder.forward(&runner, wanted: wanted)
+    }
+    var logits = Matrix(rows: rows.count, columns: decoder.configuration.vocabularySize)
+    decoder.logits(in: &runner, into: &logits)
     return logits.values
   }
 

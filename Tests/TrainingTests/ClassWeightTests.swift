@@ -43,11 +43,12 @@ import Testing
     var examples = Array(training.examples.prefix(importances.count))
     for (place, importance) in importances.enumerated() { examples[place].importance = importance }
     let batch = Batch(examples)
-    var engine = StepEngine(decoder, rows: batch.tokens.count, sequences: examples.count, rank: 4, on: compute)
-    var gradients = Gradients(decoder.weights, adapter: configuration, includesWeights: false)
+    let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: false)
+    var engine = StepEngine(
+      decoder, rows: batch.tokens.count, sequences: examples.count, adapter: configuration, training: list, on: compute)
     var sums = LossSums()
-    _ = engine.accumulate(batch, decoder, adapter: adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
-    return (0..<gradients.adapter.count).flatMap { gradients.adapter.b[$0].values }
+    _ = engine.accumulate(batch, decoder, adapter: &adapter, total: batch.totalWeight, losses: &sums)
+    return engine.withGradients { gradients in (0..<adapter.count).flatMap { gradients.values[list.b($0)].values } }
   }
 
   @Test("a weighted gradient is the weighted sum of those of the examples")

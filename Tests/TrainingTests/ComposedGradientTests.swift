@@ -64,20 +64,14 @@ import Testing
     }
     adapter.updateGains(of: weights, on: compute)
     let batch = Batch(training.examples.prefix(4))
-    if one.dropout > 0 { adapter.dropout = AdapterDropout(adapter, capacity: batch.tokens.count, seed: 1) }
-    adapter.dropout?.begin(step: 1, firstRow: 0)
     let decoder = Decoder(training.model.configuration, weights: weights)
-    var engine = StepEngine(
-      decoder, rows: batch.tokens.count, sequences: 4, rank: shape.rank, savesOutputs: one.decomposesWeights, on: compute)
-    var gradients = Gradients(weights, adapter: shape, includesWeights: false)
+    let list = TrainableList(weights, adapter: adapter.layout, includesWeights: false)
+    var engine = StepEngine(decoder, rows: batch.tokens.count, sequences: 4, adapter: shape, training: list, on: compute)
     var sums = LossSums()
-    _ = engine.accumulate(batch, decoder, adapter: adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
-    var all: [(name: String, values: [Float])] = []
-    for i in 0..<adapter.count {
-      all.append((name: adapter.modules[i] + ".A", values: gradients.adapter.a[i].values))
-      all.append((name: adapter.modules[i] + ".B", values: gradients.adapter.b[i].values))
-      if one.decomposesWeights { all.append((name: adapter.modules[i] + ".magnitude", values: gradients.adapter.magnitudes[i].values)) }
+    _ = engine.accumulate(
+      batch, decoder, adapter: &adapter, total: batch.totalWeight, dropout: DropoutStep(seed: 1, step: 1, firstRow: 0), losses: &sums)
+    return engine.withGradients { gradients in
+      list.entries.enumerated().map { (name: $1.name, values: gradients.values[$0].values) }
     }
-    return all
   }
 }

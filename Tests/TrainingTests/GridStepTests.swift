@@ -25,34 +25,37 @@ import Testing
     var parameters = TrainedParameters(
       decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options)
     parameters.update(on: compute)
+    let list = parameters.values.list
     var engine = StepEngine(
-      parameters.model.decoder, rows: batch.tokens.count, sequences: 3, rank: 0, trainsWeights: true, on: compute)
-    var gradients = parameters.makeGradients()
+      parameters.values.model.decoder, rows: batch.tokens.count, sequences: 3, adapter: nil, training: list, on: compute)
     var reference = start.parameters.map { Reference($0, options.optimizer) }
     for step in 1...3 {
-      gradients.clear()
+      engine.clearGradients()
       var sums = LossSums()
       _ = engine.accumulate(
-        batch, parameters.model.decoder, adapter: parameters.adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
-      let expected = gradientsOfFloats(parameters.model.decoder.weights, training.model.configuration, batch, on: compute)
+        batch, parameters.values.model.decoder, adapter: &parameters.values.adapter, total: batch.totalWeight, losses: &sums)
+      let gradients = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
+      let expected = gradientsOfFloats(parameters.values.model.decoder.weights, training.model.configuration, batch, on: compute)
       for parameter in start.parameters {
-        let error = relativeNorm(gradients.weights[parameter.index].values, expected[parameter.index])
+        let error = relativeNorm(gradients[parameter.index], expected[parameter.index])
         #expect(error <= 2e-5, "step \(step), \(parameter.name.tensor): \(error)")
       }
-      parameters.step(gradients, learningRate: 1e-2, step: step, gradientScale: 0.5, on: compute)
+      engine.withGradients { parameters.step($0, learningRate: 1e-2, step: step, gradientScale: 0.5, on: compute) }
       for parameter in start.parameters {
-        reference[parameter.index].step(gradients.weights[parameter.index].values, rate: 1e-2, step: step, gradientScale: 0.5)
-        let trained = parameters.model.trained.parameters[parameter.index].weight
+        reference[parameter.index].step(gradients[parameter.index], rate: 1e-2, step: step, gradientScale: 0.5)
+        let trained = parameters.values.model.trained.parameters[parameter.index].weight
         let master = Self.values(trained)
         let error = relativeNorm(master, reference[parameter.index].values.map { Float($0) })
         #expect(error <= 1e-6, "step \(step), \(parameter.name.tensor): \(error)")
-        let weight = parameters.model.decoder.weights.parameters[parameter.index].weight
+        let weight = parameters.values.model.decoder.weights.parameters[parameter.index].weight
         let rounded = Self.values(weight.floats(on: compute))
-        if case .grid(let bits, let group) = weight.format {
+        if let grid = weight.format.grid {
           #expect(
-            isNearest(rounded, to: master, columns: weight.columns, bits: bits, group: group), "step \(step), \(parameter.name.tensor)")
+            isNearest(
+              rounded, to: master, columns: weight.columns, bits: grid.levels.bits, group: grid.groupLength(columns: weight.columns)),
+            "step \(step), \(parameter.name.tensor)")
         } else {
-          #expect(weight.rows == 1 && rounded == master, "step \(step), \(parameter.name.tensor)")
+          #expect(!parameter.isMatrix && rounded == master, "step \(step), \(parameter.name.tensor)")
         }
       }
     }
@@ -75,7 +78,7 @@ import Testing
       values = GridStepTests.values(parameter.weight).map(Double.init)
       (mean, square) = (values.map { _ in 0 }, values.map { _ in 0 })
       self.optimizer = optimizer
-      decay = parameter.weight.rows > 1 ? Double(optimizer.weightDecay) : 0
+      decay = parameter.isMatrix ? Double(optimizer.weightDecay) : 0
     }
 
     mutating func step(_ gradient: [Float], rate: Double, step: Int, gradientScale: Double) {
@@ -98,12 +101,13 @@ import Testing
     var floats = weights
     floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let decoder = Decoder(configuration, weights: floats)
+    let list = TrainableList(floats, adapter: nil, includesWeights: true)
     var engine = StepEngine(
-      decoder, rows: batch.tokens.count, sequences: batch.lengths.count, rank: 0, trainsWeights: true, on: compute)
-    var gradients = Gradients(floats, adapter: nil, includesWeights: true)
+      decoder, rows: batch.tokens.count, sequences: batch.lengths.count, adapter: nil, training: list, on: compute)
     var sums = LossSums()
-    _ = engine.accumulate(batch, decoder, adapter: .none(for: floats), total: batch.totalWeight, into: &gradients, losses: &sums)
-    return (0..<gradients.weights.count).map { gradients.weights[$0].values }
+    var none = Adapter.none(for: floats)
+    _ = engine.accumulate(batch, decoder, adapter: &none, total: batch.totalWeight, losses: &sums)
+    return engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
   }
 
   /// Whether each group of `values` has levels `(2 j + 1) s / 2` of one scale, and each element the one nearest to its master.

@@ -46,9 +46,18 @@ import Testing
   }
 
   @Test func cuts() {
-    #expect(DibitTraining.microBatches([3, 3, 3, 9, 1], most: 8, tokens: 6) == [0..<2, 2..<3, 3..<4, 4..<5])
-    #expect(DibitTraining.microBatches([3, 3, 3], most: 2, tokens: 100) == [0..<2, 2..<3])
-    #expect(DibitTraining.microBatches([], most: 2, tokens: 100) == [])
+    func lengths(_ sequences: [Int], most: Int, tokens: Int) -> [[Int]] {
+      var batches = StepBatches(sequences: most, tokens: tokens)
+      // Twice, because memory is used again.
+      for _ in 0..<2 {
+        batches.removeAll()
+        for length in sequences { batches.append(TrainingExample(text: [Int32](repeating: 1, count: length))) }
+      }
+      return (0..<batches.count).map { batches[$0].lengths }
+    }
+    #expect(lengths([3, 3, 3, 9, 1], most: 8, tokens: 6) == [[3, 3], [3], [9], [1]])
+    #expect(lengths([3, 3, 3], most: 2, tokens: 100) == [[3, 3], [3]])
+    #expect(lengths([], most: 2, tokens: 100) == [])
   }
 
   @Test("accumulating batches is a larger batch")
@@ -260,34 +269,33 @@ import Testing
     for i in 0..<adapter.count { for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] = rng.uniform(bound: 0.1) } } }
     let batch = Batch(Array(training.examples.prefix(4)))
     let compute = Compute(threads: 2, activations: .float)
-    adapter.dropout = AdapterDropout(adapter, capacity: batch.tokens.count, seed: 9)
     let decoder = training.model.makeDecoder()
-    var engine = StepEngine(decoder, rows: batch.tokens.count, sequences: 4, rank: 4, on: compute)
-    func loss(_ adapter: borrowing Adapter, _ gradients: inout Gradients) -> Double {
-      adapter.dropout?.begin(step: 1, firstRow: 0)
-      gradients.clear()
+    let list = TrainableList(weights, adapter: adapter.layout, includesWeights: false)
+    var engine = StepEngine(decoder, rows: batch.tokens.count, sequences: 4, adapter: configuration, training: list, on: compute)
+    func loss() -> Double {
+      engine.clearGradients()
       var sums = LossSums()
-      return Double(engine.accumulate(batch, decoder, adapter: adapter, total: batch.totalWeight, into: &gradients, losses: &sums))
+      return Double(
+        engine.accumulate(
+          batch, decoder, adapter: &adapter, total: batch.totalWeight, dropout: DropoutStep(seed: 9, step: 1, firstRow: 0), losses: &sums))
     }
-    var gradients = Gradients(weights, adapter: configuration, includesWeights: false)
-    _ = loss(adapter, &gradients)
-    let norm = gradients.norm(on: compute)
-    var direction = Gradients(weights, adapter: configuration, includesWeights: false)
-    for i in 0..<adapter.count {
-      direction.adapter.a[i].copy(gradients.adapter.a[i])
-      direction.adapter.b[i].copy(gradients.adapter.b[i])
-    }
+    _ = loss()
+    let norm = engine.withGradients { $0.norm(on: compute) }
+    let direction = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
     func move(_ distance: Float) {
       for i in 0..<adapter.count {
-        for r in 0..<4 { for c in 0..<adapter.a[i].columns { adapter.a[i][r, c] += distance / norm * direction.adapter.a[i][r, c] } }
-        for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * direction.adapter.b[i][r, c] } }
+        let (a, b) = (direction[list.a(i)], direction[list.b(i)])
+        for r in 0..<4 {
+          for c in 0..<adapter.a[i].columns { adapter.a[i][r, c] += distance / norm * a[r * adapter.a[i].columns + c] }
+        }
+        for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * b[r * 4 + c] } }
       }
     }
     let h: Float = 2e-3
     move(h)
-    let above = loss(adapter, &gradients)
+    let above = loss()
     move(-2 * h)
-    let below = loss(adapter, &gradients)
+    let below = loss()
     // Two losses of six nats in single precision, and the third derivative; a wrong mask costs far more than a hundredth.
     let slope = (above - below) / Double(2 * h)
     #expect(abs(slope / Double(norm) - 1) < 0.01, "\(slope), norm \(norm)")

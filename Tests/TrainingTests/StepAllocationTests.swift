@@ -50,30 +50,37 @@ import Testing
     if one.trainsWeights { weights.updateEach { $0.weight = $0.weight.floats(on: compute) } }
     var adapter = one.trainsWeights ? Adapter.none(for: weights) : Adapter(options.adapter, for: weights)
     adapter.initializeMagnitudes(of: weights, on: compute)
-    let batch = Batch(Array(training.examples.prefix(4)))
-    let rank = adapter.configuration.rank
-    if one.dropout > 0 { adapter.dropout = AdapterDropout(adapter, capacity: batch.tokens.count, seed: 1) }
+    let shape = one.trainsWeights ? nil : adapter.configuration
+    (options.batchSize, options.accumulation, options.optimization.microBatchTokens) = (4, 2, 200)
+    var source = ExampleEpochs(training.examples, validation: [], options: options)
+    var batches = source.makeBatches()
+    let capacity = source.capacity
     var parameters = TrainedParameters(
       decoder: Decoder(training.model.configuration, weights: weights), adapter: adapter, trainsWeights: one.trainsWeights,
       options: options.optimization)
     parameters.update(on: compute)
+    let list = parameters.values.list
     var engine = StepEngine(
-      parameters.model.decoder, rows: batch.tokens.count, sequences: 4, rank: rank, trainsWeights: one.trainsWeights,
-      savesOutputs: one.decomposesWeights, recording: one.keptLayers.map { .last($0) } ?? .all, on: compute)
-    var gradients = parameters.makeGradients()
+      parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,
+      recording: one.keptLayers.map { .last($0) } ?? .all, on: compute)
     var sums = LossSums()
-    func pass(_ step: Int) {
-      gradients.clear()
-      parameters.adapter.dropout?.begin(step: step, firstRow: 0)
-      _ = engine.accumulate(
-        batch, parameters.model.decoder, adapter: parameters.adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
-      parameters.adapter.dropout?.end()
-      _ = gradients.norm(on: compute)
-      parameters.step(gradients, learningRate: 1e-3, step: step, gradientScale: 1, on: compute)
+    // An epoch first, so that every batch has had its size.
+    let epoch = source.totalSteps / options.epochs
+    var before = 0
+    for step in 1...2 * epoch {
+      if step == epoch + 1 { before = allocation_count_of_thread() }
+      source.next(into: &batches)
+      engine.clearGradients()
+      for index in 0..<batches.count {
+        _ = engine.accumulate(
+          batches[index], parameters.values.model.decoder, adapter: &parameters.values.adapter, total: batches.totalWeight,
+          dropout: DropoutStep(seed: 1, step: step, firstRow: 0), losses: &sums)
+      }
+      let norm = engine.withGradients { $0.norm(on: compute) }
+      engine.withGradients {
+        parameters.step($0, learningRate: 1e-3, step: step, gradientScale: norm > 1 ? 1 / norm : 1, on: compute)
+      }
     }
-    for step in 1...3 { pass(step) }
-    let before = allocation_count_of_thread()
-    for step in 4...8 { pass(step) }
     #expect(allocation_count_of_thread() - before == 0)
   }
 }

@@ -200,16 +200,16 @@ struct TrainingCase {
 
     // A step's loss is the weighted mean of its rows' losses.
     let decoder = training.model.makeDecoder()
-    let adapter = Adapter.none(for: training.model.weights)
-    var engine = StepEngine(decoder, rows: 200, sequences: 2, rank: 1, on: Compute(threads: 1))
-    var gradients = Gradients(training.model.weights, adapter: AdapterConfiguration(), includesWeights: false)
+    var adapter = Adapter.none(for: training.model.weights)
+    let list = TrainableList(training.model.weights, adapter: nil, includesWeights: false)
+    var engine = StepEngine(decoder, rows: 200, sequences: 2, adapter: nil, training: list, on: Compute(threads: 1))
     func loss(_ weight: Float) -> (loss: Float, sums: LossSums) {
       var tagging = training.task.task
       tagging.scaffoldingWeight = weight
       let batch = Batch([TrainingExample(labelled, task: TokenizedTask(tagging, tokenizer: training.model.tokenizer), reserving: 0)])
       var sums = LossSums()
-      let loss = engine.accumulate(batch, decoder, adapter: adapter, total: batch.totalWeight, into: &gradients, losses: &sums)
-      return (loss, engine.evaluate(batch, decoder, adapter: adapter))
+      let loss = engine.accumulate(batch, decoder, adapter: &adapter, total: batch.totalWeight, losses: &sums)
+      return (loss, engine.evaluate(batch, decoder, adapter: &adapter))
     }
     let (whole, contentOnly, quarter) = (loss(1), loss(0), loss(0.25))
     #expect(abs(contentOnly.loss - whole.sums.contentMean) < 1e-5)
@@ -366,7 +366,7 @@ struct TrainingCase {
     #expect(validations == [30, 60])
     #expect(try #require(result.validationLoss) < first / 4)
     #expect(result.steps == 60)
-    for block in decoder.weights.blocks.prefix(3) { #expect(block.keyScale ?? 0 > 0 && block.valueScale ?? 0 > 0) }
+    for scales in decoder.weights.keyValueScales.prefix(3) { #expect(scales.key ?? 0 > 0 && scales.value ?? 0 > 0) }
 
     let directory = try StagedDirectory(destination: scratch("base"), inputs: .none)
     let checkpoint = FloatCheckpoint(
@@ -376,7 +376,7 @@ struct TrainingCase {
     let reopened = try StoredModel.open(scratch("base"))
     #expect(reopened.configuration == configuration)
     #expect(reopened.digest == nil)
-    for (ours, theirs) in zip(decoder.weights.parameters, reopened.weights.parameters) where ours.weight.rows == 1 {
+    for (ours, theirs) in zip(decoder.weights.parameters, reopened.weights.parameters) where !ours.isMatrix {
       #expect(ours.weight.values.indices.allSatisfy { ours.weight.values[$0] == theirs.weight.values[$0] }, "\(ours.name.tensor)")
     }
     _ = try Converter(source: scratch("base"), output: scratch("model"), options: ConversionOptions(), on: compute).run()

@@ -121,25 +121,27 @@ import Testing
 
 /// The same batches as another implementation's run.
 private struct FixedBatches: StepSource {
-  private let batches: [Batch]
+  private let steps: [[[Int32]]]
   private var taken = 0
 
-  init(_ tokens: [[[Int32]]]) { batches = tokens.map { Batch(text: $0.map { $0[...] }) } }
+  init(_ tokens: [[[Int32]]]) { steps = tokens }
 
-  var totalSteps: Int { batches.count }
+  var totalSteps: Int { steps.count }
   var place: DataPlace {
     get { DataPlace(epoch: min(taken, 1), position: taken, generator: 0) }
     set { taken = newValue.position }
   }
   var capacity: (rows: Int, sequences: Int) {
-    (batches.map(\.tokens.count).max() ?? 0, batches.map(\.lengths.count).max() ?? 0)
+    (steps.map { $0.reduce(0) { $0 + $1.count } }.max() ?? 0, steps.map(\.count).max() ?? 0)
   }
-  var counts: (training: Int, validation: Int) { (batches.count, 0) }
-  var totalTokens: (training: Int, validation: Int) { (batches.reduce(0) { $0 + $1.tokens.count }, 0) }
-  mutating func next() -> [Batch] {
+  var counts: (training: Int, validation: Int) { (steps.count, 0) }
+  var totalTokens: (training: Int, validation: Int) { (steps.joined().reduce(0) { $0 + $1.count }, 0) }
+  func makeBatches() -> StepBatches { StepBatches(sequences: capacity.sequences, tokens: capacity.rows) }
+  mutating func next(into batches: inout StepBatches) {
+    batches.removeAll()
+    for sequence in steps[taken] { batches.append(text: sequence[...]) }
     taken += 1
-    return [batches[taken - 1]]
   }
   func validates(after step: Int) -> Bool { false }
-  func forEachValidationBatch(_ body: (Batch) -> Void) {}
+  func validation(into batches: inout StepBatches) {}
 }

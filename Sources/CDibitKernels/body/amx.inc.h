@@ -1,6 +1,6 @@
 // Products of packed weights and many rows of activations on tiles.
 //
-// Four inputs of a panel's sixteen rows are one row of a tile, as they lie when unpacked; here less the highest code, so that a sum needs
+// Four inputs of a panel's sixteen rows are one row of a tile, as they lie when unpacked; here less the middle one, so that a sum needs
 // no correction. A tile of sixteen rows of activations times one of up to 64 inputs of a panel leaves whole sums,
 // which scales then turn into floats as in grid.inc.h and in the same order.
 #include "amxtiles.inc.h"
@@ -30,13 +30,13 @@ INLINE const int8_t *tile_from(const tile_of_rows *x, int plane, ptrdiff_t k) {
   return x->codes[plane][k / ACTIVATION_GROUP][0] + k % ACTIVATION_GROUP;
 }
 
-INLINE void add_scaled(VI sums, float half_step, V scales, V *total) {
-  *total += __builtin_convertvector(sums, V) * (scales * half_step);
+INLINE void add_scaled(int once, VI sums, float half_step, V scales, V *total) {
+  *total += __builtin_convertvector(sums << once, V) * (scales * half_step);
 }
 
 // Adds the first `inputs` unpacked inputs of one panel. A last step may take in more, whose activations are zero. Two products at a time,
-// of two steps or of both bytes, use different tiles and need not wait for each other.
-INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, const V *scales, const tile_of_rows *x, ptrdiff_t inputs,
+// of two steps or of both bytes, use different tiles and need not wait for each other. Sums of codes that were unpacked `once` are doubled.
+INLINE void tile_product(int once, int planes, ptrdiff_t step, const uint8_t *unpacked, const V *scales, const tile_of_rows *x, ptrdiff_t inputs,
                          V total[AMX_ROWS]) {
   VI sums[2][AMX_ROWS];
   const ptrdiff_t steps = planes == 1 ? 2 : 1;
@@ -60,18 +60,18 @@ INLINE void tile_product(int planes, ptrdiff_t step, const uint8_t *unpacked, co
     }
     const float *half_steps = x->half_steps[k / ACTIVATION_GROUP];
     if (planes == 2) {
-      for (int t = 0; t < AMX_ROWS; t++) add_scaled((sums[0][t] << 7) + sums[1][t], half_steps[t], scales[0], &total[t]);
+      for (int t = 0; t < AMX_ROWS; t++) add_scaled(once, (sums[0][t] << 7) + sums[1][t], half_steps[t], scales[0], &total[t]);
       continue;
     }
-    for (int t = 0; t < AMX_ROWS; t++) add_scaled(sums[0][t], half_steps[t], scales[0], &total[t]);
+    for (int t = 0; t < AMX_ROWS; t++) add_scaled(once, sums[0][t], half_steps[t], scales[0], &total[t]);
     half_steps = x->half_steps[next / ACTIVATION_GROUP];
     if (next < inputs)
-      for (int t = 0; t < AMX_ROWS; t++) add_scaled(sums[1][t], half_steps[t], scales[PANELS], &total[t]);
+      for (int t = 0; t < AMX_ROWS; t++) add_scaled(once, sums[1][t], half_steps[t], scales[PANELS], &total[t]);
   }
 }
 
 // For the rows [row0, row1) of activations and some unpacked panels, adds up the inputs [k0, k1).
-INLINE void tile_rows(int planes, ptrdiff_t step, ptrdiff_t panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
+INLINE void tile_rows(int once, int planes, ptrdiff_t step, ptrdiff_t panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
                       ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
   tile_of_rows some;
   for (ptrdiff_t r = row0; r < row1; r += AMX_ROWS, y += AMX_ROWS * ldy) {
@@ -82,7 +82,7 @@ INLINE void tile_rows(int planes, ptrdiff_t step, ptrdiff_t panels, const uint8_
       const ptrdiff_t left = outputs - p * LANES;
       V total[AMX_ROWS];
       for (int t = 0; t < AMX_ROWS; t++) total[t] = k0 == 0 || t >= rows ? (V){0} : load_some(to + t * ldy, left);
-      tile_product(planes, step, unpacked + p * DEPTH * LANES, scales + p, &some, k1 - k0, total);
+      tile_product(once, planes, step, unpacked + p * DEPTH * LANES, scales + p, &some, k1 - k0, total);
       for (int t = 0; t < AMX_ROWS; t++)
         if (t < rows) store_some(to + t * ldy, total[t], left);
     }

@@ -55,8 +55,8 @@ INLINE W pair_v(V low, V high) {
 #endif
 }
 
-INLINE void pair_grid(int bits, const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out) {
-  const float centre = 0.5f * (float)((1 << bits) - 1);
+INLINE void pair_grid(int bits, int twice, const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out) {
+  const float middle = 0.5f * (float)twice;
   const ptrdiff_t blocks = (w->columns + 15) / 16 * (bits / 2), groups = (w->columns + w->group - 1) / w->group;
   ptrdiff_t group[PAIR_VECTORS];
   for (ptrdiff_t v = 0; v < PAIR_VECTORS; v++) group[v] = least(col0 + v * LANES, w->columns - 1) / w->group;
@@ -69,8 +69,8 @@ INLINE void pair_grid(int bits, const dibit_weight *w, ptrdiff_t row0, ptrdiff_t
       for (ptrdiff_t v = 0; v < PAIR_VECTORS; v++) {
         const ptrdiff_t c = col0 + v * LANES;
         V low = {0}, high = {0};
-        if (c < w->columns) low = (codes_v(codes + 4 * r, bits, c) - centre) * scales[v][r];
-        if (c < w->columns && r + 1 < rows) high = (codes_v(codes + 4 * (r + 1), bits, c) - centre) * scales[v][r + 1];
+        if (c < w->columns) low = (codes_v(codes + 4 * r, bits, c) - middle) * scales[v][r];
+        if (c < w->columns && r + 1 < rows) high = (codes_v(codes + 4 * (r + 1), bits, c) - middle) * scales[v][r + 1];
         *(WU *)(out + v * LANES) = pair_v(low, high);
       }
   }
@@ -79,10 +79,8 @@ INLINE void pair_grid(int bits, const dibit_weight *w, ptrdiff_t row0, ptrdiff_t
 // The rows [row0, row1) of `factor` times a weight in pairs, PAIR_COLUMNS columns from `col0` on, a multiple of 16; zeros behind the last
 // row and column. `row0` is a multiple of 16 where the weight is packed.
 static void pair_rows(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out) {
-  if (w->format == DIBIT_GRID2) {
-    pair_grid(2, w, row0, row1, col0, factor, out);
-  } else if (w->format == DIBIT_GRID4) {
-    pair_grid(4, w, row0, row1, col0, factor, out);
+  if (is_grid(w)) {
+    FOR_GRID(w->format, pair_grid, w, row0, row1, col0, factor, out);
   } else {
     for (ptrdiff_t row = row0; row < row1; row += 2, out += PAIR_COLUMNS)
       for (ptrdiff_t v = 0; v < PAIR_VECTORS; v++) {

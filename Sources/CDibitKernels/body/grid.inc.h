@@ -19,27 +19,40 @@ enum { PANELS = 1, TOKENS = 6 };
 enum { PANELS = 1, TOKENS = 4 };
 #endif
 
-// What a tier adds up products in: 32-bit sums, or with AVX2 alone 16-bit ones, which hold so many products of 127 and a code that may be
-// doubled: LIMIT(15) of 4 bits, LIMIT(3) of 2 bits.
+// What a tier adds up products in: 32-bit sums, or with AVX2 alone 16-bit ones, which hold two products of 127 and a code that may be doubled
+// LIMIT(bits) times.
 #if defined(DIBIT_VNNI512) || defined(DIBIT_VNNI256) || defined(DIBIT_DOTPROD)
 typedef VI ACC;
-#define LIMIT(code) 16
+#define LIMIT(bits) 16
 #define FIRST_ACC(sum) (sum)
 #define LAST_ACC(sum, a) (a)
 #elif defined(DIBIT_MADD256)
 typedef int16_t ACC __attribute__((vector_size(64)));
-#define LIMIT(code) ((code) > 7 ? 4 : 16)
+#define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 ? 4 : 16)
 #define FIRST_ACC(sum) ((ACC){0})
 #define LAST_ACC(sum, a) ((sum) + whole_sums(a))
 #else
 typedef VI ACC;
-#define LIMIT(code) 16
+#define LIMIT(bits) 16
 #define FIRST_ACC(sum) (sum)
 #define LAST_ACC(sum, a) (a)
 #endif
 
+// What is taken from a code before it is multiplied: where an instruction wants signed bytes, codes of 8 bits count from their middle.
+#if defined(DIBIT_MADD256) || defined(DIBIT_DOTPROD)
+#define LESS(bits) ((bits) == 8 ? 128 : 0)
+#else
+#define LESS(bits) 0
+#endif
+
+INLINE W less_each(W codes, int less) {
+  typedef int8_t B __attribute__((vector_size(64)));
+  return less ? (W)((B)codes - (int8_t)less) : codes;
+}
+
 // Four neighbours of each row times the same four activations.
-INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
+INLINE ACC multiply_add(int bits, ACC a, W codes, int32_t x) {
+  (void)bits;
 #if defined(DIBIT_VNNI512)
   typedef char C __attribute__((vector_size(64)));
   return __builtin_ia32_vpdpbusd512(a, (C)codes, (C)((VI){0} + x));
@@ -58,13 +71,16 @@ INLINE ACC multiply_add(ACC a, W codes, int32_t x) {
   union { ACC whole; S half[2]; } s = {a};
   union { W whole; C half[2]; } c = {codes};
   const C xs = (C)((H){0} + x);
-  for (int i = 0; i < 2; i++) s.half[i] += __builtin_ia32_pmaddubsw256(c.half[i], xs);
+  // One of two factors has no sign: that of a code of 8 bits moves to the activation.
+  for (int i = 0; i < 2; i++)
+    s.half[i] += bits == 8 ? __builtin_ia32_pmaddubsw256(__builtin_elementwise_abs(c.half[i]), __builtin_ia32_psignb256(xs, c.half[i]))
+                           : __builtin_ia32_pmaddubsw256(c.half[i], xs);
   return s.whole;
 #elif defined(DIBIT_DOTPROD)
   union { VI whole; int32x4_t quarter[4]; } s = {a};
   union { W whole; int8x16_t quarter[4]; } c = {codes};
   const int8x16_t xs = vreinterpretq_s8_s32(vdupq_n_s32(x));
-  for (int i = 0; i < 4; i++) s.quarter[i] = vdotq_s32(s.quarter[i], c.quarter[i], xs);  // codes are not above 30: signed bytes hold them
+  for (int i = 0; i < 4; i++) s.quarter[i] = vdotq_s32(s.quarter[i], c.quarter[i], xs);  // codes below 8 bits are not above 30: signed bytes hold them
   return s.whole;
 #elif defined(__SSE2__)
   // Even bytes, then odd ones, as pairs of 16-bit numbers: there is no product of 32-bit ones.
@@ -189,29 +205,41 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
     }
 }
 
-// The sum of codes times activations of up to `blocks` blocks, not more than 64 inputs; a second byte of them lies `ld` further on.
+// The sum of codes, less LESS(bits), times activations of up to `blocks` blocks, not more than 64 inputs; a second byte of them lies `ld`
+// further on.
 INLINE VI panel_sum(int bits, int planes, const uint8_t *codes, ptrdiff_t blocks, const int8_t *x, ptrdiff_t ld) {
   const int fields = 8 / bits;
-  const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
+  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * 0x01010101u;
   ACC a[2][4] = {{{0}}};
+  VI wide[2][4] = {{{0}}};
   for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK, x += 4 * fields) {
     const W block = *(const WU *)codes;
     for (int f = 0; f < fields; f++)
       for (int p = 0; p < planes; p++) {
-        ACC *to = bits == 2 ? &a[p][f] : &a[p][2 * (b & 1) + f];
-        *to = multiply_add(*to, block >> (bits * f) & mask, four(x + p * ld + 4 * f));
+        const W field = less_each(block >> (bits * f) & mask, LESS(bits));
+        const int32_t xs = four(x + p * ld + 4 * f);
+        if (LIMIT(bits) == 1) {
+          VI *to = &wide[p][b & 3];
+          *to = LAST_ACC(*to, multiply_add(bits, FIRST_ACC(*to), field, xs));
+        } else {
+          ACC *to = &a[p][(b * fields + f) & 3];
+          *to = multiply_add(bits, *to, field, xs);
+        }
       }
   }
   VI s[2];
-  for (int p = 0; p < planes; p++) s[p] = (whole_sums(a[p][0]) + whole_sums(a[p][1])) + (whole_sums(a[p][2]) + whole_sums(a[p][3]));
+  for (int p = 0; p < planes; p++) {
+    s[p] = (whole_sums(a[p][0]) + whole_sums(a[p][1])) + (whole_sums(a[p][2]) + whole_sums(a[p][3]));
+    if (LIMIT(bits) == 1) s[p] = (wide[p][0] + wide[p][1]) + (wide[p][2] + wide[p][3]);
+  }
   return planes == 1 ? s[0] : (s[0] << 7) + s[1];
 }
 
-INLINE void grid_matvec_of(int bits, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x,
-                           ptrdiff_t row, float *y) {
+INLINE void grid_matvec_of(int bits, int twice, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
+                           const dibit_activations *x, ptrdiff_t row, float *y) {
   const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2), at_once = step / per_block;
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
-  const int32_t levels = (1 << bits) - 1;
+  const int32_t lowest = twice - 2 * LESS(bits);
   const int8_t *xs = x->codes + row * planes * x->columns;
   const float *half_steps = x->scales + row * (x->columns / ACTIVATION_GROUP);
   for (ptrdiff_t p = panel0; p < panel1; p++) {
@@ -221,53 +249,52 @@ INLINE void grid_matvec_of(int bits, int planes, ptrdiff_t step, const dibit_wei
     ptrdiff_t left = w->group;
     for (ptrdiff_t b = 0, k = 0; b < blocks; b += at_once, k += step) {
       const VI s = panel_sum(bits, planes, codes + b * BLOCK, least(at_once, blocks - b), xs + k, x->columns);
-      const VI odd = (s + s) - levels * activation_sum(x, row, k, step);
-      total += __builtin_convertvector(odd, V) * (halves(scales) * half_steps[k / ACTIVATION_GROUP]);
+      const VI halves_of_levels = (s + s) - lowest * activation_sum(x, row, k, step);
+      total += __builtin_convertvector(halves_of_levels, V) * (halves(scales) * half_steps[k / ACTIVATION_GROUP]);
       if ((left -= step) <= 0) scales += LANES, left = w->group;
     }
     store_some(y + p * LANES, total, least(w->rows - p * LANES, LANES));
   }
 }
 
-// Calls f(bits, planes, step, ...) with constants, so that its loops are unrolled; groups that are no multiples of 64 are rare.
-#define GRID_CASES(f, w, x, ...)                                             \
-  do {                                                                       \
-    const ptrdiff_t step = scale_step(w);                                    \
-    const int wide = (x)->planes == 2;                                       \
-    if ((w)->format == DIBIT_GRID2) {                                        \
-      if (step == 64) wide ? f(2, 2, 64, __VA_ARGS__) : f(2, 1, 64, __VA_ARGS__); \
-      else wide ? f(2, 2, step, __VA_ARGS__) : f(2, 1, step, __VA_ARGS__);   \
-    } else {                                                                 \
-      if (step == 64) wide ? f(4, 2, 64, __VA_ARGS__) : f(4, 1, 64, __VA_ARGS__); \
-      else wide ? f(4, 2, step, __VA_ARGS__) : f(4, 1, step, __VA_ARGS__);   \
-    }                                                                        \
+// Calls f(bits, twice, planes, step, ...) with constants, so that its loops are unrolled; groups that are no multiples of 64 are rare.
+#define STEP_CASES(bits, twice, f, wide, step, ...)                                                           \
+  if ((step) == 64) (wide) ? f(bits, twice, 2, 64, __VA_ARGS__) : f(bits, twice, 1, 64, __VA_ARGS__);         \
+  else (wide) ? f(bits, twice, 2, step, __VA_ARGS__) : f(bits, twice, 1, step, __VA_ARGS__)
+#define PRODUCT_CASES(f, w, x, ...)                                                                           \
+  do {                                                                                                        \
+    const ptrdiff_t step = scale_step(w);                                                                     \
+    const int wide = (x)->planes == 2;                                                                        \
+    FOR_GRID((w)->format, STEP_CASES, f, wide, step, __VA_ARGS__)                                             \
   } while (0)
 
 // y[r] = x[row] . w[r] for the rows of the panels [panel0, panel1).
 static void grid_matvec(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1, const dibit_activations *x, ptrdiff_t row, float *y) {
-  GRID_CASES(grid_matvec_of, w, x, w, panel0, panel1, x, row, y);
+  PRODUCT_CASES(grid_matvec_of, w, x, w, panel0, panel1, x, row, y);
 }
 
-// A product of many rows unpacks this many inputs of some panels at a time, each to one byte that holds the code twice, and uses them for
-// all rows: 16 bytes for each of `DEPTH` inputs and each panel, and a vector of scales for each step, fit the second-level cache.
+// A product of many rows unpacks this many inputs of some panels at a time, each to one byte that holds the code twice, or once where it has
+// 8 bits, and uses them for all rows: 16 bytes for each of `DEPTH` inputs and each panel, and a vector of scales for each step, fit the second-level cache.
 enum { DEPTH = 1024 };
 _Static_assert(PANELS * DEPTH * (LANES + 64 / 16) <= DIBIT_GRID_SCRATCH, "room for codes, and for a scale of sixteen rows for 16 inputs");
 
-// Twice each code, less a number for tiles of signed bytes.
-INLINE void unpack_panel(int bits, int8_t less, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
-  typedef int8_t B __attribute__((vector_size(BLOCK)));
-  const uint32_t mask = bits == 2 ? 0x03030303 : 0x0F0F0F0F;
+// Whether a byte has room for twice a code: sums of codes that are not doubled are.
+#define DOUBLES(bits) ((bits) < 8)
+
+// Each code, doubled where it fits, less a number for signed bytes.
+INLINE void unpack_panel(int bits, int less, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
+  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * 0x01010101u;
   for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK) {
     const W block = *(const WU *)codes;
-    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = (W)((B)((block >> (bits * f) & mask) << 1) - less);
+    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = less_each((block >> (bits * f) & mask) << DOUBLES(bits), less);
   }
 }
 
 // For `rows` rows of activations and `panels` panels, both constants, adds up the inputs [k0, k1), which are unpacked.
-INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales,
+INLINE void grid_tile(int bits, int twice, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales,
                       const dibit_activations *x, ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, V total[TOKENS][PANELS]) {
-  const int32_t levels = (1 << bits) - 1;
-  const ptrdiff_t limit = 4 * LIMIT(levels);
+  const int once = !DOUBLES(bits);
+  const ptrdiff_t limit = 4 * LIMIT(bits);
   for (ptrdiff_t k = k0; k < k1; k += step, scales += PANELS) {
     const ptrdiff_t end = least(k + step, k1);
     VI sums[TOKENS][PANELS] = {{{0}}};
@@ -281,7 +308,7 @@ INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels
           W codes[PANELS];
           for (int p = 0; p < panels; p++) codes[p] = *(const WU *)(unpacked + p * DEPTH * LANES + (q - k0) * LANES);
           for (int t = 0; t < rows; t++)
-            for (int p = 0; p < panels; p++) a[t][p] = multiply_add(a[t][p], codes[p], four(xs + t * planes * x->columns + q));
+            for (int p = 0; p < panels; p++) a[t][p] = multiply_add(bits, a[t][p], codes[p], four(xs + t * planes * x->columns + q));
         }
         for (int t = 0; t < rows; t++)
           for (int p = 0; p < panels; p++) sums[t][p] = LAST_ACC(sums[t][p], a[t][p]);
@@ -293,19 +320,19 @@ INLINE void grid_tile(int bits, int planes, ptrdiff_t step, int rows, int panels
     for (int t = 0; t < rows; t++) {
       const float half_step = x->scales[((row + t) * x->columns + k) / ACTIVATION_GROUP];
       // Codes count from the lowest level. At the end, because nothing waits for this sum while products are added up.
-      const int32_t lowest = levels * activation_sum(x, row + t, k, step);
-      for (int p = 0; p < panels; p++) total[t][p] += __builtin_convertvector(sums[t][p] - lowest, V) * (scales[p] * half_step);
+      const int32_t lowest = (twice - (LESS(bits) << once)) * activation_sum(x, row + t, k, step);
+      for (int p = 0; p < panels; p++) total[t][p] += __builtin_convertvector((sums[t][p] << once) - lowest, V) * (scales[p] * half_step);
     }
   }
 }
 
-INLINE void grid_rows(int bits, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales, const dibit_activations *x,
-                      ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
+INLINE void grid_rows(int bits, int twice, int planes, ptrdiff_t step, int rows, int panels, const uint8_t *unpacked, const V *scales,
+                      const dibit_activations *x, ptrdiff_t row, ptrdiff_t k0, ptrdiff_t k1, ptrdiff_t outputs, float *y, ptrdiff_t ldy) {
   V total[TOKENS][PANELS];
   for (int t = 0; t < rows; t++)
     for (int p = 0; p < panels; p++)
       total[t][p] = k0 == 0 || p * LANES >= outputs ? (V){0} : load_some(y + t * ldy + p * LANES, outputs - p * LANES);
-  grid_tile(bits, planes, step, rows, panels, unpacked, scales, x, row, k0, k1, total);
+  grid_tile(bits, twice, planes, step, rows, panels, unpacked, scales, x, row, k0, k1, total);
   for (int t = 0; t < rows; t++)
     for (int p = 0; p < panels; p++)
       if (p * LANES < outputs) store_some(y + t * ldy + p * LANES, total[t][p], outputs - p * LANES);
@@ -315,11 +342,11 @@ INLINE void grid_rows(int bits, int planes, ptrdiff_t step, int rows, int panels
 #include "amx.inc.h"
 #endif
 
-INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, int tiles, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
+INLINE void grid_matmul_of(int bits, int twice, int planes, ptrdiff_t step, int tiles, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
                            const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
   const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
-  const int8_t less = (int8_t)(tiles ? (1 << bits) - 1 : 0);
+  const int less = tiles ? (DOUBLES(bits) ? twice : twice / 2) : LESS(bits);
   V *scales = (V *)(scratch + PANELS * DEPTH * LANES);
   for (ptrdiff_t p0 = panel0; p0 < panel1; p0 += PANELS) {
     const ptrdiff_t panels = least(PANELS, panel1 - p0), outputs = w->rows - p0 * LANES;
@@ -333,20 +360,20 @@ INLINE void grid_matmul_of(int bits, int planes, ptrdiff_t step, int tiles, cons
       float *to = y + p0 * LANES;
 #if defined(DIBIT_TILES)
       if (tiles) {
-        tile_rows(planes, step, panels, scratch, scales, x, row0, row1, k0, k1, outputs, to, ldy);
+        tile_rows(!DOUBLES(bits), planes, step, panels, scratch, scales, x, row0, row1, k0, k1, outputs, to, ldy);
         continue;
       }
 #endif
       ptrdiff_t r = row0;
       if (panels == PANELS) {
         for (; r + TOKENS <= row1; r += TOKENS)
-          grid_rows(bits, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
+          grid_rows(bits, twice, planes, step, TOKENS, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
         for (; r + 2 <= row1; r += 2)
-          grid_rows(bits, planes, step, 2, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
+          grid_rows(bits, twice, planes, step, 2, PANELS, scratch, scales, x, r, k0, k1, outputs, to + (r - row0) * ldy, ldy);
       }
       for (; r < row1; r++)
         for (ptrdiff_t p = 0; p < panels; p++)
-          grid_rows(bits, planes, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
+          grid_rows(bits, twice, planes, step, 1, 1, scratch + p * DEPTH * LANES, scales + p, x, r, k0, k1, outputs - p * LANES,
                     to + (r - row0) * ldy + p * LANES, ldy);
     }
   }
@@ -358,10 +385,10 @@ static void grid_matmul(const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel
 #if defined(DIBIT_TILES)
   if (row1 - row0 >= AMX_ROWS) {
     shape_tiles(scale_step(w));
-    GRID_CASES(grid_matmul_of, w, x, 1, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+    PRODUCT_CASES(grid_matmul_of, w, x, 1, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
     TILES_RELEASE();  // gives the thread's tiles back: they cost at every switch while they are in use
     return;
   }
 #endif
-  GRID_CASES(grid_matmul_of, w, x, 0, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
+  PRODUCT_CASES(grid_matmul_of, w, x, 0, w, panel0, panel1, x, row0, row1, y, ldy, scratch);
 }

@@ -35,3 +35,22 @@ static void cross_entropy(const int32_t *targets, const float *weights, ptrdiff_
     logits[targets[r]] -= weights[r];
   }
 }
+
+// losses[r] = sum p (log p - log q) with p = softmax(teacher) and q = softmax(logits); with `gradient`, logits become weights[r] (q - p).
+static void divergence(const float *teacher, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
+                       int gradient) {
+  for (ptrdiff_t r = 0; r < rows; r++, logits += columns, teacher += columns) {
+    const float normaliser = log_sum_exp(logits, columns), reference = log_sum_exp(teacher, columns);
+    V lanes = {0};
+    for (ptrdiff_t c = 0; c < columns; c += LANES) {
+      const ptrdiff_t some = columns - c < LANES ? columns - c : LANES;
+      const V t = load_some(teacher + c, some) - reference, x = load_some(logits + c, some) - normaliser, p = exp_v(t);
+      V products = {0};
+      const V all = p * (t - x);
+      __builtin_memcpy(&products, &all, (size_t)some * sizeof(float));
+      lanes += products;
+      if (gradient) store_some(logits + c, (exp_v(x) - p) * weights[r], some);
+    }
+    losses[r] = sum(lanes);
+  }
+}

@@ -15,7 +15,9 @@
 const dibit_kernels DIBIT_TABLE = {
   .expand = expand,
   .matvec = matvec,
-  .quantize = quantize,
+  .fit_scales = fit_scales,
+  .choose_codes = choose_codes,
+  .pack_codes = pack_codes,
   .quantize_activations = quantize_activations,
   .grid_matvec = grid_matvec,
   .grid_matmul = grid_matmul,
@@ -54,5 +56,6 @@ const dibit_kernels DIBIT_TABLE = {
   .fake_quantize_i8 = fake_quantize_i8,
   .fake_quantize_i8_backward = fake_quantize_i8_backward,
   .cross_entropy = cross_entropy,
+  .divergence = divergence,
   .log_sum_exp = log_sum_exp,
 };

@@ -1,27 +1,45 @@
-// Sixteen codes of a row from the `c`-th input on, a multiple of 16; see grid.inc.h for where they lie.
-INLINE V codes_v(const uint8_t *row, int bits, ptrdiff_t c) {
-  uint32_t first, second;
-  if (bits == 2) {
-    __builtin_memcpy(&first, row + c / 16 * 64, 4);
-    const W shifts = {0, 8, 16, 24, 2, 10, 18, 26, 4, 12, 20, 28, 6, 14, 22, 30};
-    return __builtin_convertvector((VI)(((W){0} + first) >> shifts & 3), V);
+// Calls f(bits, twice, ...) with the constants of a grid, so that its loops are unrolled: bits of a code, and twice the middle code.
+#define GRID_CASE(format, bits, twice, f, ...) case format: f(bits, twice, __VA_ARGS__); break;
+#define FOR_GRID(format, f, ...)                 \
+  switch (format) {                              \
+    DIBIT_GRIDS(GRID_CASE, f, __VA_ARGS__)       \
+    default: break;                              \
   }
-  __builtin_memcpy(&first, row + c / 8 * 64, 4);
-  __builtin_memcpy(&second, row + c / 8 * 64 + 64, 4);
-  const W shifts = {0, 8, 16, 24, 4, 12, 20, 28, 0, 8, 16, 24, 4, 12, 20, 28};
-  const VI low = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-  const W both = ((W){0} + first & (W)low) | ((W){0} + second & ~(W)low);
-  return __builtin_convertvector((VI)(both >> shifts & 15), V);
+
+INLINE int is_grid(const dibit_weight *w) { return w->format > DIBIT_BF16; }
+
+// Sixteen neighbours of a row lie in bits / 2 blocks, four bytes in each; see grid.inc.h. How far the code of each is moved in its block's
+// four bytes:
+INLINE W code_shifts(int bits) {
+  const W lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return (lane % 4 * 8) + lane % (32 / (uint32_t)bits) / 4 * (uint32_t)bits;
 }
 
-INLINE void expand_grid(const dibit_weight *w, int bits, ptrdiff_t row, ptrdiff_t col0, ptrdiff_t col1, float *restrict out) {
-  const float centre = 0.5f * (float)((1 << bits) - 1);
+// All bits of the lanes whose codes lie in the `block`-th of these blocks.
+INLINE W lanes_of_block(int bits, int block) {
+  const W lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return (W)(lane / (32 / (uint32_t)bits) == (uint32_t)block);
+}
+
+// Sixteen codes of a row from the `c`-th input on, a multiple of 16.
+INLINE V codes_v(const uint8_t *row, int bits, ptrdiff_t c) {
+  W words = {0};
+  for (int block = 0; block < bits / 2; block++) {
+    uint32_t word;
+    __builtin_memcpy(&word, row + (c / 16 * (bits / 2) + block) * 64, 4);
+    words |= ((W){0} + word) & lanes_of_block(bits, block);
+  }
+  return __builtin_convertvector((VI)(words >> code_shifts(bits) & ((1u << bits) - 1)), V);
+}
+
+INLINE void expand_grid(int bits, int twice, const dibit_weight *w, ptrdiff_t row, ptrdiff_t col0, ptrdiff_t col1, float *restrict out) {
+  const float middle = 0.5f * (float)twice;
   const ptrdiff_t blocks = (w->columns + 15) / 16 * (bits / 2), groups = (w->columns + w->group - 1) / w->group;
   const uint8_t *codes = (const uint8_t *)w->elements + row / 16 * blocks * 64 + row % 16 * 4;
   const uint16_t *scales = w->scales + row / 16 * groups * 16 + row % 16;
   for (ptrdiff_t c = col0; c < col1; c += LANES) {
     const float scale = half_to_float(scales[c / w->group * 16]);
-    const V v = (codes_v(codes, bits, c) - centre) * scale;
+    const V v = (codes_v(codes, bits, c) - middle) * scale;
     if (c + LANES <= col1) store(out + c - col0, v);
     else store_some(out + c - col0, v, col1 - c);
   }
@@ -42,8 +60,7 @@ static void expand(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdif
         out[c] = bits.f;
       }
       break;
-    case DIBIT_GRID2: expand_grid(w, 2, row, col0, col1, out); break;
-    case DIBIT_GRID4: expand_grid(w, 4, row, col0, col1, out); break;
+    default: FOR_GRID(w->format, expand_grid, w, row, col0, col1, out);
     }
   }
 }

@@ -18,7 +18,16 @@ typedef enum {
 /// Whether the CPU and the operating system both support an instruction set. Asks Linux to let this process use tiles.
 int dibit_has_isa(dibit_isa isa);
 
-typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRID2 = 3, DIBIT_GRID4 = 4 } dibit_format;
+/// The grids, a row for each: what it is called, bits of a code, and twice the code in the middle of its levels (code - middle) * scale. An
+/// odd number leaves zero out. Every kernel is compiled once for each row.
+#define DIBIT_GRIDS(ROW, ...)          \
+  ROW(DIBIT_GRID2, 2, 3, __VA_ARGS__)  \
+  ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__) \
+  ROW(DIBIT_GRID8, 8, 256, __VA_ARGS__)
+
+#define DIBIT_GRID_NAME(name, ...) name,
+typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRIDS(DIBIT_GRID_NAME) DIBIT_FORMATS } dibit_format;
+#undef DIBIT_GRID_NAME
 
 /// A weight matrix [rows, columns]; see docs/formats/model.md for the order of packed codes.
 typedef struct {
@@ -85,8 +94,12 @@ typedef struct {
   void (*expand)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, ptrdiff_t col1, float *out, ptrdiff_t ldo);
   void (*matvec)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, const float *x, ptrdiff_t n, ptrdiff_t ldx, float *y, ptrdiff_t ldy,
                  float *scratch);
-  void (*quantize)(int bits, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes, uint16_t *scales,
-                   double *signal, double *noise, float *scratch);
+  // Rounding to a grid: scales, and the codes for given scales; see quantize.inc.h
+  void (*fit_scales)(dibit_format grid, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint16_t *scales,
+                     float *scratch);
+  void (*choose_codes)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
+                       uint8_t *codes, double *signal, double *noise);
+  void (*pack_codes)(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
   void (*quantize_activations)(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
                                ptrdiff_t ld);
@@ -150,6 +163,8 @@ typedef struct {
   void (*fake_quantize_i8_backward)(float scale, const float *x, float *dx, ptrdiff_t n);
   void (*cross_entropy)(const int32_t *targets, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
                         int gradient);
+  void (*divergence)(const float *teacher, const float *weights, ptrdiff_t rows, ptrdiff_t columns, float *logits, float *losses,
+                     int gradient);
   float (*log_sum_exp)(const float *x, ptrdiff_t n);
 } dibit_kernels;
 

@@ -1,29 +1,27 @@
+internal import DibitQuantization
 internal import DibitTensor
 
 extension KernelCheck {
   /// What a weight's formats are called, with groups that are shorter than a row, longer, and a row.
-  private static let formats: [(name: String, format: WeightFormat)] = [
-    ("f32", .f32), ("f16", .f16), ("bf16", .bf16), ("2-bit/64", .grid(bits: 2, group: 64)), ("2-bit/32", .grid(bits: 2, group: 32)),
-    ("2-bit/row", .grid(bits: 2, group: 1 << 20)), ("4-bit/64", .grid(bits: 4, group: 64)), ("4-bit/row", .grid(bits: 4, group: 1 << 20)),
-  ]
+  private static let formats: [(name: String, format: WeightFormat)] =
+    [("f32", .f32), ("f16", .f16), ("bf16", .bf16)]
+    + GridLevels.all.flatMap { levels in
+      [64, 32, nil].map { group in ("\(levels.bits)-bit/\(group.map { "\($0)" } ?? "row")", .grid(Grid(levels, group: group))) }
+    }
 
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
-    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + [2, 4].map(quantize) + [gemmNT, gemmNN, gemmTN, backward]
-    + [2, 4].map(backwardBFloat) + [floatsBFloat, adapterBFloat]
+    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + GridLevels.all.map(pack) + [
+      gemmNT, gemmNN, gemmTN, backward,
+    ]
+    + GridLevels.all.map(backwardBFloat) + [floatsBFloat, adapterBFloat]
 
   /// A few rows, as in decoding: limited by the bytes of the weight. The shape is rows of x, outputs and inputs.
   private static func matvec(_ name: String, _ format: WeightFormat) -> KernelCheck {
     // 64 MB of weights: few caches hold them.
-    let bits =
-      switch format {
-      case .f32: 32
-      case .f16, .bf16: 16
-      case .grid(let bits, _): bits
-      }
-    return KernelCheck(
-      "matrix-vector \(name)", name.contains("bit") ? ["quantize_activations", "grid_matvec"] : ["matvec"],
-      awkward: [[1, 1, 16], [1, 70, 64], [2, 65, 100], [3, 3, 257], [4, 130, 192], [1, 5, 1000]], large: [1, 65_536 / bits, 8192]
+    KernelCheck(
+      "matrix-vector \(name)", format.grid != nil ? ["quantize_activations", "grid_matvec"] : ["matvec"],
+      awkward: [[1, 1, 16], [1, 70, 64], [2, 65, 100], [3, 3, 257], [4, 130, 192], [1, 5, 1000]], large: [1, 65_536 / format.bits, 8192]
     ) { run, shape in
       let weight = run.weight(shape[1], shape[2], format)
       let x = run.matrix(shape[0], shape[2])
@@ -37,7 +35,7 @@ extension KernelCheck {
   /// Many rows, as in a prompt: limited by arithmetic.
   private static func tiles(_ name: String, _ format: WeightFormat) -> KernelCheck {
     KernelCheck(
-      "matrix-matrix \(name)", name.contains("bit") ? ["grid_matmul"] : ["expand", "gemm_nt"],
+      "matrix-matrix \(name)", format.grid != nil ? ["grid_matmul"] : ["expand", "gemm_nt"],
       awkward: [[5, 1, 16], [7, 65, 100], [33, 70, 257]], large: [128, 1024, 1024]
     ) { run, shape in
       let weight = run.weight(shape[1], shape[2], format)
@@ -65,9 +63,10 @@ extension KernelCheck {
   }
 
   /// Scales and codes. The shape is rows, columns and group.
-  private static func quantize(_ bits: Int) -> KernelCheck {
+  private static func quantize(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "quantise \(bits)-bit", ["quantize"], awkward: [[1, 16, 16], [3, 100, 32], [5, 257, 64], [2, 77, 77], [65, 640, 128]],
+      "quantise \(levels.bits)-bit", ["fit_scales", "choose_codes"],
+      awkward: [[1, 16, 16], [3, 100, 32], [5, 257, 64], [2, 77, 77], [65, 640, 128]],
       large: [1024, 2048, 64]
     ) { run, shape in
       let x = run.matrix(shape[0], shape[1])
@@ -76,11 +75,22 @@ extension KernelCheck {
       let compute = run.compute
       run.measure(bytes: 4 * x.count) {
         error = GridQuantization.Error()
-        packed = GridQuantization.encode(x, bits: bits, group: shape[2], error: &error, on: compute)
+        packed = GridQuantization.encode(x, grid: Grid(levels, group: shape[2]), error: &error, on: compute)
       }
       run.record((packed.codes + packed.scales).map { UInt32($0) })
       run.record(error.signal)
       run.record(error.noise)
+    }
+  }
+
+  /// Codes that were chosen elsewhere. The shape is rows and columns.
+  private static func pack(_ levels: GridLevels) -> KernelCheck {
+    KernelCheck("pack \(levels.bits)-bit", ["pack_codes"], awkward: [[1, 16], [5, 100], [33, 257]], large: [1024, 2048]) { run, shape in
+      let codes = (0..<shape[0] * shape[1]).map { _ in UInt8(run.number(below: 1 << levels.codeBits)) }
+      var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: nil)))
+      let compute = run.compute
+      run.measure(bytes: codes.count) { GridQuantization.pack(codes.span, into: &packed, on: compute) }
+      run.record(packed.elements.array.map { UInt32($0) })
     }
   }
 
@@ -135,12 +145,12 @@ extension KernelCheck {
   }
 
   /// Gradients and weights of BF16: tiers round the sums of products in their own ways.
-  private static func backwardBFloat(_ bits: Int) -> KernelCheck {
+  private static func backwardBFloat(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "linear backward \(bits)-bit/64, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-5),
+      "linear backward \(levels.bits)-bit/64, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-5),
       awkward: [[1, 3, 64], [5, 70, 100], [9, 300, 257]], large: [128, 1024, 1024]
     ) { run, shape in
-      let weight = run.weight(shape[1], shape[2], .grid(bits: bits, group: 64))
+      let weight = run.weight(shape[1], shape[2], .grid(Grid(levels, group: 64)))
       let dy = run.matrix(shape[0], shape[1])
       var rows = BFloatRows(capacity: shape[0], columns: shape[1])
       var dx = Matrix(rows: shape[0], columns: shape[2])
@@ -194,7 +204,8 @@ extension KernelCheck {
     let compute = run.compute
     work.rows.round(dy, on: compute)
     run.measure(operations: 4 * shape[0] * (shape[1] + shape[2]) * shape[3]) {
-      LoRA.backwardParameters(dy, x: x, b: b, scale: 0.5, saved: h, work: &work, dh: &dh, da: &da, db: &db, on: compute)
+      LoRA.backwardB(dy, scale: 0.5, saved: h, work: &work, db: &db, on: compute)
+      LoRA.backwardA(x: x, b: b, scale: 0.5, work: &work, dh: &dh, da: &da, on: compute)
       LoRA.backwardInput(work, a: a, accumulating: true, dx: &dx, on: compute)
     }
     run.record(da)

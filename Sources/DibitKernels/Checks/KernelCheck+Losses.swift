@@ -25,6 +25,18 @@ extension KernelCheck {
       run.record(logits)
       run.record(losses)
     },
+    KernelCheck("divergence and its gradient", ["divergence"], awkward: shapes, large: [64, 32_768]) { run, shape in
+      var logits = run.matrix(shape[0], shape[1], bound: 8)
+      let teacher = run.matrix(shape[0], shape[1], bound: 8)
+      var losses = Matrix(rows: shape[0], columns: 1)
+      let weights = run.matrix(shape[0], 1)
+      let compute = run.compute
+      run.measure(bytes: 16 * logits.count) {
+        Divergence.forwardBackward(&logits, from: teacher, weights: weights, losses: &losses, on: compute)
+      }
+      run.record(logits)
+      run.record(losses)
+    },
     KernelCheck("log-sum-exp", ["log_sum_exp"], awkward: shapes, large: [1, 1 << 20]) { run, shape in
       let x = run.matrix(1, shape[0] * shape[1], bound: 20)
       var result: Float = 0

@@ -1,3 +1,4 @@
+internal import DibitQuantization
 internal import DibitTensor
 
 extension KernelCheck {

@@ -1,3 +1,4 @@
+package import DibitQuantization
 package import DibitTensor
 
 /// A kernel on seeded data: what `dibit selftest` runs on every tier and compares with the scalar one on one thread.
@@ -109,14 +110,14 @@ package final class KernelRun {
 
   /// A weight of random floats, or of random codes and positive scales.
   package func weight(_ rows: Int, _ columns: Int, _ format: WeightFormat) -> Weight {
-    let count = Weight.elementByteCount(rows: rows, columns: columns, format: format)
+    let count = format.elementByteCount(rows: rows, columns: columns)
     switch format {
     case .f32: return Weight(rows: rows, columns: columns, values: matrix(rows, columns).values)
     case .f16: return floats(rows, columns, format) { Float16($0).bitPattern }
     case .bf16: return floats(rows, columns, format) { UInt16(truncatingIfNeeded: $0.bitPattern >> 16) }
     case .grid:
       // From 0x2000 to 0x2FFF: scales between 2^-7 and 2^-3.
-      let scales = bytes(Weight.scaleByteCount(rows: rows, columns: columns, format: format)) { index, random in
+      let scales = bytes(format.scaleByteCount(rows: rows, columns: columns)) { index, random in
         index % 2 == 0 ? random : 0x20 | random & 0x0F
       }
       return Weight(rows: rows, columns: columns, format: format, elements: bytes(count) { $1 }, scales: scales)

@@ -1,3 +1,4 @@
+package import DibitQuantization
 package import DibitTensor
 
 /// The weights that a checkpoint of ParetoQ means (Liu et al., 2025, "stretched elastic quantisation" at 2 bits).
@@ -13,6 +14,8 @@ package struct StretchedElastic: Sendable {
   private let clips: [Float]
   private let type: DType
 
+  /// The grid of such a checkpoint.
+  package static let levels = GridLevels.two
   /// What is appended to a weight's name to get that of its clipping values.
   package static let suffix = "_clip_val"
   /// Clipping values that are not above this are replaced by it.

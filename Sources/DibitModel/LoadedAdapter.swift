@@ -1,6 +1,4 @@
-package import DibitModel
-
-/// An adapter in memory that any number of sessions share; it never changes.
+/// An adapter in memory that any number of passes share; it never changes.
 package final class LoadedAdapter: Sendable {
   /// The adapter.
   package let adapter: Adapter
@@ -10,4 +8,10 @@ package final class LoadedAdapter: Sendable {
 
   /// Its rank; 0 for one that changes nothing.
   package var rank: Int { adapter.configuration.rank }
+}
+
+/// Neighbouring rows of a pass that run under the same adapter.
+struct AdapterRun: Sendable {
+  var rows: Range<Int>
+  let adapter: LoadedAdapter
 }

@@ -1,0 +1,78 @@
+package import DibitKernels
+package import DibitTensor
+
+/// What a model in training is compared with: another model on the same tokens, or what was stored of one.
+package protocol Teacher: AnyObject {
+  /// Is told the tokens of the next batch: whole sequences, one after the other.
+  func run(_ tokens: Span<Int32>, lengths: [Int])
+
+  /// Overwrites `logits: [n, V]` with those of the batch's rows `rows`.
+  func logits(of rows: Span<Int>, into logits: inout Matrix)
+
+  /// Overwrites row `row` of `x: [n, C]` with row `index` of the residual stream behind the first `layers` layers.
+  func copyStream(behind layers: Int, row index: Int, to row: Int, of x: inout Matrix)
+}
+
+/// What training minimises, over the rows that have a target and as much as they count.
+package enum Objective {
+  /// The negative log-likelihood of the targets, in nats.
+  case crossEntropy
+  /// The divergence of the predictions from a teacher's, in nats.
+  case divergence(from: any Teacher)
+  /// The mean of the squared differences between the residual stream behind the first `layers` layers and a teacher's. Later layers do not
+  /// run.
+  case squaredError(from: any Teacher, layers: Int)
+
+  /// What the model is compared with.
+  var teacher: (any Teacher)? {
+    switch self {
+    case .crossEntropy: nil
+    case .divergence(let teacher), .squaredError(let teacher, _): teacher
+    }
+  }
+
+  /// How many layers it runs through; nil for all.
+  var layers: Int? { if case .squaredError(_, let layers) = self { layers } else { nil } }
+}
+
+/// A model as a teacher, which runs beside the one in training and is not trained.
+package final class ModelTeacher: Teacher {
+  private let decoder: Decoder
+  private var runner: ModelRunner
+  private var rows: Matrix  // [r, C]
+  private var rounded: QuantizedRows
+  private var layers: Int?
+
+  /// A teacher for batches of up to `rows` rows in `sequences` sequences, of which `chunk` rows of logits exist at a time.
+  package init(
+    _ configuration: ModelConfiguration, weights: DecoderWeights, rows: Int, sequences: Int, chunk: Int = 1024, layers: Int? = nil,
+    on compute: Compute
+  ) {
+    decoder = Decoder(configuration, weights: weights)
+    runner = ModelRunner(decoder, ModelRunner.Limits(rows: rows, segments: sequences), precision: .float32, on: compute)
+    self.rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
+    rounded = QuantizedRows(capacity: chunk, columns: configuration.hiddenSize)
+    self.layers = layers
+  }
+
+  package func run(_ tokens: Span<Int32>, lengths: [Int]) {
+    runner.removeAll()
+    var start = 0
+    for length in lengths {
+      runner.append(tokens.extracting(start..<start + length), start: start)
+      start += length
+    }
+    decoder.forward(&runner, through: layers)
+  }
+
+  package func logits(of rows: Span<Int>, into logits: inout Matrix) {
+    self.rows.setRows(rows.count)
+    for index in rows.indices { self.rows.copyRow(rows[index], of: runner.hidden, to: index) }
+    decoder.logits(self.rows, rounded: &rounded, into: &logits, on: runner.compute)
+  }
+
+  package func copyStream(behind layers: Int, row index: Int, to row: Int, of x: inout Matrix) {
+    require(layers == self.layers, "ModelTeacher: the stream behind \(layers) layers, ran through \(self.layers.map { "\($0)" } ?? "all")")
+    x.copyRow(index, of: runner.stream, to: row)
+  }
+}

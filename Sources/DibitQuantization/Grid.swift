@@ -1,0 +1,53 @@
+/// A grid as weights are stored on it: its levels, and which weights share a scale. Knows where codes and scales lie; see
+/// docs/formats/model.md.
+package struct Grid: Hashable, Sendable {
+  /// The row of the table.
+  package let levels: GridLevels
+  /// Consecutive inputs of a row that share an F16 scale; nil for a whole row.
+  package let group: Int?
+
+  /// A grid with these levels.
+  package init(_ levels: GridLevels, group: Int?) { (self.levels, self.group) = (levels, group) }
+
+  /// Rows whose codes and scales lie interleaved; the last panel of a weight is padded.
+  package static let panelRows = 16
+
+  /// Bytes of the smallest part of a panel: as many inputs of each of its rows as four bytes hold codes.
+  package static let blockBytes = 64
+
+  /// The number of panels of `rows` rows.
+  package static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
+
+  /// Whether rows of `columns` inputs can be stored: groups are multiples of 16, or not shorter than a row.
+  package func fits(columns: Int) -> Bool { group.map { $0 > 0 && ($0 % 16 == 0 || $0 >= columns) } ?? true }
+
+  /// The inputs that share a scale in rows of `columns` inputs.
+  package func groupLength(columns: Int) -> Int { min(group ?? columns, columns) }
+
+  /// The number of blocks of a panel; the inputs are padded to a multiple of 16.
+  package func blocks(columns: Int) -> Int { (columns + 15) / 16 * levels.codeBits / 2 }
+
+  /// The number of scales in a row; the last group may be short.
+  package func groups(columns: Int) -> Int { group.map { (columns + $0 - 1) / $0 } ?? min(columns, 1) }
+
+  /// The bytes of the codes of `rows` rows.
+  package func codeByteCount(rows: Int, columns: Int) -> Int { codeShape(rows: rows, columns: columns).reduce(1, *) }
+
+  /// The bytes of the scales of `rows` rows.
+  package func scaleByteCount(rows: Int, columns: Int) -> Int {
+    Self.panels(rows: rows) * groups(columns: columns) * Self.panelRows * 2
+  }
+
+  /// The shape in which a file holds codes: panels, blocks, bytes.
+  package func codeShape(rows: Int, columns: Int) -> [Int] { [Self.panels(rows: rows), blocks(columns: columns), Self.blockBytes] }
+
+  /// The shape in which a file holds scales: panels, an even number so that what follows in the file stays aligned, groups, rows.
+  package func scaleShape(rows: Int, columns: Int) -> [Int] {
+    [(Self.panels(rows: rows) + 1) / 2 * 2, groups(columns: columns), Self.panelRows]
+  }
+}
+
+extension Grid: CustomStringConvertible {
+  /// "2 bits, groups of 64".
+  package var description: String { "\(levels.bits) bits, " + (group.map { "groups of \($0)" } ?? "one scale per row") }
+}

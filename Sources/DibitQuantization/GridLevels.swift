@@ -1,0 +1,44 @@
+/// The levels of a grid and how many bits their codes take: a row of the table of grids.
+///
+/// A new grid is a row in ``all`` and one of `DIBIT_GRIDS` in cdibit.h, in the same place. Everything else asks the row.
+package struct GridLevels: Hashable, Sendable {
+  /// What names the grid in options and files: no other row has as many.
+  package let bits: Int
+  /// Bits that a code takes in a file and in memory: 2, 4 or 8.
+  package let codeBits: Int
+  /// Twice the code in the middle: the value of a code is `(code - middle) · scale`. An odd number leaves zero out.
+  package let twiceMiddle: Int
+
+  private init(bits: Int, codeBits: Int, twiceMiddle: Int) {
+    (self.bits, self.codeBits, self.twiceMiddle) = (bits, codeBits, twiceMiddle)
+  }
+
+  /// ±1/2 and ±3/2.
+  package static let two = GridLevels(bits: 2, codeBits: 2, twiceMiddle: 3)
+  /// ±1/2, ±3/2 ... ±15/2.
+  package static let four = GridLevels(bits: 4, codeBits: 4, twiceMiddle: 15)
+
+  /// -127 to 127, and zero among them; a code of zero, which rounding never chooses, is -128.
+  package static let eight = GridLevels(bits: 8, codeBits: 8, twiceMiddle: 256)
+
+  /// The table.
+  package static let all = [two, four, eight]
+
+  /// The row of `bits` bits; nil where there is none.
+  package init?(bits: Int) {
+    guard let row = Self.all.first(where: { $0.bits == bits }) else { return nil }
+    self = row
+  }
+
+  /// The place in the table, which is that in `DIBIT_GRIDS`.
+  package var index: Int { Self.all.firstIndex(of: self) ?? 0 }
+
+  /// Whether zero is a level.
+  package var hasZero: Bool { twiceMiddle % 2 == 0 }
+
+  /// The codes that rounding chooses, as many on both sides of zero.
+  package var codes: ClosedRange<Int> { hasZero ? 1...twiceMiddle - 1 : 0...twiceMiddle }
+
+  /// The value of a code where the scale is one.
+  package func level(_ code: Int) -> Float { Float(code) - Float(twiceMiddle) / 2 }
+}

@@ -1,0 +1,161 @@
+import BasicContainers
+import DibitKernels
+import DibitModel
+import DibitModelStore
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+@testable import DibitTraining
+
+/// What training minimises, and by what, as arguments.
+@Suite struct ObjectiveTests {
+  private static let layers = 1
+
+  /// A teacher that differs from the model: the weights as floats, a little moved.
+  private func teacher(_ training: TrainingCase, rows: Int, sequences: Int, layers: Int? = nil, moved: Float = 0.3, on compute: Compute)
+    -> ModelTeacher
+  {
+    var weights = training.model.weights
+    var rng = SplitMix64(seed: 7)
+    weights.updateEach { parameter in
+      parameter.weight = parameter.weight.floats(on: compute)
+      guard parameter.isMatrix else { return }
+      let bound = moved / Float(parameter.weight.columns).squareRoot()
+      parameter.weight.withMutableValues { values in for i in values.indices { values[i] += rng.uniform(bound: bound) } }
+    }
+    return ModelTeacher(
+      training.model.configuration, weights: weights, rows: rows, sequences: sequences, layers: layers, on: compute)
+  }
+
+  enum Kind: String, CaseIterable { case divergence, squaredError }
+
+  private func objective(_ kind: Kind, _ training: TrainingCase, _ batch: Batch, on compute: Compute) -> Objective {
+    let (rows, sequences) = (batch.tokens.count, batch.lengths.count)
+    return switch kind {
+    case .divergence: .divergence(from: teacher(training, rows: rows, sequences: sequences, on: compute))
+    case .squaredError:
+      .squaredError(from: teacher(training, rows: rows, sequences: sequences, layers: Self.layers, on: compute), layers: Self.layers)
+    }
+  }
+
+  @Test("the gradient is the slope of the loss along itself", arguments: Kind.allCases, ["llama", "gemma2"])
+  func slopes(kind: Kind, family: String) throws {
+    let training = try TrainingCase(family)
+    let compute = Compute(threads: 2, activations: .float, gradients: .float)
+    let batch = Batch(training.examples.prefix(3))
+    var floats = training.model.weights
+    floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    let decoder = Decoder(training.model.configuration, weights: floats)
+    var shape = AdapterConfiguration()
+    shape.rank = 4
+    var adapter = Adapter(shape, for: floats)
+    var rng = SplitMix64(seed: 3)
+    adapter.initialize(using: &rng)
+    for i in 0..<adapter.count { for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] = rng.uniform(bound: 0.1) } } }
+    let list = TrainableList(floats, adapter: adapter.layout, includesWeights: false)
+    var engine = StepEngine(
+      decoder, rows: batch.tokens.count, sequences: batch.lengths.count, adapter: shape, training: list,
+      objective: objective(kind, training, batch, on: compute), on: compute)
+    func loss() -> Double {
+      engine.clearGradients()
+      var sums = LossSums()
+      let loss = Double(engine.accumulate(batch, decoder, adapter: &adapter, total: batch.totalWeight, losses: &sums))
+      // The same without a gradient.
+      let evaluated = engine.evaluate(batch, decoder, adapter: &adapter)
+      #expect(abs(Double(evaluated.mean) - loss) <= 1e-5 * loss)
+      return loss
+    }
+    _ = loss()
+    let norm = engine.withGradients { $0.norm(on: compute) }
+    #expect(norm > 0)
+    let direction = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
+    func move(_ distance: Float) {
+      for i in 0..<adapter.count {
+        let (a, b) = (direction[list.a(i)], direction[list.b(i)])
+        for r in 0..<4 {
+          for c in 0..<adapter.a[i].columns { adapter.a[i][r, c] += distance / norm * a[r * adapter.a[i].columns + c] }
+        }
+        for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * b[r * 4 + c] } }
+      }
+    }
+    let h: Float = 2e-3
+    move(h)
+    let above = loss()
+    move(-2 * h)
+    let below = loss()
+    #expect(abs((above - below) / Double(2 * h) - Double(norm)) < 0.01 * Double(norm), "\((above - below) / Double(2 * h)), \(norm)")
+    if kind == .squaredError {
+      // Layers behind the one that is compared have no part in it.
+      for entry in list.entries where !entry.name.contains("layers.0.") {
+        guard case .adapterA(let index) = entry.role else { continue }
+        #expect(direction[list.a(index)].allSatisfy { $0 == 0 }, "\(entry.name)")
+      }
+    }
+  }
+
+  @Test("an adapter beside packed weights comes closer to a teacher of floats")
+  func distillation() throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2)
+    var options = TrainingCase.options(epochs: 8)
+    options.optimization.microBatchTokens = 2048
+    let source = ExampleEpochs(training.examples, validation: [], options: options)
+    let capacity = source.capacity
+    let decoder = training.model.makeDecoder()
+    var adapter = Adapter(options.adapter, for: decoder.weights)
+    var rng = SplitMix64(seed: 1)
+    adapter.initialize(using: &rng)
+    var loop = TrainingLoop(
+      .adapter, source, decoder: decoder, adapter: adapter, trainsWeights: false, options: options.optimization,
+      objective: .divergence(
+        from: teacher(training, rows: capacity.rows, sequences: capacity.sequences, moved: 1, on: compute)), on: compute)
+    var losses: [Float] = []
+    _ = try loop.run(checkpoints: nil) { event in
+      if case .step(let step) = event.kind { losses.append(step.loss) }
+      return true
+    }
+    #expect(losses[losses.count - 1] < losses[0] / 2, "\(losses[0]), \(losses[losses.count - 1])")
+  }
+
+  /// Moves against the gradient and remembers nothing.
+  private struct GradientDescent: Optimizer {
+    var momentCount: Int { 0 }
+    func step(
+      _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix,
+      _ update: OptimizerUpdate, on compute: Compute
+    ) {
+      let gradient = gradient.span
+      for i in values.indices { values[i] -= update.learningRate * update.gradientScale * gradient[i] }
+    }
+  }
+
+  @Test("another optimiser moves what is trained and has no moments in a checkpoint", arguments: [false, true])
+  func optimizer(trainsWeights: Bool) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 1, gradients: .float)
+    var floats = training.model.weights
+    floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    var adapter = trainsWeights ? Adapter.none(for: floats) : Adapter(AdapterConfiguration(), for: floats)
+    var rng = SplitMix64(seed: 3)
+    adapter.initialize(using: &rng)
+    var parameters = TrainedParameters(
+      decoder: Decoder(training.model.configuration, weights: floats), adapter: adapter, trainsWeights: trainsWeights,
+      options: OptimizationOptions(), optimizer: GradientDescent())
+    #expect(parameters.copies == 0)
+    #expect(parameters.declarations.allSatisfy { $0.name.hasPrefix("parameters/") })
+    #expect(parameters.declarations.count == parameters.values.list.entries.count)
+    func values() -> [[Float]] {
+      var all: [[Float]] = []
+      parameters.values.forEach { _, numbers in all.append(numbers.indices.map { numbers[$0] }) }
+      return all
+    }
+    let before = values()
+    var gradients = TrainableTensors(parameters.values.list)
+    for i in 0..<gradients.values.count { gradients.values[i].fill(Float(i + 1)) }
+    parameters.step(gradients, learningRate: 0.5, step: 1, gradientScale: 0.25, on: compute)
+    for (i, (old, new)) in zip(before, values()).enumerated() {
+      #expect(zip(old, new).allSatisfy { $1 == $0 - 0.125 * Float(i + 1) }, "\(parameters.values.list.entries[i].name)")
+    }
+  }
+}
