@@ -65,12 +65,17 @@ package struct SyntheticModel: Sendable {
       let (name, columns) = (parameter.name.tensor, parameter.columns)
       let rows = max(parameter.name.rows?.upperBound ?? parameter.rows, found[name]?.stored.rows ?? 0)
       if found[name] == nil { order.append(name) }
-      let isMatrix = parameter.isMatrix
+      let value: Float? =
+        switch parameter.role {
+        case .norm: 1
+        case .normBias, .linearBias: 0
+        case .embedding, .positions, .head, .linear: nil
+        }
       found[name] = SyntheticTensor(
         ModelTensor(
-          name: name, shape: isMatrix ? [rows, columns] : [columns], rows: rows, columns: columns,
+          name: name, shape: value == nil ? [rows, columns] : [columns], rows: rows, columns: columns,
           format: scheme.format(of: parameter.role, source: .bf16)),
-        value: isMatrix ? nil : name.hasSuffix(".bias") ? 0 : 1)
+        value: value)
     }
     return ModelTensor.inFileOrder(order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }, \.stored)
   }

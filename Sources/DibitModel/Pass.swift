@@ -162,6 +162,8 @@ struct Pass: ~Copyable, Sendable {
     for i in 0..<angles.count { angles[i].keepRows(selected, count: count) }
     var (row, kept) = (0, 0)
     for run in adapterRuns.indices {
+      // Rows between two runs have no adapter.
+      while row < count, Int(selected[row]) < adapterRuns[run].rows.lowerBound { row += 1 }
       let first = row
       while row < count, Int(selected[row]) < adapterRuns[run].rows.upperBound { row += 1 }
       guard row > first else { continue }

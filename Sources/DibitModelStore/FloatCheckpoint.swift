@@ -63,7 +63,8 @@ package struct FloatCheckpoint: Sendable {
     declarations += tensors.map { parts in
       let (rows, columns) = (parts.reduce(0) { $0 + $1.weight.rows }, parts[0].weight.columns)
       return (
-        name: parts[0].name.tensor, dtype: parts[0].isMatrix ? dtype : narrow, shape: parts[0].name.layout.shape(rows: rows, columns: columns)
+        name: parts[0].name.tensor, dtype: parts[0].isMatrix ? dtype : narrow,
+        shape: parts[0].name.layout.shape(rows: rows, columns: columns)
       )
     }
     var writer = try SafetensorsWriter(

@@ -13,36 +13,26 @@ import Testing
   private static let tokens: [Int32] = [0, 7, 95, 7, 31, 64, 5, 40]
   private static let targets: [Int32] = [7, -1, 7, 31, 2, 5, 40, -1]
 
-  private struct Case: ~Copyable {
-    let decoder: Decoder
-    var adapter: Adapter
-    let list: TrainableList
+  private func makeDecoder(_ family: String) throws -> Decoder {
+    let source = try ModelSource.open(ParityTests.folder + "/" + family)
+    return Decoder(source.configuration, weights: try source.weights())
+  }
 
-    init(_ family: String) throws {
-      let source = try ModelSource.open(ParityTests.folder + "/" + family)
-      let weights = try source.weights()
-      var shape = AdapterConfiguration()
-      shape.rank = 3
-      adapter = Adapter(shape, for: weights)
-      var rng = SplitMix64(seed: 2)
-      adapter.initialize(using: &rng)
-      decoder = Decoder(source.configuration, weights: weights)
-      list = TrainableList(weights, adapter: adapter.layout, includesWeights: true)
-    }
-
-    func makePasses(_ recording: Recording = .all) -> GradientRunner {
-      GradientRunner(
-        decoder, rows: tokens.count, sequences: lengths.count, adapter: adapter.configuration, training: list, recording: recording,
-        on: Compute(threads: 2))
-    }
+  private func makeAdapter(_ weights: DecoderWeights) -> Adapter {
+    var shape = AdapterConfiguration()
+    shape.rank = 3
+    var adapter = Adapter(shape, for: weights)
+    var rng = SplitMix64(seed: 2)
+    adapter.initialize(using: &rng)
+    return adapter
   }
 
   @Test("two ranges one after the other are the whole pass, bit for bit", arguments: ["llama", "afm7", "gpt_neox", "gemma2"])
   func forwardInTwo(family: String) throws {
-    let one = try Case(family)
+    let decoder = try makeDecoder(family)
     func makeRunner() -> ModelRunner {
       var runner = ModelRunner(
-        one.decoder, ModelRunner.Limits(rows: Self.tokens.count, segments: 2), precision: .float32, on: Compute(threads: 2))
+        decoder, ModelRunner.Limits(rows: Self.tokens.count, segments: 2), precision: .float32, on: Compute(threads: 2))
       var start = 0
       for length in Self.lengths {
         runner.append(Self.tokens.span.extracting(start..<start + length), start: start)
@@ -51,14 +41,14 @@ import Testing
       return runner
     }
     var whole = makeRunner()
-    let layers = one.decoder.configuration.layers
-    one.decoder.forward(&whole, through: layers)
+    let layers = decoder.configuration.layers
+    decoder.forward(&whole, through: layers)
     let expected = whole.stream.values
     for cut in 1..<layers {
       var runner = makeRunner()
-      one.decoder.forward(&runner, through: cut)
+      decoder.forward(&runner, through: cut)
       let between = Matrix(rows: runner.stream.rows, columns: runner.stream.columns, values: runner.stream.values)
-      one.decoder.forward(&runner, layers: cut..<layers, from: between)
+      decoder.forward(&runner, layers: cut..<layers, from: between)
       #expect(runner.stream.values == expected, "cut at \(cut)")
     }
   }
@@ -66,20 +56,28 @@ import Testing
   /// With `G` at a layer the loss is the old one and `Σ G ⊙ x` of the stream there, so gradients add up.
   @Test("a gradient put in at a layer adds its own", arguments: ["llama", "afm7", "gpt_neox", "gemma2"], [Recording.all, .last(1)])
   func injection(family: String, recording: Recording) throws {
-    var one = try Case(family)
-    let layers = one.decoder.configuration.layers
+    let decoder = try makeDecoder(family)
+    var adapter = makeAdapter(decoder.weights)
+    let shape = adapter.configuration
+    let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: true)
+    func makePasses() -> GradientRunner {
+      GradientRunner(
+        decoder, rows: Self.tokens.count, sequences: Self.lengths.count, adapter: shape, training: list, recording: recording,
+        on: Compute(threads: 2))
+    }
+    let layers = decoder.configuration.layers
     let weights = [Float](repeating: 0.25, count: Self.tokens.count)
     var rng = SplitMix64(seed: 5)
-    let injected = (0..<Self.tokens.count * one.decoder.configuration.hiddenSize).map { _ in rng.uniform(bound: 0.1) }
+    let injected = (0..<Self.tokens.count * decoder.configuration.hiddenSize).map { _ in rng.uniform(bound: 0.1) }
     /// The gradients of the loss, of the injection at `cut`, or of both.
     func gradients(_ cut: Int, loss: Bool, injection: Bool) -> [[Float]] {
-      var passes = one.makePasses(recording)
-      passes.forward(Self.tokens.span, lengths: Self.lengths, one.decoder, adapter: &one.adapter)
-      passes.runner.exchange(&one.adapter)
-      _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, one.decoder)
+      var passes = makePasses()
+      passes.forward(Self.tokens.span, lengths: Self.lengths, decoder, adapter: &adapter)
+      passes.runner.exchange(&adapter)
+      _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, decoder)
       if loss {
-        one.decoder.beginBackward(&passes.runner, &passes.backward)
-        one.decoder.backward(&passes.runner, layers: cut..<layers, &passes.backward)
+        decoder.beginBackward(&passes.runner, &passes.backward)
+        decoder.backward(&passes.runner, layers: cut..<layers, &passes.backward)
       } else {
         passes.backward.dStream.fill(0)
         passes.backward.work.gradients.clear()
@@ -88,15 +86,15 @@ import Testing
         let columns = passes.backward.dStream.columns
         for i in injected.indices { passes.backward.dStream[i / columns, i % columns] += injected[i] }
       }
-      one.decoder.backward(&passes.runner, layers: 0..<cut, &passes.backward)
-      one.decoder.finishBackward(passes.runner, &passes.backward)
-      passes.runner.exchange(&one.adapter)
+      decoder.backward(&passes.runner, layers: 0..<cut, &passes.backward)
+      decoder.finishBackward(passes.runner, &passes.backward)
+      passes.runner.exchange(&adapter)
       return (0..<passes.backward.work.gradients.values.count).map { passes.backward.work.gradients.values[$0].values }
     }
-    var passes = one.makePasses(recording)
-    passes.forward(Self.tokens.span, lengths: Self.lengths, one.decoder, adapter: &one.adapter)
-    _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, one.decoder)
-    passes.finishBackward(one.decoder, adapter: &one.adapter)
+    var passes = makePasses()
+    passes.forward(Self.tokens.span, lengths: Self.lengths, decoder, adapter: &adapter)
+    _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, decoder)
+    passes.finishBackward(decoder, adapter: &adapter)
     let whole = (0..<passes.backward.work.gradients.values.count).map { passes.backward.work.gradients.values[$0].values }
     for cut in 1..<layers {
       let plain = gradients(cut, loss: true, injection: false)
@@ -105,7 +103,7 @@ import Testing
       #expect(alone.contains { $0.contains { $0 != 0 } })
       for index in both.indices where both[index].contains(where: { $0 != 0 }) {
         let sum = zip(plain[index], alone[index]).map { $0 + $1 }
-        #expect(relativeNorm(both[index], sum) <= 2e-5, "cut at \(cut), \(one.list.entries[index].name)")
+        #expect(relativeNorm(both[index], sum) <= 2e-5, "cut at \(cut), \(list.entries[index].name)")
       }
     }
   }
@@ -127,25 +125,25 @@ import Testing
 
   @Test("an observer sees what goes into and comes out of each linear layer once", arguments: ["llama", "afm7", "gpt_neox", "phi3", "gpt2"])
   func observer(family: String) throws {
-    let one = try Case(family)
+    let decoder = try makeDecoder(family)
     let compute = Compute(threads: 2)
-    var runner = ModelRunner(one.decoder, ModelRunner.Limits(rows: 5, segments: 1), precision: .float32, on: compute)
+    var runner = ModelRunner(decoder, ModelRunner.Limits(rows: 5, segments: 1), precision: .float32, on: compute)
     let recorder = Recorder()
     runner.observe(with: recorder)
     runner.append(Self.tokens.span.extracting(first: 5), start: 0)
-    one.decoder.forward(&runner)
+    decoder.forward(&runner)
     let seen = recorder.seen.withLock { $0 }
-    let expected = one.decoder.weights.parameters.count { if case .linear = $0.role { true } else { false } }
+    let expected = decoder.weights.parameters.count { if case .linear = $0.role { true } else { false } }
     #expect(seen.count == expected && expected > 0)
     #expect(Set(seen.map { "\($0.layer) \($0.kind)" }).count == expected)
     for item in seen {
-      let weight = try #require(one.decoder.weights.linear(item.kind, item.layer)).weight
+      let weight = try #require(decoder.weights.linear(item.kind, item.layer)).weight
       var y = Matrix(rows: 5, columns: weight.rows)
       Linear.forward(Matrix(rows: 5, columns: weight.columns, values: item.input), weight: weight, into: &y, on: compute)
-      let declaration = DecoderWeights.declarations(of: one.decoder.configuration).parameters.firstIndex {
+      let declaration = DecoderWeights.declarations(of: decoder.configuration).parameters.firstIndex {
         $0.role == .linearBias(item.kind) && $0.layer == item.layer
       }
-      if let declaration { Bias.forward(one.decoder.weights.parameters[declaration].weight, into: &y, on: compute) }
+      if let declaration { Bias.forward(decoder.weights.parameters[declaration].weight, into: &y, on: compute) }
       #expect(y.values == item.output, "layer \(item.layer), \(item.kind)")
     }
   }

@@ -79,7 +79,7 @@ import Testing
         for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * b[r * 4 + c] } }
       }
     }
-    let h: Float = 2e-3
+    let h: Float = 5e-4
     move(h)
     let above = loss()
     move(-2 * h)
