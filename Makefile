@@ -5,6 +5,8 @@ RELEASE := .build-release
 DIBIT := $(RELEASE)/release/dibit
 CHECKED := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests
+# Tests that run optimised too.
+NUMERICS := DibitTensorTests DibitKernelsTests DibitModelTests ModelStoreTests ConversionTests ParityTests TrainingTests InferenceTests
 
 # Which sources the program is built from: nothing outside of a clone.
 COMMIT = $(or $(shell git rev-parse --short=7 HEAD 2>/dev/null | cut -c1-7),0)
@@ -22,7 +24,7 @@ demo: build
 test: dependencies
 	swift build --build-tests $(CHECKED)
 	swift test --skip-build
-	swift test -c release --scratch-path .build-test --filter 'Tensor|Kernels|Model|Parity|Training|Inference'
+	DIBIT_TESTS="$(NUMERICS)" swift test -c release --scratch-path .build-test
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

@@ -33,11 +33,20 @@ let fuzzing: [Target] =
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "DibitModelStore", "DibitCheckpoint", "DibitModel", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        "DibitModelStore", "DibitCheckpoint", "DibitFiles", "DibitModel", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON",
+        "DibitTestSupport",
         "DibitDataset",
       ], path: "Tests/Fuzz",
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
+
+/// `make test` runs the numerics once more optimised: the names of their targets are in this variable, and no other tests are built, nor the tool.
+let chosen = Context.environment["DIBIT_TESTS"].map { $0.split(separator: " ").map(String.init) }
+
+func isChosen(_ target: Target) -> Bool {
+  guard let chosen else { return true }
+  return target.isTest ? chosen.contains(target.name) : !["DibitCommand", "dibit"].contains(target.name)
+}
 
 /// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
 let build: [CSetting] =
@@ -58,7 +67,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-numerics", from: "1.1.1"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
-  targets: [
+  targets: ([
     // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
@@ -69,26 +78,30 @@ let package = Package(
     .target(name: "CDibitMemory", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(name: "CDibitOutputs", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     // L1: leaves.
-    layer("DibitDigest", ["DibitTensor"]),
+    layer("DibitFailure"),
     layer("DibitJSON"),
     layer("DibitQuantization"),
-    layer("DibitTensor", ["DibitQuantization", "CDibitBytes", "CDibitThreads"], settings: lifetimes),
+    layer("DibitTensor", ["DibitQuantization", "CDibitThreads"], settings: lifetimes),
+    layer("DibitFiles", ["DibitFailure", "DibitTensor", "DibitJSON", "CDibitBytes", "CDibitOutputs"]),
     layer(
       "DibitKernels",
-      ["DibitTensor", "DibitQuantization", "CDibitKernels", .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"]))]),
+      [
+        "DibitFailure", "DibitTensor", "DibitQuantization", "CDibitKernels",
+        .target(name: "COpenBLAS", condition: .when(traits: ["OpenBLAS"])),
+      ]),
     // L2: formats and text.
     layer(
       "DibitCheckpoint",
       [
-        "DibitTensor", "DibitJSON", "DibitDigest", "CDibitBytes", "CDibitOutputs",
+        "DibitFailure", "DibitFiles", "DibitTensor", "DibitJSON", "CDibitBytes",
         .target(name: "CHDF5", condition: .when(traits: ["HDF5"])),
       ]),
     layer("DibitJinja", ["DibitJSON"]),
-    layer("DibitTokenizer", ["DibitJinja", "DibitJSON"]),
-    layer("DibitConstraint", ["DibitTokenizer", "DibitJSON"]),
+    layer("DibitTokenizer", ["DibitFailure", "DibitJinja", "DibitJSON"]),
+    layer("DibitConstraint", ["DibitFailure", "DibitTokenizer", "DibitJSON"]),
     layer("DibitStatistics", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
     layer("DibitBaselines", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),
-    layer("DibitDataset", ["DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON", "DibitDigest"]),
+    layer("DibitDataset", ["DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON"]),
     // L3: the model, and the directories it is kept in.
     layer(
       "DibitModel",
@@ -96,56 +109,62 @@ let package = Package(
     layer(
       "DibitModelStore",
       [
-        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels", "DibitJSON",
-        "DibitDigest",
+        "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTokenizer", "DibitJinja", "DibitTensor",
+        "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
       [
-        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitTensor", "DibitKernels",
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTokenizer",
+        "DibitTensor", "DibitKernels",
         "DibitJSON",
       ]),
     layer(
       "DibitTraining",
       [
-        "DibitModel", "DibitQuantization", "DibitDataset", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest",
+        "DibitModel", "DibitQuantization", "DibitDataset", "DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTensor", "DibitKernels",
+        "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer(
       "DibitVerification",
       [
+        "DibitFailure",
         "DibitModelStore", "DibitModel", "DibitCheckpoint", "DibitTensor", "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
-    layer("DibitInference", ["DibitModel", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels"]),
+    layer(
+      "DibitInference", ["DibitFailure", "DibitModel", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels"]),
     // L5: evaluation and its reports, benchmarks and recipes.
-    layer("DibitReport", ["DibitStatistics", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
+    layer("DibitReport", ["DibitFailure", "DibitStatistics", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
     layer(
       "DibitEvaluation",
       [
-        "DibitReport", "DibitBaselines", "DibitStatistics", "DibitCheckpoint", "DibitInference", "DibitConstraint", "DibitDataset",
+        "DibitFailure",
+        "DibitReport", "DibitBaselines", "DibitStatistics", "DibitFiles", "DibitInference", "DibitConstraint", "DibitDataset",
         "DibitModel", "DibitTokenizer", "DibitKernels",
         "DibitJSON", "DibitTensor",
       ]),
     layer(
       "DibitBenchmark",
       [
-        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTensor",
+        "DibitFailure",
+        "DibitInference", "DibitTraining", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles",
+        "DibitTensor",
         "DibitKernels",
         "DibitJSON",
       ]),
-    layer("DibitRecipe", [.product(name: "Yams", package: "Yams")]),
+    layer("DibitRecipe", ["DibitFailure", .product(name: "Yams", package: "Yams")]),
     // L6: the library, the only target with public declarations.
     layer(
       "Dibit",
       [
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics", "DibitRecipe",
-        "DibitModelStore", "DibitModel", "DibitTensor",
+        "DibitModelStore", "DibitModel", "DibitTensor", "DibitFiles", "DibitFailure",
         "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
         "DibitJSON",
-        "DibitDigest",
       ]),
     // L7: the command line, a client of the library, and the only target that prints.
     layer(
@@ -153,8 +172,9 @@ let package = Package(
       [
         "Dibit",
         "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitBenchmark", "DibitVerification",
-        "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer",
-        "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "DibitDigest", "CDibitBuild",
+        "DibitRecipe", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitFailure",
+        "DibitConstraint", "DibitTokenizer",
+        "DibitDataset", "DibitStatistics", "DibitTensor", "DibitKernels", "DibitJSON", "CDibitBuild",
         "CDibitMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -163,13 +183,12 @@ let package = Package(
     .target(
       name: "DibitTestSupport",
       dependencies: [
-        "DibitTensor", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitJSON",
+        "DibitTensor", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitTokenizer", "DibitJSON",
         .product(name: "ComplexModule", package: "swift-numerics"),
         .product(name: "RealModule", package: "swift-numerics"),
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
-    tests("DibitDigestTests", ["DibitDigest"]),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(
@@ -178,14 +197,15 @@ let package = Package(
         "DibitKernels", "DibitTensor", "DibitQuantization", "DibitTestSupport", .product(name: "RealModule", package: "swift-numerics"),
         .product(name: "ComplexModule", package: "swift-numerics"),
       ]),
-    tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitDigest", "DibitTensor", "DibitTestSupport"]),
+    tests("DibitFilesTests", ["DibitFiles", "DibitFailure", "DibitCheckpoint", "DibitTensor", "DibitTestSupport"]),
+    tests("DibitCheckpointTests", ["DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTensor", "DibitTestSupport"]),
     tests("DibitJinjaTests", ["DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitTokenizerTests", ["DibitTokenizer", "DibitJinja", "DibitJSON"], exclude: ["Goldens"]),
     tests("DibitConstraintTests", ["DibitConstraint", "DibitTokenizer", "DibitJSON"]),
     tests(
       "DibitStatisticsTests", ["DibitStatistics", "DibitTensor", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
     tests("DibitBaselinesTests", ["DibitBaselines", "DibitTensor", "DibitJSON"]),
-    tests("DibitDatasetTests", ["DibitDataset", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON"]),
+    tests("DibitDatasetTests", ["DibitFailure", "DibitFiles", "DibitDataset", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitJSON"]),
     tests(
       "ParityTests",
       [
@@ -197,7 +217,8 @@ let package = Package(
     tests(
       "ModelStoreTests",
       [
-        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitTokenizer", "DibitConversion", "DibitKernels",
+        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitTokenizer", "DibitConversion",
+        "DibitKernels",
         "DibitTensor", "DibitJSON",
         "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
@@ -205,7 +226,9 @@ let package = Package(
     tests(
       "ConversionTests",
       [
-        "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitKernels",
+        "DibitFailure",
+        "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitFiles",
+        "DibitKernels",
         "DibitTensor",
         "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
@@ -215,7 +238,7 @@ let package = Package(
       [
         "DibitTraining", "DibitEvaluation", "DibitInference", "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization",
         "DibitDataset", "DibitTokenizer", "DibitStatistics", "CAllocationCount",
-        "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
+        "DibitCheckpoint", "DibitFiles", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     tests(
@@ -236,7 +259,7 @@ let package = Package(
     tests(
       "DibitBenchmarkTests",
       [
-        "DibitBenchmark", "DibitModelStore", "DibitModel", "DibitInference", "DibitQuantization", "DibitCheckpoint", "DibitKernels",
+        "DibitBenchmark", "DibitModelStore", "DibitModel", "DibitInference", "DibitQuantization", "DibitFiles", "DibitKernels",
         "DibitTokenizer", "DibitTensor", "DibitJSON", "DibitTestSupport",
       ]),
     tests(
@@ -244,12 +267,18 @@ let package = Package(
       ["DibitVerification", "DibitModelStore", "DibitCheckpoint", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests(
       "MalformedTests",
-      ["DibitModelStore", "DibitKernels", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON", "DibitTestSupport"]),
+      [
+        "DibitFailure", "DibitModelStore", "DibitKernels", "DibitCheckpoint", "DibitTokenizer", "DibitJinja", "DibitJSON",
+        "DibitTestSupport",
+      ]),
     tests("RecipeTests", ["DibitRecipe", "DibitTestSupport"]),
     tests("DibitTests", ["Dibit", "DibitJSON", "DibitTestSupport"]),
     tests(
       "CommandTests",
-      ["dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport"]),
-  ] + fuzzing,
+      [
+        "DibitReport", "DibitModelStore", "DibitTraining", "DibitFiles", "DibitRecipe", "DibitFailure", "DibitBenchmark", "DibitDataset",
+        "dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport",
+      ]),
+  ] + fuzzing).filter(isChosen),
   swiftLanguageModes: [.v6]
 )

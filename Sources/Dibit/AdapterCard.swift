@@ -1,5 +1,5 @@
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitModel
 package import DibitModelStore

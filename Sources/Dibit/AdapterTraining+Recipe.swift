@@ -1,3 +1,5 @@
+internal import DibitFiles
+internal import DibitFailure
 package import DibitDataset
 internal import DibitCheckpoint
 internal import DibitKernels

@@ -1,4 +1,5 @@
-package import DibitCheckpoint
+package import DibitFiles
+internal import DibitCheckpoint
 package import DibitDataset
 package import DibitJSON
 package import DibitKernels

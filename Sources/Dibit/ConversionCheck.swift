@@ -1,5 +1,7 @@
 internal import DibitCheckpoint
+internal import DibitFailure
 package import DibitInference
+internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
 package import DibitModelStore

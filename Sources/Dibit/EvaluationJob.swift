@@ -1,3 +1,4 @@
+internal import DibitFailure
 package import DibitDataset
 package import DibitEvaluation
 internal import DibitCheckpoint

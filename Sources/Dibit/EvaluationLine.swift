@@ -1,6 +1,7 @@
 internal import DibitCheckpoint
 package import DibitDataset
 package import DibitEvaluation
+internal import DibitFiles
 internal import DibitInference
 package import DibitJSON
 package import DibitKernels

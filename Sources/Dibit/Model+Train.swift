@@ -1,3 +1,4 @@
+internal import DibitFiles
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitJSON

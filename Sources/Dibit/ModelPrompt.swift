@@ -1,3 +1,4 @@
+internal import DibitFiles
 internal import DibitCheckpoint
 package import DibitDataset
 internal import DibitEvaluation

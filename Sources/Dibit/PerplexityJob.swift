@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitDataset
 package import DibitInference

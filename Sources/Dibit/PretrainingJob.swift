@@ -1,6 +1,6 @@
-package import DibitCheckpoint
+internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitDigest
+package import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel

@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
 package import DibitDataset
-internal import DibitDigest
+internal import DibitFiles
 package import DibitJSON
 package import DibitModelStore
 

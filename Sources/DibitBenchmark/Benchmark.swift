@@ -1,4 +1,5 @@
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 package import DibitKernels
 internal import DibitModel
@@ -66,8 +67,7 @@ package struct Benchmark: Sendable {
 
   /// Opens the model and makes sure that the benchmark fits it.
   private func open(_ compute: Compute) throws(BenchmarkError) -> StoredModel {
-    let model: StoredModel
-    do throws(ModelStoreError) { model = try StoredModel.open(path, checksWeights: false) } catch { throw .store(error) }
+    let model = try rethrow(as: BenchmarkError.store, StoredModel.open(path, checksWeights: false))
     guard options.contextNeeded <= model.configuration.contextLength else {
       throw .context(needed: options.contextNeeded, available: model.configuration.contextLength)
     }
@@ -80,7 +80,7 @@ package struct Benchmark: Sendable {
   }
 
   private func append(_ tokens: [Int32], to session: inout Session) throws(BenchmarkError) {
-    do throws(InferenceError) { try session.append(tokens) } catch { throw .inference(error) }
+    try rethrow(as: BenchmarkError.inference, session.append(tokens))
   }
 
   /// The same tokens in every run.

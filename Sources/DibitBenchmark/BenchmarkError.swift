@@ -1,10 +1,11 @@
 package import DibitCheckpoint
+package import DibitFailure
 package import DibitInference
 package import DibitModelStore
 package import DibitTraining
 
 /// Why nothing was measured.
-package enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum BenchmarkError: EngineError, Equatable {
   case store(ModelStoreError)
   case checkpoint(CheckpointError)
   case inference(InferenceError)
@@ -20,11 +21,31 @@ package enum BenchmarkError: Error, Equatable, Sendable, CustomStringConvertible
     case .checkpoint(let error): "\(error)"
     case .inference(let error): "\(error)"
     case .context(let needed, let available):
-      "\(needed) tokens do not fit the model's context of \(available): ask for fewer with --prompt-tokens, --decode-tokens or --context"
+      "\(needed) tokens do not fit the model's context of \(available): ask for fewer with `promptTokens`, `decodeTokens` or `context`"
     case .trainingContext(let needed, let available):
-      "sequences of \(needed) tokens do not fit the model's context of \(available): ask for shorter ones with --tokens"
+      "sequences of \(needed) tokens do not fit the model's context of \(available): ask for shorter ones with `tokens`"
     case .training(let error): "\(error)"
     case .interrupted: "interrupted"
+    }
+  }
+
+  /// The kind of failure.
+  package var kind: FailureKind {
+    switch self {
+    case .context, .trainingContext: .invalidRequest
+    case .interrupted: .interrupted
+    default: cause?.kind ?? .badData
+    }
+  }
+
+  /// The failure of the model, its files or its use.
+  package var cause: (any EngineError)? {
+    switch self {
+    case .store(let error): error
+    case .checkpoint(let error): error
+    case .inference(let error): error
+    case .training(let error): error
+    default: nil
     }
   }
 }

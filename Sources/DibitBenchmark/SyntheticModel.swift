@@ -1,4 +1,6 @@
-package import DibitCheckpoint
+internal import DibitFailure
+internal import DibitCheckpoint
+package import DibitFiles
 package import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
@@ -24,18 +26,17 @@ package struct SyntheticModel: Sendable {
   package func write(
     into directory: borrowing StagedDirectory, progress: (_ bytes: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws(BenchmarkError) {
-    let shape: ModelConfiguration
-    do throws(ModelError) { shape = try ModelConfiguration(json: .object(configuration)) } catch {
-      throw .store(.model(error, path: directory.partialPath))
-    }
-    guard let digest = try lift({ () throws(CheckpointError) in try writeWeights(shape, directory, progress) }) else {
+    let shape = try rethrow(
+      as: BenchmarkError.store,
+      rethrow(as: ModelStoreError.model, at: directory.partialPath, ModelConfiguration(json: .object(configuration))))
+    guard let digest = try rethrow(as: BenchmarkError.checkpoint, writeWeights(shape, directory, progress)) else {
       throw .interrupted
     }
     let tokenizer = SyntheticTokenizer.json(tokens: shape.vocabularySize).serialized()
     let files = ModelFiles(
       configuration: .object(configuration), scheme: scheme, tokenizer: Array(tokenizer.utf8), weightsDigest: digest,
       source: ["synthetic": true, "seed": .integer(Int(truncatingIfNeeded: seed))])
-    do throws(ModelStoreError) { _ = try files.write(into: directory) } catch { throw .store(error) }
+    _ = try rethrow(as: BenchmarkError.store, files.write(into: directory))
   }
 
   /// Writes model.safetensors and returns its digest; nil when `progress` stopped it.
@@ -78,9 +79,4 @@ package struct SyntheticModel: Sendable {
     }
     return ModelTensor.inFileOrder(order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }, \.stored)
   }
-}
-
-/// Adds this layer's context to a file's error.
-private func lift<Result>(_ body: () throws(CheckpointError) -> Result) throws(BenchmarkError) -> Result {
-  do throws(CheckpointError) { return try body() } catch { throw .checkpoint(error) }
 }

@@ -1,9 +1,10 @@
+internal import DibitFailure
+internal import DibitFiles
 package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitTensor
-internal import DibitCheckpoint
 internal import DibitTraining
 
 /// What a training benchmark does.
@@ -90,8 +91,7 @@ package struct TrainingBenchmark: Sendable {
   ) {
     let profiler = Profiler()
     let observed = Compute(isa: compute.isa, threads: compute.threads, profiler: profiler)
-    let model: StoredModel
-    do throws(ModelStoreError) { model = try StoredModel.open(path, checksWeights: false) } catch { throw .store(error) }
+    let model = try rethrow(as: BenchmarkError.store, StoredModel.open(path, checksWeights: false))
     guard options.tokens <= model.configuration.contextLength else {
       throw .trainingContext(needed: options.tokens, available: model.configuration.contextLength)
     }

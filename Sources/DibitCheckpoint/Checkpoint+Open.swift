@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 package import DibitTensor
 
 extension Checkpoint {
@@ -23,7 +25,7 @@ extension Checkpoint {
   /// - Complexity: O(bytes of the headers); tensors are not read.
   package static func open(_ path: String) throws(CheckpointError) -> Checkpoint {
     guard FileStatus(path: path, followingLinks: true)?.type == .directory else { return try single(path, file: path) }
-    let names = try directoryNames(path)
+    let names = try rethrow(as: CheckpointError.file, directoryNames(path))
     for index in ShardIndex.names where names.contains(index) {
       let (format, containers) = try openShards(of: path, index: index)
       return try Checkpoint(path: path, format: format, containers: containers)
@@ -63,7 +65,7 @@ extension Checkpoint {
 
   /// Opens a file as what its first bytes say that it is.
   private static func openFile(_ path: String) throws(CheckpointError) -> (CheckpointFormat, any TensorContainer) {
-    try open(try MappedFile(path: path))
+    try open(try rethrow(as: CheckpointError.file, MappedFile(path: path)))
   }
 
   /// Opens bytes in memory as if they were a file called `name`.

@@ -1,3 +1,4 @@
+internal import DibitFiles
 package import DibitTensor
 
 /// What a checkpoint says about one tensor.

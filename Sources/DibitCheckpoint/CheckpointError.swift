@@ -1,15 +1,15 @@
+package import DibitFailure
+package import DibitFiles
+
 /// Why a checkpoint could not be read or written. Paths are as the caller gave them; offsets are bytes from the start of the file.
-package enum CheckpointError: Error, Equatable, Sendable {
-  // The input is not there.
-  case notFound(path: String)
-  case notAFile(path: String, found: String)
-  case notReadable(path: String, code: Int32)
+package enum CheckpointError: EngineError, Equatable {
+  /// A file could not be read or written.
+  case file(FileError)
+  // There are no tensors.
   case noTensors(directory: String, found: [String])
   case missingShard(index: String, shard: String)
 
   // The input is there and wrong.
-  case emptyFile(path: String)
-  case tooLarge(path: String, limit: Int, found: Int)
   case malformed(file: String, SafetensorsFault)
   case gguf(file: String, GGUFFault)
   case pytorch(file: String, PyTorchFault)
@@ -26,53 +26,22 @@ package enum CheckpointError: Error, Equatable, Sendable {
   case unfitView(tensor: String, file: String, found: [Int], expected: [Int])
   case rowsOutside(tensor: String, file: String, rows: Range<Int>, count: Int)
 
-  // The output cannot be created.
-  case outputExists(path: String)
-  case badOutputName(path: String)
-  case missingParent(path: String, parent: String)
-  case parentNotADirectory(path: String, parent: String, found: String)
-  case notWritable(path: String, code: Int32)
-  case notReplaceable(path: String, found: String)
-  case notOurs(path: String, expected: String)
-  case outputOverInput(path: String, input: String, relation: OutputRelation)
-  case noTemporaryFolder(path: String)
-  case outputInUse(path: String, partial: String)
+  // A file of tensors cannot be written.
   case badDeclaration(file: String, tensor: String, reason: String)
-
-  // Reading or writing failed on the way, or would.
-  case noSpace(directory: String, needed: Int, free: Int)
-  case fileTooLarge(directory: String, needed: Int, limit: Int)
-  case system(operation: String, path: String, code: Int32)
   case wrongByteCount(file: String, tensor: String, declared: Int, given: Int)
-}
 
-extension CheckpointError {
-  /// What kind of failure this is; the command line turns it into an exit code.
-  package enum Class: Equatable, Sendable {
-    /// Exit code 66.
-    case missingInput
-    /// Exit code 65.
-    case badData
-    /// Exit code 73.
-    case cannotCreate
-    /// Exit code 74.
-    case inputOutput
-  }
-
-  /// The kind of this failure.
-  package var errorClass: Class {
+  /// The kind of failure.
+  package var kind: FailureKind {
     switch self {
-    case .notFound, .notAFile, .notReadable, .noTensors, .missingShard: .missingInput
-    case .emptyFile, .tooLarge, .malformed, .gguf, .pytorch, .llama2c, .ambiguous, .malformedIndex, .shardName, .notInShard,
-      .notInIndex,
-      .unknownTensor,
-      .duplicateTensor, .shapeMismatch, .unfitView, .rowsOutside:
-      .badData
-    case .outputExists, .badOutputName, .missingParent, .parentNotADirectory, .notWritable, .notReplaceable, .notOurs, .outputOverInput,
-      .noTemporaryFolder, .outputInUse, .badDeclaration:
-      .cannotCreate
+    case .file(let error): error.kind
+    case .noTensors, .missingShard: .notFound
+    case .badDeclaration: .cannotCreate
     case .hdf5(_, let fault): fault.isOfTheSystem ? .inputOutput : .badData
-    case .system, .noSpace, .fileTooLarge, .wrongByteCount: .inputOutput
+    case .wrongByteCount: .inputOutput
+    default: .badData
     }
   }
+
+  /// The failure of a file.
+  package var cause: (any EngineError)? { if case .file(let error) = self { error } else { nil } }
 }

@@ -1,3 +1,4 @@
+internal import DibitFiles
 package import DibitTensor
 
 /// What a file is, told from its bytes; suffixes are never trusted.

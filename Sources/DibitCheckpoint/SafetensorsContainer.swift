@@ -1,3 +1,4 @@
+internal import DibitFiles
 internal import DibitTensor
 
 /// A mapped safetensors file.

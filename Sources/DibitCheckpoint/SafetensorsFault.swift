@@ -1,3 +1,4 @@
+internal import DibitFailure
 package import DibitTensor
 
 /// What is wrong inside a safetensors file. Offsets of data are relative to the data section, as in the header.

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitTensor
 
@@ -8,13 +9,10 @@ struct SafetensorsHeader {
 
   init(parsing bytes: Bytes) throws(SafetensorsFault) {
     let length = try Self.length(of: bytes)
-    let json: JSONValue
-    do throws(JSONError) {
-      // A header nests three levels; the limit keeps recursion short.
-      json = try JSONValue(parsing: bytes.slice(8..<8 + length).array, depthLimit: 16)
-    } catch {
-      throw .headerSyntax(reason: error.description)
-    }
+    // A header nests three levels; the limit keeps recursion short.
+    let json = try rethrow(
+      as: { (error: JSONError) in SafetensorsFault.headerSyntax(reason: error.description) },
+      JSONValue(parsing: bytes.slice(8..<8 + length).array, depthLimit: 16))
     for (key, value) in json.object?.members ?? [] {
       if key.utf8.elementsEqual("__metadata__".utf8) {
         metadata = try Self.metadata(value)

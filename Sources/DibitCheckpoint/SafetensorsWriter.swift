@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 package import DibitTensor
 internal import Glibc
 
@@ -28,8 +30,8 @@ package struct SafetensorsWriter: ~Copyable {
   {
     let layout = try SafetensorsLayout(tensors, metadata: metadata, file: path)
     let byteCount = layout.header.count + layout.sizes.reduce(0, +)
-    try FreeSpace().check(byteCount, at: path)
-    output = try HashedFile(path: path, start: layout.header)
+    try rethrow(as: CheckpointError.file, FreeSpace().check(byteCount, at: path))
+    output = try rethrow(as: CheckpointError.file, HashedFile(path: path, start: layout.header))
     self.byteCount = byteCount
     self.path = path
     self.tensors = tensors
@@ -43,7 +45,7 @@ package struct SafetensorsWriter: ~Copyable {
   ///   lacks, so that a wrong shape is found where it happens; ``CheckpointError/system(operation:path:code:)`` for a full disk.
   package mutating func append(_ bytes: Span<UInt8>) throws(CheckpointError) {
     try take(bytes.count)
-    try output.append(bytes)
+    try rethrow(as: CheckpointError.file, output.append(bytes))
     skipWhole()
   }
 
@@ -57,14 +59,14 @@ package struct SafetensorsWriter: ~Copyable {
     var first = 0
     while first < floats.count {
       let piece = floats.extracting(first..<min(first + 16_384, floats.count))
-      try output.append(Narrowing.narrow(piece, to: dtype).span)
+      try rethrow(as: CheckpointError.file, output.append(Narrowing.narrow(piece, to: dtype).span))
       first += piece.count
     }
     skipWhole()
   }
 
   /// The SHA-256 of all bytes so far, header included, in hexadecimal: a last tensor can hold the checksum of everything before it.
-  package mutating func digest() throws(CheckpointError) -> String { try output.digest() }
+  package mutating func digest() throws(CheckpointError) -> String { try rethrow(as: CheckpointError.file, output.digest()) }
 
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
@@ -73,7 +75,7 @@ package struct SafetensorsWriter: ~Copyable {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given)
     }
-    return try output.finish()
+    return try rethrow(as: CheckpointError.file, output.finish())
   }
 
   /// Counts bytes towards the current tensor.
@@ -116,32 +118,6 @@ enum Narrowing {
         unsafe raw.storeBytes(of: element(values[index]), toByteOffset: index * MemoryLayout<Element>.size, as: Element.self)
       }
       filled = count
-    }
-  }
-}
-
-/// Creates a file that must not exist yet; devices, such as /dev/null, are opened as they are.
-func createFile(_ path: String) throws(CheckpointError) -> FileDescriptor {
-  if let file = FileDescriptor.open(path, flags: O_WRONLY | O_CREAT | O_EXCL) { return file }
-  let code = errno
-  guard code == EEXIST else { throw creationError(path, code) }
-  guard FileStatus(path: path, followingLinks: false)?.type == .other, let device = FileDescriptor.open(path, flags: O_WRONLY) else {
-    throw .outputExists(path: path)
-  }
-  return device
-}
-
-/// Why something could not be created at `path`.
-func creationError(_ path: String, _ code: Int32) -> CheckpointError {
-  switch code {
-  case EEXIST: return .outputExists(path: path)
-  case ENOSPC, EDQUOT, EIO: return .system(operation: "create", path: path, code: code)
-  default:
-    guard let parent = splitOutput(path)?.parent else { return .notWritable(path: path, code: code) }
-    switch FileStatus(path: parent, followingLinks: true)?.type {
-    case .directory: return .notWritable(path: path, code: code)
-    case let type?: return .parentNotADirectory(path: path, parent: parent, found: type.description)
-    case nil: return .missingParent(path: path, parent: parent)
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 
 /// The file that says which shard holds which tensor.
@@ -7,13 +9,10 @@ enum ShardIndex {
 
   /// The shards of an index with the names of their tensors, sorted by shard.
   static func read(_ index: String) throws(CheckpointError) -> [(shard: String, names: [String])] {
-    let text = try readFile(index, limit: 64 << 20)
-    let json: JSONValue
-    do throws(JSONError) {
-      json = try JSONValue(parsing: text, depthLimit: 16)
-    } catch {
-      throw .malformedIndex(file: index, reason: error.description)
-    }
+    let text = try rethrow(as: CheckpointError.file, readFile(index, limit: 64 << 20))
+    let json = try rethrow(
+      as: { (error: JSONError) in CheckpointError.malformedIndex(file: index, reason: error.description) },
+      JSONValue(parsing: text, depthLimit: 16))
     guard let map = json["weight_map"] else { throw .malformedIndex(file: index, reason: "the key 'weight_map' is missing") }
     guard let members = map.object?.members, !members.isEmpty else {
       throw .malformedIndex(file: index, reason: "'weight_map': an object that names tensors expected, \(map.shown) found")

@@ -1,6 +1,7 @@
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitModelStore
 

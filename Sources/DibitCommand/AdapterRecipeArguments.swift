@@ -1,5 +1,14 @@
 internal import ArgumentParser
 internal import Dibit
+internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitTraining
 
 /// How an adapter is trained: a recipe and the options that win over it. For every command that trains adapters.
 struct AdapterRecipeArguments: ParsableArguments {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DibitBenchmark
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitQuantization

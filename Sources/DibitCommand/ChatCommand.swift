@@ -1,6 +1,7 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore

@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 
 /// The arguments of the process as the argument parser gets them.
 enum CheckedArguments {

@@ -1,5 +1,5 @@
 package import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import Glibc
 
 /// The `dibit` command.

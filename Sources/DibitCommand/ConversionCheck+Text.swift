@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitInference

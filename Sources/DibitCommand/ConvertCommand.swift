@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitConversion
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore

@@ -1,7 +1,8 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 

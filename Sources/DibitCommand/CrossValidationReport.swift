@@ -1,5 +1,6 @@
 internal import Dibit
 internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics

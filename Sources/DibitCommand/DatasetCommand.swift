@@ -80,7 +80,7 @@ struct DatasetCommand: ParsableCommand {
       for example in dataset[split] {
         do throws(TrainingError) { lengths.add(try encoder.encode(example)) } catch {
           if case .conversation(.template) = error { throw error }
-          unfit.append("\(error)")
+          unfit.append(Advice.sentence(of: error))
         }
       }
     }

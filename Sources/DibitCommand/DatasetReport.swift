@@ -1,5 +1,5 @@
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
 internal import DibitJSON
 
 /// What `dibit dataset` says.
@@ -89,7 +89,7 @@ struct DatasetReport {
       let finding = dataset.report[kind]
       lines.append("note: \(kind.explained(finding.count))")
       for entry in finding.entries.prefix(Self.shownEntries) {
-        lines.append("  \(entry.path)" + (entry.detail.isEmpty ? "" : ": \(entry.detail)"))
+        lines.append("  \(entry.path)" + (entry.detail.isEmpty ? "" : ": \(Advice.options(in: entry.detail))"))
       }
     }
     return lines.isEmpty ? [] : [""] + lines
@@ -182,7 +182,8 @@ struct DatasetReport {
       JSONObject(
         dataset.report.kinds.map { kind in
           let finding = dataset.report[kind]
-          let entries: JSONValue = .array(finding.entries.map { ["place": .string($0.path), "detail": .string($0.detail)] })
+          let entries: JSONValue = .array(
+            finding.entries.map { ["place": .string($0.path), "detail": .string(Advice.options(in: $0.detail))] })
           return (key: kind.rawValue, value: ["count": .integer(finding.count), "first": entries])
         }))
   }

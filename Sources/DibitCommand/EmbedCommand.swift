@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
@@ -61,7 +62,7 @@ struct EmbedCommand: ParsableCommand {
     var features = TextFeatures(
       MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), tokenizer: model.tokenizer, pooling: pooling,
       maximumTokens: maxTokens, on: compute)
-    for finding in inputs.report.summary { Terminal.write("note: \(finding)\n") }
+    for finding in inputs.report.summary { Terminal.write("note: \(Advice.options(in: finding))\n") }
     var job = EmbeddingJob(normalizes: normalize, line: ProgressLine("embedding"), isOnly: inputs.count == 1 && !inputs.hasRows)
     guard try job.run(inputs, batch: Self.batch, &features, into: &sink) else { return }
     if Interrupt.isRequested { throw Failure(.interrupted, "interrupted after \(counted(job.done))") }
@@ -102,7 +103,7 @@ private struct EmbeddingJob {
       case .success(let text)?:
         places.append(input?.place ?? TextPlace(file: ""))
         texts.append(text)
-      case .failure(let error)?: tell(Failure(Failure.Code(error.exitClass), "\(error)"))
+      case .failure(let error)?: tell(Failure(of: error))
       case nil: break
       }
       guard texts.count == batch || input == nil else { continue }

@@ -1,6 +1,7 @@
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitReport
 internal import DibitTensor

@@ -1,17 +1,5 @@
 internal import Dibit
-internal import DibitBenchmark
-internal import DibitCheckpoint
-internal import DibitConstraint
-internal import DibitConversion
-internal import DibitDataset
-internal import DibitEvaluation
-internal import DibitInference
-internal import DibitKernels
-internal import DibitModelStore
-internal import DibitRecipe
-internal import DibitTokenizer
-internal import DibitTraining
-internal import DibitVerification
+internal import DibitFailure
 internal import Glibc
 
 /// One line for the user and the exit code that goes with it.
@@ -42,24 +30,13 @@ struct Failure: Error {
     switch error {
     case let failure as Failure: self = failure
     case let error as DibitError: self.init(error)
-    case let error as CheckpointError: self.init(Code(error.errorClass), "\(error)")
-    case let error as ModelStoreError: self.init(Code(error.errorClass), "\(error)")
-    case let error as ConversionError: self.init(error.errorClass.map { Code($0) } ?? .interrupted, "\(error)")
-    case let error as DatasetError: self.init(Code(error.exitClass), "\(error)")
-    case let error as ChatTranscriptError: self.init(.badData, "\(error)")
-    case let error as PromptTemplateError: self.init(.badData, "\(error)")
-    case let error as VerificationError: self.init(Code(error.errorClass), "\(error)")
-    case let error as TrainingError: self.init(Code(error.errorClass), "\(error)")
-    case let error as EvaluationError: self.init(error == .interrupted ? .interrupted : .badData, "\(error)")
-    case let error as ConstraintError: self.init(.badData, "\(error)")
-    case let error as InferenceError: self.init(.badData, "\(error)")
-    case let error as RecipeError: self.init(.badData, "\(error)")
-    case let error as TokenizerError: self.init(.badData, "\(error)")
-    case let error as BenchmarkError: self.init(error)
-    case let error as KernelError: self.init(.usage, "\(error)")
+    case let error as any EngineError: self.init(of: error)
     default: return nil
     }
   }
+
+  /// The failure that an engine's error amounts to.
+  init(of error: any EngineError) { self.init(Code(error.kind), Advice.sentence(of: error)) }
 
   /// A failure of the library, with advice in the words of the command line.
   private init(_ error: DibitError) {
@@ -84,17 +61,6 @@ struct Failure: Error {
   /// "--max-tokens" for "maxTokens".
   private static func flag(_ option: String) -> String {
     "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
-  }
-
-  private init(_ error: BenchmarkError) {
-    switch error {
-    case .store(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .checkpoint(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .training(let cause): self.init(Code(cause.errorClass), "\(error)")
-    case .inference: self.init(.badData, "\(error)")
-    case .context, .trainingContext: self.init(.usage, "\(error)")
-    case .interrupted: self.init(.interrupted, "\(error)")
-    }
   }
 
   func exit() -> Never {
@@ -128,31 +94,15 @@ extension Failure.Code {
     }
   }
 
-  init(_ errorClass: CheckpointError.Class) {
-    switch errorClass {
-    case .missingInput: self = .missingInput
+  init(_ kind: FailureKind) {
+    switch kind {
+    case .invalidRequest: self = .usage
     case .badData: self = .badData
-    case .cannotCreate: self = .cannotCreate
-    case .inputOutput: self = .inputOutput
-    }
-  }
-
-  init(_ errorClass: TrainingError.Class) {
-    switch errorClass {
-    case .usage: self = .usage
-    case .badData: self = .badData
-    case .missingInput: self = .missingInput
+    case .notFound, .noPermission: self = .missingInput
     case .failedRun: self = .internalError
     case .cannotCreate: self = .cannotCreate
-    case .file(let file): self.init(file)
-    }
-  }
-
-  init(_ exitClass: DatasetError.ExitClass) {
-    switch exitClass {
-    case .missingInput: self = .missingInput
-    case .badData: self = .badData
     case .inputOutput: self = .inputOutput
+    case .interrupted: self = .interrupted
     }
   }
 }

@@ -1,6 +1,6 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 

@@ -1,8 +1,9 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitConstraint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
 internal import DibitModel

@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 
 /// What a person is told of a prompt that takes long to read, and of the speed in the end.
 struct GenerationProgress {

@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitFiles
 
 /// The lines of standard input, one by one as they come.
 struct InputLines {
@@ -33,7 +34,7 @@ struct InputLines {
       }
       searched = pending.count
       guard pending.count <= Self.limit else {
-        throw CheckpointError.tooLarge(path: "standard input", limit: Self.limit, found: pending.count)
+        throw FileError.tooLarge(path: "standard input", limit: Self.limit, found: pending.count)
       }
       if hasEnded {
         guard !pending.isEmpty else { return .end }

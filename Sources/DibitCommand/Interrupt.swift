@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import Glibc
 internal import Synchronization
 

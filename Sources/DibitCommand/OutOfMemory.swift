@@ -1,5 +1,5 @@
 internal import CDibitMemory
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitTensor
 
 /// Memory that the system refuses ends a command with one line and its exit code, wherever it was asked for.

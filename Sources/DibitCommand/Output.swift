@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 
 /// Standard output, where the results of commands go.
 enum Output {

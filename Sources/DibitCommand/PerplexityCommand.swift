@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitFailure
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore

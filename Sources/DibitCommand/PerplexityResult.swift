@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitInference
 internal import DibitJSON
 

@@ -1,8 +1,10 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitInference
+internal import DibitModel
 internal import DibitModelStore
 
 struct PredictCommand: ParsableCommand {

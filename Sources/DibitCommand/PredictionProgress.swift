@@ -1,6 +1,7 @@
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitFiles
 
 /// What a person is told while texts are tagged, and in the end.
 struct PredictionProgress {
@@ -24,7 +25,7 @@ struct PredictionProgress {
     isBrief = !toFile && !inputs.hasRows && inputs.count <= Self.few
     // A bar between results would tear both.
     showsLine = !isBrief && inputs.bytes != nil && (toFile || !StandardOutput.isTerminal)
-    for finding in inputs.report.summary { line.note("note: \(finding)") }
+    for finding in inputs.report.summary { line.note("note: \(Advice.options(in: finding))") }
   }
 
   /// Inputs of this job.
@@ -72,7 +73,7 @@ struct PredictionProgress {
   /// The fault of an input as a line with an exit code.
   private static func failure(_ fault: PredictionFault, at place: TextPlace) -> Failure {
     switch fault {
-    case .input(let error): Failure(Failure.Code(error.exitClass), "\(error)")
+    case .input(let error): Failure(of: error)
     case .model(let error): Failure(.badData, "\(quoted(place.description)): \(error)")
     }
   }

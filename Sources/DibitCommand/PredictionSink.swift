@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitEvaluation
+internal import DibitFiles
 
 /// Where predictions go: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
@@ -42,7 +43,7 @@ struct PredictionSink: ~Copyable {
     if let output, file == nil {
       let created = try JournalFile(path: output, inputs: inputs)
       // Another job made it since this one looked.
-      guard created.byteCount == 0 else { throw CheckpointError.outputExists(path: output) }
+      guard created.byteCount == 0 else { throw FileError.outputExists(path: output) }
       file = consume created
     }
     try file?.cut(after: finished.byteCount)
@@ -52,7 +53,7 @@ struct PredictionSink: ~Copyable {
 
   /// Writes the record of a prediction; false when nobody reads it any more.
   mutating func write(_ prediction: InputPrediction) throws -> Bool {
-    let record = format.record(prediction, isFirst: isFirst)
+    let record = format.record(prediction, isFirst: isFirst) { Advice.sentence(of: $0) }
     if !record.isEmpty { isFirst = false }
     return try write(record)
   }
@@ -74,7 +75,7 @@ struct PredictionSink: ~Copyable {
 
   /// Whether something lies there, readable or not.
   private static func exists(_ path: String) -> Bool {
-    do throws(CheckpointError) { _ = try SequentialFile(path) } catch {
+    do throws(FileError) { _ = try SequentialFile(path) } catch {
       if case .notFound = error { return false }
     }
     return true

@@ -1,6 +1,14 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTraining
 

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 internal import DibitTokenizer
 
 /// Where the prompt of `dibit generate` comes from, and how it is read.

@@ -1,8 +1,9 @@
 internal import ArgumentParser
 internal import DibitCheckpoint
-internal import DibitDigest
-internal import DibitJSON
 internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitJSON
 internal import DibitReport
 
 /// Where the result of an evaluation goes.
@@ -32,7 +33,7 @@ struct ResultArguments: ParsableArguments {
   func check(overwrite: Bool, _ inputs: JobInputs) throws {
     let files = [report, confusionCsv, predictionsCsv].compactMap(\.self)
     for place in files.indices {
-      do throws(CheckpointError) { try JobInputs(Array(files[..<place])).check(output: files[place]) } catch {
+      do throws(FileError) { try JobInputs(Array(files[..<place])).check(output: files[place]) } catch {
         throw Failure(.usage, "'\(files[place])' is given for two outputs; give each a file of its own")
       }
     }
@@ -55,10 +56,10 @@ struct ResultArguments: ParsableArguments {
   /// What cannot be written is told behind the result, and takes nothing else with it: the work behind it may have taken hours.
   func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
     try OpenedModels.finishChecks()
-    var (written, fault): ([String], CheckpointError?) = ([], nil)
+    var (written, fault): ([String], FileError?) = ([], nil)
     func write(_ path: String?, replacing mark: OutputMark?, _ text: @autoclosure () -> String) {
       guard let path else { return }
-      do throws(CheckpointError) {
+      do throws(FileError) {
         try writeFileAtomically(path: path, bytes: Array(text().utf8), replacing: mark, inputs: inputs)
         written.append(path)
       } catch { fault = fault ?? error }

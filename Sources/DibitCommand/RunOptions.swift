@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore

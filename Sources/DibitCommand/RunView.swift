@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitTraining
 
 /// What a person sees of a training run, and what TensorBoard reads of it: views of the same events.

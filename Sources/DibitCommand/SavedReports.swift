@@ -1,4 +1,6 @@
 internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitReport
 
 /// Saved reports of files and of folders full of them; those that cannot be read stop no other.
@@ -17,23 +19,23 @@ struct SavedReports {
         continue
       }
       let folder = path.hasSuffix("/") ? path : path + "/"
-      do throws(CheckpointError) {
+      do throws(FileError) {
         let names = try directoryNames(path).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
         if names.isEmpty {
           fail(path, Failure(.missingInput, "\(quoted(path)): saved reports expected in this folder, no .json file found"))
         }
         for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { read(folder + name) }
-      } catch { fail(path, Failure(Failure.Code(error.errorClass), "\(error)")) }
+      } catch { fail(path, Failure(of: error)) }
     }
   }
 
   private mutating func read(_ path: String) {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       let bytes = try readFile(path, limit: Self.largestFile)
       do throws(ReportError) { reports.append(SavedReport(file: path, report: try EvaluationReport(parsing: bytes))) } catch {
-        fail(path, Failure(.badData, "\(quoted(path)): \(error)"))
+        fail(path, Failure(.badData, "\(quoted(path)): \(Advice.sentence(of: error))"))
       }
-    } catch { fail(path, Failure(Failure.Code(error.errorClass), "\(error)")) }
+    } catch { fail(path, Failure(of: error)) }
   }
 
   private mutating func fail(_ path: String, _ failure: Failure) { faults.append((path, failure)) }

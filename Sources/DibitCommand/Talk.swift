@@ -1,5 +1,7 @@
 internal import Dibit
 internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
 internal import DibitTokenizer
@@ -183,7 +185,7 @@ struct Talk: ~Copyable {
       do {
         try keep(in: argument)
         Terminal.wrote(argument)
-      } catch CheckpointError.outputExists(let path) {
+      } catch FileError.outputExists(let path) {
         Terminal.write("error: /save: '\(path)' exists already; choose another name\n")
       } catch {
         guard let failure = Failure(error) else { throw error }

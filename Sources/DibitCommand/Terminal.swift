@@ -1,4 +1,5 @@
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 
 /// The error stream: progress and failures go there, results to standard output.
 enum Terminal {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 
 /// The texts of commands that go through many: files, folders, rows, standard input.
 struct TextInputArguments: ParsableArguments {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitModelStore
 internal import DibitTokenizer
@@ -88,7 +89,7 @@ extension TokenizeCommand {
     options.maximumTextBytes = Self.largest
     options.isStopped = { Interrupt.isRequested }
     let inputs = TextInputs(files, options: options)
-    for finding in inputs.report.summary { Terminal.write("note: \(finding)\n") }
+    for finding in inputs.report.summary { Terminal.write("note: \(Advice.options(in: finding))\n") }
     var counts: [(file: String, texts: Int, tokens: Int)] = []
     var failures: [Failure] = []
     for input in inputs {
@@ -98,7 +99,7 @@ extension TokenizeCommand {
         counts[counts.count - 1].texts += 1
         counts[counts.count - 1].tokens += encode(text, tokenizer).count
       case .failure(let error):
-        failures.append(Failure(Failure.Code(error.exitClass), "\(error)"))
+        failures.append(Failure(of: error))
         if failures.count <= 10 { Terminal.write("not counted: \(error)\n") }
       }
     }

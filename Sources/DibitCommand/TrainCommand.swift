@@ -2,6 +2,8 @@ internal import ArgumentParser
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -67,7 +69,7 @@ struct TrainCommand: ParsableCommand {
       }
       try output.check()
     }
-    for finding in job.dataset.report.summary { note(finding) }
+    for finding in job.dataset.report.summary { note(Advice.options(in: finding)) }
     var trainer = try job.makeTrainer(note: note)
     Terminal.write(
       "\(grouped(job.split.train)) training and \(grouped(job.split.validation)) validation "

@@ -1,7 +1,7 @@
 internal import Dibit
 internal import ArgumentParser
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore

@@ -1,3 +1,5 @@
+internal import DibitFiles
+internal import DibitFailure
 internal import Dibit
 internal import DibitCheckpoint
 internal import DibitDataset

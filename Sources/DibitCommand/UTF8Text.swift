@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 
 /// Texts for a model from files, pipes and the command line: UTF-8 and nothing else, because a character that was put in place of a byte
 /// would be read as if it had been written.
@@ -50,7 +51,7 @@ enum UTF8Text {
       if Interrupt.isRequested { throw Failure(.interrupted, "interrupted") }
       if read.isEmpty { return bytes }
       bytes += read
-      guard bytes.count <= limit else { throw CheckpointError.tooLarge(path: "standard input", limit: limit, found: bytes.count) }
+      guard bytes.count <= limit else { throw FileError.tooLarge(path: "standard input", limit: limit, found: bytes.count) }
     }
   }
 }

@@ -69,7 +69,10 @@ struct VerifyCommand: ParsableCommand {
     if json {
       printJSON(inspection.json)
     } else {
-      printColumns(inspection.items.map { [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.fault.map { "\($0)" } ?? $0.detail] })
+      printColumns(
+        inspection.items.map {
+          [$0.file, $0.what, $0.fault == nil ? "ok" : "WRONG", $0.fault.map { Advice.sentence(of: $0) } ?? $0.detail]
+        })
     }
     if let fault = inspection.fault { throw fault }
     guard !json else { return }

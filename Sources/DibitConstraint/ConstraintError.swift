@@ -1,8 +1,9 @@
+package import DibitFailure
 package import DibitJSON
 
 /// Why choices or a schema cannot be made into a ``Constraint``, or why a vocabulary cannot spell its output. Pointers name the place
 /// in the schema: `#/properties/topics`.
-package enum ConstraintError: Error, Equatable, Sendable {
+package enum ConstraintError: EngineError, Equatable {
   case json(JSONError)
   case noChoices
   case duplicateChoice(String)
@@ -27,7 +28,10 @@ package enum ConstraintError: Error, Equatable, Sendable {
   case unspeakable
 }
 
-extension ConstraintError: CustomStringConvertible {
+extension ConstraintError {
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
+
   /// One sentence: what, where, expected, found, and what to do where that is known.
   package var description: String {
     switch self {

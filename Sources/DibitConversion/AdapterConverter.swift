@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
@@ -26,19 +28,19 @@ package enum AdapterConverter {
     _ path: String, base model: StoredModel, facts: AdapterFacts = AdapterFacts(), output: String, overwrite: Bool,
     on compute: Compute
   ) throws(ConversionError) -> Int {
-    let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try AdapterSource.open(path, for: model).adapter(for: model.weights, on: compute) } catch {
-      throw .source(error)
-    }
+    let source = try rethrow(as: ConversionError.source, AdapterSource.open(path, for: model))
+    let adapter = try rethrow(as: ConversionError.source, source.adapter(for: model.weights, on: compute))
     var facts = facts
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
-    try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
-    do throws(CheckpointError) {
-      let directory = try StagedDirectory(
-        destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: JobInputs([model.path, path]))
-      try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
-      try directory.commit()
-    } catch { throw .checkpoint(error) }
+    try rethrow(as: ConversionError.source, model.check?.finish())
+    let inputs = JobInputs([model.path, path])
+    let directory = try rethrow(
+      as: ConversionError.file,
+      StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs))
+    do throws(CheckpointError) { try StoredAdapter.write(adapter, base: model, facts: facts, into: directory) } catch {
+      throw .checkpoint(error)
+    }
+    do throws(FileError) { try directory.commit() } catch { throw .file(error) }
     return adapter.count
   }
 
@@ -50,36 +52,35 @@ package enum AdapterConverter {
     _ parts: [AdapterPart], base model: StoredModel, format: AdapterFormat, facts: AdapterFacts = AdapterFacts(), output: String,
     overwrite: Bool, on compute: Compute
   ) throws(ConversionError) -> Int {
-    let adapter: Adapter
-    do throws(ModelStoreError) { adapter = try StoredAdapter.sum(parts, for: model, on: compute) } catch { throw .source(error) }
+    let adapter = try rethrow(as: ConversionError.source, StoredAdapter.sum(parts, for: model, on: compute))
     if adapter.configuration.decomposesWeights, format != .peft {
-      throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with --format peft")
+      throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with `format` peft")
     }
     let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
-      try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
-      let file: StagedFile
-      do throws(CheckpointError) {
-        file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs)
-      } catch { throw .checkpoint(error) }
+      try rethrow(as: ConversionError.source, model.check?.finish())
+      let file = try rethrow(
+        as: ConversionError.file, StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs))
       do throws(ModelStoreError) { try GGUFAdapter.write(adapter, facts: facts, for: model, to: file.path) } catch { throw .source(error) }
-      do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
+      do throws(FileError) { try file.commit() } catch { throw .file(error) }
       return adapter.count
     }
     // mlx-lm has names of its own for these modules.
     if format == .mlx, adapter.modules.contains(where: { !$0.hasPrefix("model.layers.") && !$0.hasPrefix("model.kv_reuse_layers.") }) {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
-    try liftStore { () throws(ModelStoreError) in try model.check?.finish() }
+    try rethrow(as: ConversionError.source, model.check?.finish())
+    let directory = try rethrow(
+      as: ConversionError.file,
+      StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs))
     do throws(CheckpointError) {
-      let directory = try StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs)
       if format == .mlx {
         try MLXAdapter.write(adapter, facts: facts, for: model, into: directory)
       } else {
         try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
       }
-      try directory.commit()
     } catch { throw .checkpoint(error) }
+    do throws(FileError) { try directory.commit() } catch { throw .file(error) }
     return adapter.count
   }
 }

@@ -1,9 +1,12 @@
 package import DibitCheckpoint
+package import DibitFailure
+package import DibitFiles
 package import DibitModelStore
 
 /// Why a checkpoint could not be converted.
-package enum ConversionError: Error, Equatable, Sendable {
+package enum ConversionError: EngineError, Equatable {
   case source(ModelStoreError)
+  case file(FileError)
   case checkpoint(CheckpointError)
   case alreadyConverted(path: String)
   case unknownTensor(String, path: String, architecture: String)
@@ -14,18 +17,19 @@ package enum ConversionError: Error, Equatable, Sendable {
   case interrupted
 }
 
-extension ConversionError: CustomStringConvertible {
+extension ConversionError {
   /// One sentence: what, where, what was expected and found.
   package var description: String {
     switch self {
     case .source(let error): "\(error)"
+    case .file(let error): "\(error)"
     case .checkpoint(let error): "\(error)"
     case .alreadyConverted(let path): "'\(path)' is a converted model already: convert the checkpoint that it came from"
     case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
     case .notFinite(let tensor, let row, let column, let value):
       "tensor '\(tensor)': the element at [\(row), \(column)] is \(value): the checkpoint is damaged, a converted model could not work"
     case .trainedScales(let tensor, let bits):
-      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with --bits 2"
+      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with `bits` 2"
     case .trainedBits(let tensor, let found):
       "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
     case .notExportable(let reason): reason
@@ -33,13 +37,16 @@ extension ConversionError: CustomStringConvertible {
     }
   }
 
-  /// What kind of failure this is; nil for an interruption.
-  package var errorClass: CheckpointError.Class? {
+  /// The kind of failure.
+  package var kind: FailureKind { cause?.kind ?? (self == .interrupted ? .interrupted : .badData) }
+
+  /// The failure of the source, of a file or of a checkpoint.
+  package var cause: (any EngineError)? {
     switch self {
-    case .source(let error): error.errorClass
-    case .checkpoint(let error): error.errorClass
-    case .interrupted: nil
-    default: .badData
+    case .source(let error): error
+    case .file(let error): error
+    case .checkpoint(let error): error
+    default: nil
     }
   }
 }

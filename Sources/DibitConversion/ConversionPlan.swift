@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
@@ -21,29 +22,29 @@ struct ConversionPlan {
 
   init(source: String, tokenizer tokenizerPath: String? = nil, scheme: QuantizationScheme) throws(ConversionError) {
     let source = source.count > 1 && source.hasSuffix("/") ? String(source.dropLast()) : source
-    let opened = try liftStore { () throws(ModelStoreError) in try ModelSource.open(source) }
+    let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     guard opened.scheme == nil else { throw .alreadyConverted(path: source) }
     let (configuration, checkpoint) = (opened.configuration, opened.checkpoint)
-    let declarations = try liftStore { () throws(ModelStoreError) in try opened.declarations() }
-    let found = try liftStore { () throws(ModelStoreError) in
-      try TokenizerSource.open(tokenizerPath ?? source, vocabularySize: configuration.vocabularySize)
-    }
+    let declarations = try rethrow(as: ConversionError.source, opened.declarations())
+    let found = try rethrow(
+      as: ConversionError.source,
+      TokenizerSource.open(tokenizerPath ?? source, vocabularySize: configuration.vocabularySize))
     guard found.tokenizer.vocabularyCount <= configuration.vocabularySize else {
       throw .source(.vocabulary(path: source, tokenizer: found.tokenizer.vocabularyCount, model: configuration.vocabularySize))
     }
     tokenizer = found.json
     tokenizerDoubt = Self.doubt(found.tokenizer, isChosen: tokenizerPath != nil, source: source, rows: configuration.vocabularySize)
-    chat = try liftStore { () throws(ModelStoreError) in try ChatSource.settings(of: source) }
+    chat = try rethrow(as: ConversionError.source, ChatSource.settings(of: source))
     var planned: [PlannedTensor] = []
     var seen = Set<String>()
     for parameter in declarations.parameters where seen.insert(parameter.name.tensor).inserted {
-      let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(parameter.name.tensor) }
+      let info = try rethrow(as: ConversionError.checkpoint, checkpoint.tensor(parameter.name.tensor))
       var tensor = PlannedTensor(parameter, info, scheme)
       tensor.clips = try Self.trainedScales(tensor, in: checkpoint, opened.json)
       planned.append(tensor)
     }
     for name in declarations.scales {
-      let info = try lift { () throws(CheckpointError) in try checkpoint.tensor(name) }
+      let info = try rethrow(as: ConversionError.checkpoint, checkpoint.tensor(name))
       planned.append(PlannedTensor(scalar: name, info))
     }
     if let unknown = opened.unknownTensors.first {

@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
@@ -38,24 +40,22 @@ package struct Converter: Sendable {
       configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
-    do throws(ModelStoreError) { report.digest = try files.write(into: directory) } catch { throw .source(error) }
-    try liftStore { () throws(ModelStoreError) in try check?.finish() }
-    do throws(CheckpointError) {
+    report.digest = try rethrow(as: ConversionError.source, files.write(into: directory))
+    try rethrow(as: ConversionError.source, check?.finish())
+    do throws(FileError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()
-    } catch { throw .checkpoint(error) }
+    } catch { throw .file(error) }
     let elapsed = clock.now - start
     report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
     return report
   }
 
   func staged() throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) {
-      return try StagedDirectory(
-        destination: output, replacing: options.overwrite ? ModelFiles.mark : nil, inputs: JobInputs([source, options.tokenizer]))
-    } catch {
-      throw .checkpoint(error)
-    }
+    try rethrow(
+      as: ConversionError.file,
+      StagedDirectory(
+        destination: output, replacing: options.overwrite ? ModelFiles.mark : nil, inputs: JobInputs([source, options.tokenizer])))
   }
 
   /// Writes model.safetensors and returns its digest.
@@ -106,7 +106,7 @@ package struct Converter: Sendable {
     let pieces = pieces(of: tensor)
     var piece = Matrix(rows: pieces.first?.count ?? 0, columns: tensor.columns)
     for rows in pieces {
-      try lift { () throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: rows, into: &piece) }
+      try rethrow(as: ConversionError.checkpoint, checkpoint.readRows(tensor.name, rows: rows, into: &piece))
       try checkFinite(piece, tensor, rows.lowerBound)
       try writer.append(floats: piece.span, as: tensor.stored.format.dtype)
       try pass.leave(tensor, rows, progress)
@@ -156,9 +156,9 @@ package struct Converter: Sendable {
   /// The scales that the checkpoint brings along for a tensor.
   private func trainedScales(_ tensor: PlannedTensor, _ checkpoint: Checkpoint) throws(ConversionError) -> StretchedElastic? {
     guard let name = tensor.clips else { return nil }
-    let clips = try lift { () throws(CheckpointError) in try checkpoint.readVector(name) }
+    let clips = try rethrow(as: ConversionError.checkpoint, checkpoint.readVector(name))
     if let bad = firstNonFinite(clips.span) { throw .notFinite(tensor: name, row: bad, column: 0, value: "\(clips[bad])") }
-    let types = try lift { () throws(CheckpointError) in (try checkpoint.tensor(tensor.name).dtype, try checkpoint.tensor(name).dtype) }
+    let types = try rethrow(as: ConversionError.checkpoint, (checkpoint.tensor(tensor.name).dtype, checkpoint.tensor(name).dtype))
     return StretchedElastic(clips: clips, weightType: types.0, clipType: types.1)
   }
 
@@ -166,7 +166,7 @@ package struct Converter: Sendable {
   private func notFinite(_ tensor: PlannedTensor, _ rows: Range<Int>, _ checkpoint: Checkpoint) throws(ConversionError) -> ConversionError {
     var row = Matrix(rows: 1, columns: tensor.columns)
     for index in rows {
-      try lift { () throws(CheckpointError) in try checkpoint.readRows(tensor.name, rows: index..<index + 1, into: &row) }
+      try rethrow(as: ConversionError.checkpoint, checkpoint.readRows(tensor.name, rows: index..<index + 1, into: &row))
       try checkFinite(row, tensor, index)
     }
     fatalError("Converter: tensor '\(tensor.name)' has a sum that is not finite, of elements that are")
@@ -189,14 +189,4 @@ private final class Lost: Sendable {
   }
 
   var total: Double { rows.withLock { rows in rows.keys.sorted().reduce(0) { $0 + (rows[$1] ?? 0) } } }
-}
-
-/// Adds this layer's context to a file's error.
-func lift<Result>(_ body: () throws(CheckpointError) -> Result) throws(ConversionError) -> Result {
-  do throws(CheckpointError) { return try body() } catch { throw .checkpoint(error) }
-}
-
-/// Adds this layer's context to a model directory's error.
-func liftStore<Result>(_ body: () throws(ModelStoreError) -> Result) throws(ConversionError) -> Result {
-  do throws(ModelStoreError) { return try body() } catch { throw .source(error) }
 }

@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
@@ -47,9 +49,9 @@ package struct Exporter: Sendable {
   package func writeSafetensors(
     _ dtype: DType, merging parts: [AdapterPart] = [], note: String? = nil, progress: (ExportProgress) -> Bool = { _ in true }
   ) throws(ConversionError) {
-    let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
+    let source = try rethrow(as: ConversionError.source, StoredModel.open(model))
     let adapter = try sum(parts, for: source)
-    let beside = TransformersFiles(source, chat: try liftStore { () throws(ModelStoreError) in try ChatSource.settings(of: model) })
+    let beside = TransformersFiles(source, chat: try rethrow(as: ConversionError.source, ChatSource.settings(of: model)))
     var json = source.json.object ?? JSONObject()
     for (key, value) in beside.tokenIDs where json[key] == nil { json[key] = value }
     json[QuantizationScheme.key] = nil
@@ -69,41 +71,40 @@ package struct Exporter: Sendable {
       }
     } catch { throw .checkpoint(error) }
     guard isWhole else { throw .interrupted }
-    try liftStore { () throws(ModelStoreError) in try source.check?.finish() }
-    do throws(CheckpointError) {
+    try rethrow(as: ConversionError.source, source.check?.finish())
+    do throws(FileError) {
       try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
       try directory.write(ModelCard.floats(source, dtype: dtype, adapters: parts) + (note ?? ""), to: StoreFile.card)
       try directory.commit()
-    } catch { throw .checkpoint(error) }
+    } catch { throw .file(error) }
   }
 
   /// Writes one GGUF file with the tokenizer inside: weights on a grid as Q2_K, Q4_K, Q4_0, Q5_0 or Q8_0, or as F32 where none of these can
   /// hold them, and all values exactly as they are.
   package func writeGGUF(progress: (ExportProgress) -> Bool = { _ in true }) throws(ConversionError) {
-    let source = try liftStore { () throws(ModelStoreError) in try StoredModel.open(model) }
-    let file: StagedFile
-    do throws(CheckpointError) {
-      file = try StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([model]))
-    } catch { throw .checkpoint(error) }
+    let source = try rethrow(as: ConversionError.source, StoredModel.open(model))
+    let file = try rethrow(
+      as: ConversionError.file,
+      StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: JobInputs([model])))
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
-    try liftStore { () throws(ModelStoreError) in try source.check?.finish() }
-    do throws(CheckpointError) { try file.commit() } catch { throw .checkpoint(error) }
+    try rethrow(as: ConversionError.source, source.check?.finish())
+    do throws(FileError) { try file.commit() } catch { throw .file(error) }
   }
 
   /// What is merged into the weights; an adapter that changes nothing where there is none.
   private func sum(_ parts: [AdapterPart], for source: StoredModel) throws(ConversionError) -> Adapter {
     if parts.isEmpty { return Adapter.none(for: source.weights) }
-    do throws(ModelStoreError) { return try StoredAdapter.sum(parts, for: source, on: compute) } catch { throw .source(error) }
+    return try rethrow(as: ConversionError.source, StoredAdapter.sum(parts, for: source, on: compute))
   }
 
   private func staged(_ parts: [AdapterPart]) throws(ConversionError) -> StagedDirectory {
-    do throws(CheckpointError) {
-      return try StagedDirectory(
-        destination: output, replacing: overwrite ? FloatCheckpoint.mark : nil, inputs: JobInputs([model] + parts.map(\.path)))
-    } catch { throw .checkpoint(error) }
+    try rethrow(
+      as: ConversionError.file,
+      StagedDirectory(
+        destination: output, replacing: overwrite ? FloatCheckpoint.mark : nil, inputs: JobInputs([model] + parts.map(\.path))))
   }
 
   private static func name(of dtype: DType) -> String {

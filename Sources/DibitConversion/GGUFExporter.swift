@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -67,8 +69,8 @@ struct GGUFExporter {
 
   /// Checks that the written file is read back as the model that it was made from: what the format has no key for would change the numbers.
   func check(_ path: String) throws(ConversionError) {
-    let file: GGUFFile
-    do throws(CheckpointError) { file = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    let bytes = try rethrow(as: ConversionError.file, MappedFile(path: path)).bytes
+    let file = try rethrow(as: ConversionError.checkpoint, GGUFFile(bytes, file: path))
     let json: JSONValue
     do throws(GGUFModelError) { json = try GGUFModel.translate(file).configuration } catch {
       throw .source(.gguf(error, path: source.path))

@@ -1,4 +1,5 @@
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitKernels
 internal import DibitQuantization
@@ -21,9 +22,7 @@ struct PieceWriter: ~Copyable {
   init(
     path: String, tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)]
   ) throws(ConversionError) {
-    do throws(CheckpointError) { writer = try SafetensorsWriter(path: path, tensors: tensors, metadata: metadata) } catch {
-      throw .checkpoint(error)
-    }
+    writer = try rethrow(as: ConversionError.checkpoint, SafetensorsWriter(path: path, tensors: tensors, metadata: metadata))
   }
 
   /// Room for a piece, that of an earlier one where it fits.
@@ -61,7 +60,7 @@ struct PieceWriter: ~Copyable {
   /// Adds floats.
   mutating func append(floats: Span<Float>, as dtype: DType) throws(ConversionError) {
     try flush()
-    do throws(CheckpointError) { try writer.append(floats: floats, as: dtype) } catch { throw .checkpoint(error) }
+    try rethrow(as: ConversionError.checkpoint, writer.append(floats: floats, as: dtype))
   }
 
   /// Ends the file and returns its digest.

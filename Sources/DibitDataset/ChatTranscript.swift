@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+package import DibitFailure
 package import DibitJSON
 package import DibitTokenizer
 
@@ -53,11 +53,14 @@ package enum ChatTranscript {
 }
 
 /// Why bytes are no messages of a chat.
-package enum ChatTranscriptError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatTranscriptError: EngineError, Equatable {
   /// No JSON; with the line where every line should be a message.
   case json(JSONError, line: Int?)
   /// A message that is none, or that is out of turn; counted from 1 where the fault does not say which it is.
   case fault(RowFault, message: Int?)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One sentence: what is wrong, and where.
   package var description: String {

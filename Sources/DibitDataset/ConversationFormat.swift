@@ -1,3 +1,4 @@
+package import DibitFailure
 package import DibitJinja
 package import DibitTokenizer
 
@@ -129,10 +130,13 @@ package struct ConversationFormat: Sendable {
 }
 
 /// Why a conversation cannot be learnt.
-package enum ConversationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ConversationError: EngineError, Equatable {
   case template(JinjaError)
   case unfitTemplate
   case noRoom(place: String, limit: Int)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One sentence: what is wrong, and what to do.
   package var description: String {
@@ -140,7 +144,7 @@ package enum ConversationError: Error, Equatable, Sendable, CustomStringConverti
     case .template(let error): "the model's chat template: \(error)"
     case .unfitTemplate: "the model's chat template does not write an answer behind the prompt for it, so that none can be learnt"
     case .noRoom(let place, let limit):
-      "'\(place)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise --max-tokens"
+      "'\(place)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise `maxTokens`"
     }
   }
 }

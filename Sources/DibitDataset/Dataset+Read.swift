@@ -1,3 +1,4 @@
+internal import DibitFiles
 internal import DibitTokenizer
 
 extension Dataset {
@@ -12,11 +13,11 @@ extension Dataset {
   package static func read(_ path: String, options: ScanOptions = ScanOptions(), rows: RowOptions = RowOptions()) throws(DatasetError)
     -> Dataset
   {
-    let isFolder = try FileSystem.isFolder(path)
+    let isFolder = try FolderWalk.isFolder(path)
     var scan = RowScan(root: path, rows: rows, report: ScanReport(limit: options.maximumPathsPerFinding))
     if isFolder {
       guard let files = try scan.files() else { return try .scan(folder: path, options: options) }
-      for split in SplitName.allCases { for name in files[split] ?? [] { try scan.read(name, FileSystem.join(path, name), into: split) } }
+      for split in SplitName.allCases { for name in files[split] ?? [] { try scan.read(name, join(path, name), into: split) } }
     } else {
       let name = path.split(separator: "/").last.map(String.init) ?? path
       try scan.read(name, path, into: .train)
@@ -48,13 +49,13 @@ private struct RowScan {
   mutating func files() throws(DatasetError) -> [SplitName: [String]]? {
     var (splits, others): ([SplitName: [String]], [String]) = ([:], [])
     var (folder, loose, hidden): (String?, [String], [String]) = (nil, [], [])
-    for name in try FileSystem.names(in: root) {
+    for name in try FolderWalk.names(in: root) {
       guard name.utf8.first != UInt8(ascii: ".") else {
         hidden.append(name)
         continue
       }
       let (stem, ending) = RowFormat.parts(of: name)
-      switch FileSystem.item(at: FileSystem.join(root, name)) {
+      switch PathItem(join(root, name)) {
       case .folder, .linkToFolder: folder = folder ?? name
       case .file where RowFormat(ending: ending) == nil: loose.append(name)
       case .file:

@@ -1,4 +1,4 @@
-internal import DibitDigest
+internal import DibitFiles
 
 /// Examples and their splits, from a folder of texts or from files of rows.
 ///

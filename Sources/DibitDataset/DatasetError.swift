@@ -1,7 +1,8 @@
-internal import DibitCheckpoint
+package import DibitFailure
+package import DibitFiles
 
 /// What can be wrong with a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
-package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum DatasetError: EngineError, Equatable {
   /// Nothing lies at the path.
   case missing(path: String)
   /// A file lies where a folder of labelled texts was expected.
@@ -9,9 +10,9 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Something lies at the path that is neither a file nor a folder; `found` says in words what.
   case notAFile(path: String, found: String)
   /// A folder exists but its entries cannot be listed.
-  case unreadableFolder(path: String, reason: String)
+  case unreadableFolder(path: String, reason: UnreadableReason)
   /// The one file that was asked for cannot be read.
-  case unreadableFile(path: String, reason: String)
+  case unreadableFile(path: String, reason: UnreadableReason)
   /// The one file that was asked for holds no text; what it is instead, where that is known.
   case notText(path: String, found: String? = nil)
   /// A file that is one text is longer than any text that fits a model.
@@ -46,26 +47,11 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Folds that would stay empty: `groups` counts texts that are nearly the same once.
   case tooFewTexts(texts: Int, groups: Int, folds: Int)
 
-  /// The reason of an unreadable file or folder that its permissions are.
-  static let permissionDenied = "permission denied"
-
-  /// The kind of failure, from which a command chooses its exit code.
-  package enum ExitClass: Equatable, Sendable {
-    /// The input does not exist, or may not be read (exit code 66).
-    case missingInput
-    /// The input exists and is wrong (exit code 65).
-    case badData
-    /// The system failed to read it (exit code 74).
-    case inputOutput
-  }
-
-  /// The kind of failure, from which a command chooses its exit code.
-  package var exitClass: ExitClass {
+  /// The kind of failure.
+  package var kind: FailureKind {
     switch self {
-    case .missing, .notAFolder, .notAFile: .missingInput
-    // As for a checkpoint: what may not be read is as good as not there.
-    case .unreadableFolder(_, let reason), .unreadableFile(_, let reason):
-      reason == Self.permissionDenied ? .missingInput : .inputOutput
+    case .missing, .notAFolder, .notAFile: .notFound
+    case .unreadableFolder(_, let reason), .unreadableFile(_, let reason): reason.kind
     default: .badData
     }
   }
@@ -128,7 +114,7 @@ package enum DatasetError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// What to do about an unreadable file or folder, where that is known.
-  private static func advice(_ reason: String) -> String { reason == permissionDenied ? "; check its permissions" : "" }
+  private static func advice(_ reason: UnreadableReason) -> String { reason == .noPermission ? "; check its permissions" : "" }
 
   /// What a file is called in a sentence.
   private static func file(_ path: String) -> String { path == TextPlace.standardInput ? TextPlace(file: path).shown : "file '\(path)'" }

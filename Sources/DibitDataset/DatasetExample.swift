@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitTokenizer
 
 /// What a dataset holds, wherever it was read from.
@@ -17,7 +17,7 @@ package enum DatasetExample: Sendable, Equatable {
     package var plural: String { self == .labelled ? "labelled texts" : "conversations" }
 
     /// "1 labelled text", "4,000 conversations".
-    package func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, self == .labelled ? "labelled text" : "conversation") }
+    package func counted(_ count: Int) -> String { DibitFailure.counted(count, self == .labelled ? "labelled text" : "conversation") }
   }
 
   /// Which kind this is.

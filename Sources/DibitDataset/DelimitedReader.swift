@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitTokenizer
 
 /// Rows of CSV or TSV as RFC 4180 has them: a first line with the names of the columns, fields that may stand in quotes, in which quotes

@@ -1,3 +1,6 @@
+internal import DibitFiles
+internal import DibitTensor
+
 /// A file that a walk found.
 struct FoundFile {
   /// Relative to the folder where the walk was rooted, with '/' between names.
@@ -14,9 +17,9 @@ struct FolderWalk {
   /// The visible entries of the folder at `path` below the root, in the order of UTF-8 bytes. Hidden ones are reported.
   func visibleNames(in path: String, report: inout ScanReport) throws(DatasetError) -> [String] {
     var names: [String] = []
-    for name in try FileSystem.names(in: absolute(path)) {
+    for name in try Self.names(in: absolute(path)) {
       if name.utf8.first == UInt8(ascii: ".") {
-        report.note(.hidden, FileSystem.join(path, name))
+        report.note(.hidden, Self.path(name, in: path))
       } else {
         names.append(name)
       }
@@ -25,10 +28,40 @@ struct FolderWalk {
   }
 
   /// What lies at `path` below the root.
-  func item(at path: String) -> FileSystem.Item { FileSystem.item(at: absolute(path)) }
+  func item(at path: String) -> PathItem { PathItem(absolute(path)) }
 
   /// The path of an entry with the root in front.
-  func absolute(_ path: String) -> String { path.isEmpty ? root : FileSystem.join(root, path) }
+  func absolute(_ path: String) -> String { path.isEmpty ? root : Self.path(path, in: root) }
+
+  /// A name in a folder, where no folder is the root.
+  static func path(_ name: String, in folder: String) -> String { folder.isEmpty ? name : join(folder, name) }
+
+  /// The names in a folder in the order of their UTF-8 bytes, hidden ones included.
+  static func names(in folder: String) throws(DatasetError) -> [String] {
+    do throws(FileError) { return try directoryNames(folder) } catch {
+      throw .unreadableFolder(path: folder, reason: error.unreadableReason)
+    }
+  }
+
+  /// Whether a folder, or a link to one, lies at a path, or else a file.
+  ///
+  /// - Throws: where neither does.
+  static func isFolder(_ path: String) throws(DatasetError) -> Bool {
+    switch PathItem(path) {
+    case .file: return false
+    case .folder, .linkToFolder: return true
+    case .other(let found): throw .notAFile(path: path, found: found.description)
+    case .unreachable(let reason): throw .unreadableFile(path: path, reason: reason)
+    case .missing: throw .missing(path: path)
+    }
+  }
+
+  /// The bytes of a file; from a size on, the pages of the file itself, which must not shrink meanwhile.
+  static func bytes(of file: String, mapped: Bool = false) throws(DatasetError) -> Bytes {
+    do throws(FileError) {
+      return try mapped ? MappedFile(path: file).bytes : Bytes(SharedBytes(readFile(file, limit: .max)))
+    } catch { throw .unreadableFile(path: file, reason: error.unreadableReason) }
+  }
 
   /// All files below the folder at `path`, in the order of the UTF-8 bytes of their whole paths. Folders below it that cannot be listed are
   /// reported, as files are that cannot be read.
@@ -40,17 +73,17 @@ struct FolderWalk {
 
   private func collect(_ path: String, depth: Int, into found: inout [FoundFile], report: inout ScanReport) throws(DatasetError) {
     for name in try visibleNames(in: path, report: &report) {
-      let entry = FileSystem.join(path, name)
+      let entry = Self.path(name, in: path)
       switch item(at: entry) {
       case .file(let bytes): found.append(FoundFile(path: entry, bytes: bytes))
       case .folder where depth < options.maximumDepth:
         do throws(DatasetError) { try collect(entry, depth: depth + 1, into: &found, report: &report) } catch {
-          report.note(.unreadable, entry, error.reason)
+          report.note(unreadable: entry, error)
         }
       case .folder: report.note(.tooDeep, entry)
       case .linkToFolder: report.note(.linkedFolder, entry)
-      case .other(let what), .unreachable(let what): report.note(.unreadable, entry, what)
-      case .missing: report.note(.unreadable, entry, "not found under this name, which may not be UTF-8")
+      case .other(let reason), .unreachable(let reason): report.note(unreadable: entry, reason)
+      case .missing: report.note(unreadable: entry, .unknownName)
       }
     }
   }

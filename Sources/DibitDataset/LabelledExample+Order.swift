@@ -1,4 +1,4 @@
-internal import DibitDigest
+internal import DibitFiles
 
 extension [LabelledExample] {
   /// The indices of the examples in an order that follows from texts and labels alone, whatever the files are called.

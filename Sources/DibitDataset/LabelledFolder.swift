@@ -1,4 +1,5 @@
-internal import FoundationEssentials
+internal import DibitFiles
+internal import DibitTensor
 
 extension Dataset {
   /// Reads the labelled texts of a folder.
@@ -9,7 +10,7 @@ extension Dataset {
   ///
   /// - Throws: `DatasetError` if the folder as a whole cannot be used; what is wrong with single files is told by `report`.
   package static func scan(folder: String, options: ScanOptions = ScanOptions()) throws(DatasetError) -> Dataset {
-    guard try FileSystem.isFolder(folder) else { throw .notAFolder(path: folder) }
+    guard try FolderWalk.isFolder(folder) else { throw .notAFolder(path: folder) }
     var scanner = LabelledScanner(walk: FolderWalk(root: folder, options: options))
     let dataset = try scanner.scan()
     guard let first = dataset.labels.first else {
@@ -64,12 +65,12 @@ private struct LabelledScanner {
   private mutating func folders(in path: String) throws(DatasetError) -> [String] {
     var folders: [String] = []
     for name in try walk.visibleNames(in: path, report: &report) {
-      let entry = FileSystem.join(path, name)
+      let entry = FolderWalk.path(name, in: path)
       switch walk.item(at: entry) {
       case .folder: folders.append(name)
       case .linkToFolder: report.note(.linkedFolder, entry)
       case .file, .other: report.note(.loose, entry)
-      case .unreachable(let reason): report.note(.unreadable, entry, reason)
+      case .unreachable(let reason): report.note(unreadable: entry, reason)
       case .missing: throw .badLabel(folder: walk.absolute(path), label: name)
       }
     }
@@ -81,11 +82,11 @@ private struct LabelledScanner {
     var collector = ExampleCollector()
     for label in labels {
       guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(folder: walk.absolute(split), label: label) }
-      let folder = FileSystem.join(split, label)
+      let folder = FolderWalk.path(label, in: split)
       var hasText = false
       let files: [FoundFile]
       do throws(DatasetError) { files = try walk.files(below: folder, report: &report) } catch {
-        report.note(.unreadable, folder, error.reason)
+        report.note(unreadable: folder, error)
         continue
       }
       for file in files {
@@ -104,14 +105,14 @@ private struct LabelledScanner {
       report.note(.overLong, file.path, ScanOptions.excess(file.bytes, limit: walk.options.maximumFileBytes))
       return nil
     }
-    let data: Data
+    let data: Bytes
     do throws(DatasetError) {
-      data = try FileSystem.bytes(of: walk.absolute(file.path))
+      data = try FolderWalk.bytes(of: walk.absolute(file.path))
     } catch {
-      report.note(.unreadable, file.path, error.reason)
+      report.note(unreadable: file.path, error)
       return nil
     }
-    guard let decoded = TextDecoding.decode(data.span) else {
+    guard let decoded = TextDecoding.decode(data.bytes) else {
       report.note(.binary, file.path)
       return nil
     }
@@ -143,14 +144,4 @@ extension DecodedText {
 extension String {
   /// Whether there is nothing but white space and byte order marks.
   var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" } }
-}
-
-extension DatasetError {
-  /// The system's reason, for a finding about a single file.
-  var reason: String {
-    switch self {
-    case .unreadableFile(_, let reason), .unreadableFolder(_, let reason): reason
-    default: description
-    }
-  }
 }

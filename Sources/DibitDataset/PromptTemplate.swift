@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+package import DibitFailure
 
 /// How an instruction and a text make a prompt, where the chat template of the tokenizer is not wanted: "{instruction}\n{text}\nTopic: ".
 ///
@@ -35,10 +35,13 @@ package struct PromptTemplate: Equatable, Sendable {
 }
 
 /// Why a text is no prompt template.
-package enum PromptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PromptTemplateError: EngineError, Equatable {
   case textCount(Int)
   case instructionCount(Int)
   case unknownPlaceholder(String)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One sentence: what was expected and found.
   package var description: String {

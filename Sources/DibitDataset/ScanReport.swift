@@ -1,4 +1,5 @@
-internal import DibitCheckpoint
+internal import DibitFailure
+package import DibitFiles
 
 /// What a scan noticed about single files and folders: nothing here stops the work, everything here is worth a look.
 package struct ScanReport: Equatable, Sendable {
@@ -60,7 +61,7 @@ package struct ScanReport: Equatable, Sendable {
     }
 
     /// So many of the kind: "3 empty files".
-    package func counted(_ count: Int) -> String { DibitCheckpoint.counted(count, words.one, words.several) }
+    package func counted(_ count: Int) -> String { DibitFailure.counted(count, words.one, words.several) }
 
     /// The same, and what was done: "3 empty files, left out".
     package func explained(_ count: Int) -> String { counted(count) + (words.done.map { ", " + $0 } ?? "") }
@@ -72,6 +73,8 @@ package struct ScanReport: Equatable, Sendable {
     package let path: String
     /// More about it: a size, an encoding, the path of the other copy.
     package let detail: String
+    /// Why it cannot be read, where that is the finding.
+    package let reason: UnreadableReason?
   }
 
   /// How often something was found, and where first.
@@ -115,9 +118,26 @@ package struct ScanReport: Equatable, Sendable {
   }
 
   mutating func note(_ kind: Kind, _ path: String, _ detail: String = "") {
+    add(kind, Entry(path: path, detail: detail, reason: nil))
+  }
+
+  /// Notes what cannot be read.
+  mutating func note(unreadable path: String, _ reason: UnreadableReason) {
+    add(.unreadable, Entry(path: path, detail: reason.description, reason: reason))
+  }
+
+  /// Notes what an error of reading is about.
+  mutating func note(unreadable path: String, _ error: DatasetError) {
+    switch error {
+    case .unreadableFile(_, let reason), .unreadableFolder(_, let reason): note(unreadable: path, reason)
+    default: note(unreadable: path, .unknownName)
+    }
+  }
+
+  private mutating func add(_ kind: Kind, _ entry: Entry) {
     var finding = self[kind]
     finding.count += 1
-    if finding.entries.count < limit { finding.entries.append(Entry(path: path, detail: detail)) }
+    if finding.entries.count < limit { finding.entries.append(entry) }
     findings[kind] = finding
   }
 }

@@ -1,4 +1,4 @@
-internal import DibitDigest
+internal import DibitFiles
 
 /// SHA-256 of a text in 32 bytes, so that millions of them can be kept.
 package struct TextDigest: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,5 @@
-internal import FoundationEssentials
+internal import DibitFiles
+internal import DibitTensor
 
 /// The texts of a folder, or of one file, for training on plain text.
 ///
@@ -36,9 +37,10 @@ package struct TextFolder: Sendable, Sequence {
     path: String, options: ScanOptions = ScanOptions(maximumFileBytes: .max), pieceBytes: Int = 1 << 20
   ) throws(DatasetError) -> TextFolder {
     var report = ScanReport(limit: options.maximumPathsPerFinding)
-    guard try FileSystem.isFolder(path) else {
-      guard case .file(let bytes) = FileSystem.item(at: path) else { throw .missing(path: path) }
-      guard TextDecoding.encoding(of: try FileSystem.bytes(of: path, mapped: bytes > mappedFromBytes).span) != nil else {
+    guard try FolderWalk.isFolder(path) else {
+      guard case .file(let bytes) = PathItem(path) else { throw .missing(path: path) }
+      let content = try FolderWalk.bytes(of: path, mapped: bytes > mappedFromBytes)
+      guard TextDecoding.encoding(of: content.bytes) != nil else {
         throw .noText(at: path)
       }
       return TextFolder(
@@ -72,7 +74,7 @@ package struct TextFolder: Sendable, Sequence {
 
   /// The absolute path and the size of a file.
   func file(_ index: Int) -> (path: String, bytes: Int) {
-    (root.isEmpty ? files[index] : FileSystem.join(root, files[index]), sizes[index])
+    (root.isEmpty ? files[index] : join(root, files[index]), sizes[index])
   }
 }
 

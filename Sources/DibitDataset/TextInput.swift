@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 
 /// Where a text is from.
 package struct TextPlace: Equatable, Sendable, CustomStringConvertible {

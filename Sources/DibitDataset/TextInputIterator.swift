@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 
 /// Reads the texts of ``TextInputs``. Copies share a place within rows.
 package struct TextInputIterator: IteratorProtocol {
@@ -69,18 +71,13 @@ package struct TextInputIterator: IteratorProtocol {
   }
 
   private static func text(of path: String, isStandardInput: Bool, _ options: TextInputOptions) throws(DatasetError) -> String {
-    let bytes: [UInt8]
-    do throws(CheckpointError) {
-      bytes = try isStandardInput ? standardInput(path, options) : readFile(path, limit: options.maximumTextBytes)
-    } catch {
-      guard case .tooLarge(_, let limit, let found) = error else { throw DatasetError(error, path: path) }
-      throw .tooLarge(path: path, limit: limit, found: found)
-    }
+    let bytes = try rethrow(
+      as: DatasetError.init, at: path, isStandardInput ? standardInput(path, options) : readFile(path, limit: options.maximumTextBytes))
     guard let decoded = TextDecoding.decode(bytes) else { throw .noText(at: path) }
     return decoded.text
   }
 
-  private static func standardInput(_ path: String, _ options: TextInputOptions) throws(CheckpointError) -> [UInt8] {
+  private static func standardInput(_ path: String, _ options: TextInputOptions) throws(FileError) -> [UInt8] {
     var bytes: [UInt8] = []
     while true {
       let read = try StandardInput.read(upTo: 1 << 16, isStopped: options.isStopped)

@@ -1,3 +1,5 @@
+internal import DibitFiles
+
 /// The texts of files, folders, rows and standard input, one after the other: what is to be tagged.
 ///
 /// Listing walks the folders and reads no file. Iterating reads one file, or one row, at a time, so that any number of texts takes the
@@ -41,10 +43,10 @@ package struct TextInputs: Sendable, Sequence {
         entries.append(.standardInput)
         continue
       }
-      switch FileSystem.item(at: path) {
+      switch PathItem(path) {
       case .file(let bytes): entries.append(.file(path: path, bytes: bytes, isFound: false))
       case .folder, .linkToFolder: entries += Self.files(below: path, options, &report)
-      case .other(let found): entries.append(.fault(path: path, .notAFile(path: path, found: found)))
+      case .other(let found): entries.append(.fault(path: path, .notAFile(path: path, found: found.description)))
       case .unreachable(let reason): entries.append(.fault(path: path, .unreadableFile(path: path, reason: reason)))
       case .missing: entries.append(.fault(path: path, .missing(path: path)))
       }
@@ -77,14 +79,14 @@ package struct TextInputs: Sendable, Sequence {
     }
     for entry in found[.unreadable].entries {
       let path = walk.absolute(entry.path)
-      entries.append((entry.path, .fault(path: path, .unreadableFile(path: path, reason: entry.detail))))
+      entries.append((entry.path, .fault(path: path, .unreadableFile(path: path, reason: entry.reason ?? .unknownName))))
     }
     for kind in found.kinds where kind != .unreadable {
       for entry in found[kind].entries { report.note(kind, walk.absolute(entry.path), entry.detail) }
     }
     if let excluded = options.excluded {
       let name = Self.name(of: excluded)
-      entries.removeAll { Self.name(of: $0.path) == name && FileSystem.isSame(walk.absolute($0.path), excluded) }
+      entries.removeAll { Self.name(of: $0.path) == name && isSameFile(walk.absolute($0.path), excluded) }
     }
     guard !entries.isEmpty else { return [.fault(path: root, .noTextFiles(folder: root))] }
     return entries.sorted { $0.path.precedesInBytes($1.path) }.map(\.entry)

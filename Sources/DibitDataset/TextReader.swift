@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import DibitTensor
 
 /// A part of a document.
 package struct TextPiece: Equatable, Sendable {
@@ -19,7 +19,7 @@ package struct TextPiece: Equatable, Sendable {
 package struct TextReader: IteratorProtocol, Sendable {
   private struct Document {
     let path: String
-    let data: Data
+    let data: Bytes
     let encoding: TextEncoding
     var position: Int
   }
@@ -53,15 +53,15 @@ package struct TextReader: IteratorProtocol, Sendable {
   /// Opens a file; nil with a finding if it has no text.
   private mutating func open(_ index: Int) -> Document? {
     let (name, file) = (folder.files[index], folder.file(index))
-    let data: Data
+    let data: Bytes
     do throws(DatasetError) {
-      data = try FileSystem.bytes(of: file.path, mapped: file.bytes > mappedFromBytes)
+      data = try FolderWalk.bytes(of: file.path, mapped: file.bytes > mappedFromBytes)
     } catch {
-      report.note(.unreadable, name, error.reason)
+      report.note(unreadable: name, error)
       bytesRead += file.bytes
       return nil
     }
-    guard let encoding = TextDecoding.encoding(of: data.span) else {
+    guard let encoding = TextDecoding.encoding(of: data.bytes) else {
       report.note(.binary, name)
       bytesRead += file.bytes
       return nil
@@ -73,7 +73,7 @@ package struct TextReader: IteratorProtocol, Sendable {
   /// Cuts the next piece off the open document and closes it after the last; nil if there was nothing in it.
   private mutating func cutPiece() -> TextPiece? {
     guard let open = document else { return nil }
-    let bytes = open.data.span
+    let bytes = open.data.bytes
     let end = TextCut.end(in: bytes, from: open.position, about: folder.pieceBytes, encoding: open.encoding)
     let decoded = TextDecoding.decode(bytes, in: open.position..<end, as: open.encoding)
     let (starts, ends) = (open.position == open.encoding.markLength, end == bytes.count)

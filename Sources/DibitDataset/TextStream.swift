@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 
 /// The text of a file of any size, piece by piece: well-formed UTF-8 without a byte order mark, every line ended by LF.
 ///
@@ -28,12 +30,12 @@ struct TextStream: ~Copyable {
   ///
   /// - Throws: ``DatasetError`` if it cannot be read or is no text.
   static func open(_ path: String, pieceBytes: Int = 1 << 18) throws(DatasetError) -> TextStream {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       var source = ByteSource(try SequentialFile(path))
       if let encoding = try survey(&source, pieceBytes: max(pieceBytes, 3)) {
         return TextStream(path, ByteSource(try SequentialFile(path)), encoding: encoding, pieceBytes: pieceBytes)
       }
-    } catch { throw DatasetError(error, path: path) }
+    } catch { throw DatasetError(error, path) }
     throw .noText(at: path)
   }
 
@@ -47,13 +49,13 @@ struct TextStream: ~Copyable {
   static func standardInput(isStopped: @escaping @Sendable () -> Bool) throws(DatasetError) -> TextStream {
     let name = TextPlace.standardInput
     var start: [UInt8] = []
-    do throws(CheckpointError) {
+    do throws(FileError) {
       while start.count < 3 {
         let bytes = try StandardInput.read(upTo: 1 << 16, isStopped: isStopped)
         if bytes.isEmpty { break }
         start += bytes
       }
-    } catch { throw DatasetError(error, path: name) }
+    } catch { throw DatasetError(error, name) }
     let encoding: TextEncoding =
       start.starts(with: [0xFF, 0xFE])
       ? .utf16LittleEndian
@@ -77,8 +79,7 @@ struct TextStream: ~Copyable {
       return piece
     }
     while true {
-      var bytes: [UInt8]
-      do throws(CheckpointError) { bytes = try source.read(upTo: pieceBytes) } catch { throw DatasetError(error, path: path) }
+      var bytes = try rethrow(as: DatasetError.init, at: path, source.read(upTo: pieceBytes))
       bytesRead += bytes.count
       guard !bytes.isEmpty || !rest.isEmpty else { return nil }
       let isLast = bytes.isEmpty
@@ -110,7 +111,7 @@ struct TextStream: ~Copyable {
   }
 
   /// The encoding of a file; nil if it is binary. UTF-16 is not looked at beyond its mark.
-  private static func survey(_ source: inout ByteSource, pieceBytes: Int) throws(CheckpointError) -> TextEncoding? {
+  private static func survey(_ source: inout ByteSource, pieceBytes: Int) throws(FileError) -> TextEncoding? {
     var survey = ByteSurvey()
     var start: [UInt8] = []
     while true {
@@ -143,7 +144,7 @@ private struct ByteSource: ~Copyable {
     self.isStopped = isStopped
   }
 
-  mutating func read(upTo count: Int) throws(CheckpointError) -> [UInt8] {
+  mutating func read(upTo count: Int) throws(FileError) -> [UInt8] {
     if let read = try file?.read(upTo: count) { return read }
     if bytes.isEmpty, let isStopped { return try StandardInput.read(upTo: count, isStopped: isStopped) }
     let read = Array(bytes.prefix(count))
@@ -160,13 +161,12 @@ extension DatasetError {
   }
 
   /// The error for a file that a system call failed on.
-  init(_ error: CheckpointError, path: String) {
+  init(_ error: FileError, _ path: String) {
     switch error {
     case .notFound: self = .missing(path: path)
-    case .notAFile(_, let found): self = .notAFile(path: path, found: found)
-    case .notReadable: self = .unreadableFile(path: path, reason: Self.permissionDenied)
-    case .system(_, _, let code): self = .unreadableFile(path: path, reason: systemMessage(code))
-    default: self = .unreadableFile(path: path, reason: "\(error)")
+    case .notAFile(_, let found): self = .notAFile(path: path, found: found.description)
+    case .tooLarge(_, let limit, let found): self = .tooLarge(path: path, limit: limit, found: found)
+    default: self = .unreadableFile(path: path, reason: error.unreadableReason)
     }
   }
 }

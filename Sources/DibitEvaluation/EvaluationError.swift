@@ -1,8 +1,9 @@
+package import DibitFailure
 internal import DibitDataset
 package import DibitInference
 
 /// Why an evaluation cannot be done.
-package enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum EvaluationError: EngineError, Equatable {
   case noExamples
   case unknownLabels([String], known: Int)
   case indistinguishableLabels([String])
@@ -10,6 +11,9 @@ package enum EvaluationError: Error, Equatable, Sendable, CustomStringConvertibl
   case constraint(String)
   case noLabelList
   case interrupted
+
+  /// The kind of failure.
+  package var kind: FailureKind { self == .interrupted ? .interrupted : .badData }
 
   /// One sentence: what, what was expected and found.
   package var description: String {

@@ -1,10 +1,10 @@
 package import DibitDataset
-package import DibitKernels
-package import DibitReport
-internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
+package import DibitKernels
 internal import DibitModel
+package import DibitReport
 internal import DibitStatistics
 internal import DibitTokenizer
 internal import Glibc

@@ -48,8 +48,12 @@ package struct PredictionFormat: Equatable, Sendable {
 
   /// What is written for an input, with its line end; empty for one that this form leaves out.
   ///
-  /// - Parameter isFirst: whether nothing but ``header`` stands before it.
-  package func record(_ prediction: InputPrediction, isFirst: Bool) -> String {
+  /// - Parameters:
+  ///   - isFirst: whether nothing but ``header`` stands before it.
+  ///   - sentence: what is said of an input without a prediction.
+  package func record(
+    _ prediction: InputPrediction, isFirst: Bool, sentence: (PredictionFault) -> String = { "\($0)" }
+  ) -> String {
     switch kind {
     case .text:
       guard let result = try? prediction.result.get() else { return "" }
@@ -62,10 +66,11 @@ package struct PredictionFormat: Equatable, Sendable {
       return CSV.record(
         [prediction.place.description, result.label, result.tags.joined(separator: ";")] + numbers.map { JSONValue.number($0).serialized() }
       )
-    case .jsonl: return object(prediction).serialized() + "\n"
+    case .jsonl: return object(prediction, sentence).serialized() + "\n"
     case .json:
       // The lines of an array of one without its brackets: as a whole array has them.
-      let lines = JSONValue.array([object(prediction)]).serialized(pretty: true).split(separator: "\n", omittingEmptySubsequences: false)
+      let lines = JSONValue.array([object(prediction, sentence)]).serialized(pretty: true).split(
+        separator: "\n", omittingEmptySubsequences: false)
       return (isFirst ? "\n" : ",\n") + lines.dropFirst().dropLast().joined(separator: "\n")
     }
   }
@@ -79,12 +84,12 @@ package struct PredictionFormat: Equatable, Sendable {
     severalLabels ? result.scores.inclusion : result.scores.logProbabilities.map { exp($0) }
   }
 
-  private func object(_ prediction: InputPrediction) -> JSONValue {
+  private func object(_ prediction: InputPrediction, _ sentence: (PredictionFault) -> String) -> JSONValue {
     var object = JSONObject()
     object["file"] = .string(prediction.place.file)
     if prediction.place.line > 0 { object["line"] = .integer(prediction.place.line) }
     switch prediction.result {
-    case .failure(let fault): object["error"] = .string("\(fault)")
+    case .failure(let fault): object["error"] = .string(sentence(fault))
     case .success(let result):
       let probabilities = probabilities(result)
       object[key] = .array(result.tags.map { .string($0) })

@@ -1,19 +1,28 @@
 package import DibitDataset
+package import DibitFailure
 
 /// Why there is no prediction for an input.
-package enum PredictionFault: Error, Equatable, Sendable, CustomStringConvertible {
+package enum PredictionFault: EngineError, Equatable {
   /// It cannot be read.
   case input(DatasetError)
   /// The model cannot score it.
   case model(EvaluationError)
 
-  /// One sentence.
-  package var description: String {
+  /// The kind of failure.
+  package var kind: FailureKind { underlying.kind }
+
+  /// The failure of the input or of the model.
+  package var cause: (any EngineError)? { underlying }
+
+  private var underlying: any EngineError {
     switch self {
-    case .input(let error): "\(error)"
-    case .model(let error): "\(error)"
+    case .input(let error): error
+    case .model(let error): error
     }
   }
+
+  /// One sentence.
+  package var description: String { "\(underlying)" }
 }
 
 /// What came of one input.

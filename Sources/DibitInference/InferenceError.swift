@@ -1,5 +1,7 @@
+package import DibitFailure
+
 /// Why text cannot be run through a model.
-package enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum InferenceError: EngineError, Equatable {
   case emptyPrompt
   case emptyText
   case contextFull(tokens: Int, context: Int)
@@ -7,6 +9,9 @@ package enum InferenceError: Error, Equatable, Sendable, CustomStringConvertible
   case notFinite(position: Int)
   case noAllowedToken(position: Int)
   case constraintNeedsTokens(Int, available: Int)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One sentence: what, what was expected and found, and what to do.
   package var description: String {

@@ -1,3 +1,4 @@
+package import DibitFailure
 internal import CDibitKernels
 internal import Glibc
 
@@ -48,9 +49,12 @@ package enum ISA: Int, CaseIterable, Comparable, Sendable {
 }
 
 /// Why kernels cannot run as asked.
-package enum KernelError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum KernelError: EngineError, Equatable {
   case unknownISA(String)
   case unavailableISA(ISA, available: [ISA])
+
+  /// The kind of failure.
+  package var kind: FailureKind { .invalidRequest }
 
   /// One sentence: what was expected and found.
   package var description: String {

@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitFiles
 package import DibitJSON
 
 /// What goes with an adapter's matrices through every form of its files: what it answers, how it is asked, what it learnt from.
@@ -55,7 +56,7 @@ package struct AdapterFacts: Equatable, Sendable {
   }
 
   /// Writes what is no manifest beside the adapter.
-  func writeFiles(into directory: borrowing StagedDirectory) throws(CheckpointError) {
+  func writeFiles(into directory: borrowing StagedDirectory) throws(FileError) {
     if let trainingTexts { try directory.write(trainingTexts, to: StoreFile.trainingTexts) }
     if let card { try directory.write(card, to: StoreFile.card) }
   }

@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 package import DibitJSON
 
 /// The forms in which an adapter lies on a disk, called after the tools that read them.

@@ -1,7 +1,9 @@
+internal import DibitFailure
 internal import BasicContainers
 package import DibitCheckpoint
-package import DibitModel
+internal import DibitFiles
 package import DibitKernels
+package import DibitModel
 internal import DibitTensor
 
 /// The matrices of an adapter of any origin, under PEFT's names: `base_model.model.<module>.lora_A.weight` and
@@ -33,9 +35,7 @@ package struct AdapterSource: Sendable {
       views.append(TensorView(isA ? names.a : names.b, from: name))
       if isA, let info = checkpoint.info(name) { configuration.rank = max(info.rows, 1) }
     }
-    do throws(CheckpointError) {
-      return AdapterSource(try checkpoint.viewed(views), configuration, path: path)
-    } catch { throw .checkpoint(error) }
+    return AdapterSource(try rethrow(as: ModelStoreError.checkpoint, checkpoint.viewed(views)), configuration, path: path)
   }
 
   /// What PEFT puts in front of a module's path.

@@ -1,7 +1,7 @@
 internal import DibitCheckpoint
-internal import DibitDigest
-package import DibitJinja
+internal import DibitFiles
 package import DibitJSON
+package import DibitJinja
 package import DibitTokenizer
 
 /// What a model's source says about chats: its template and the tokens that the template may name.

@@ -1,4 +1,6 @@
 package import DibitCheckpoint
+internal import DibitFailure
+package import DibitFiles
 package import DibitJSON
 package import DibitKernels
 package import DibitModel
@@ -101,9 +103,10 @@ package struct FloatCheckpoint: Sendable {
       (key: "format", value: .string(Self.format)), (key: "version", value: 1), (key: "weights_sha256", value: .string(digest)),
     ])
     for (key, value) in facts.members { manifest[key] = value }
-    try directory.write(json.serialized(pretty: true) + "\n", to: StoreFile.configuration)
-    if let tokenizer { try directory.write(tokenizer.serialized() + "\n", to: StoreFile.tokenizer) }
-    try directory.write(JSONValue.object(manifest).serialized(pretty: true) + "\n", to: StoreFile.manifest)
+    try rethrow(as: CheckpointError.file, directory.write(json.serialized(pretty: true) + "\n", to: StoreFile.configuration))
+    if let tokenizer { try rethrow(as: CheckpointError.file, directory.write(tokenizer.serialized() + "\n", to: StoreFile.tokenizer)) }
+    try rethrow(
+      as: CheckpointError.file, directory.write(JSONValue.object(manifest).serialized(pretty: true) + "\n", to: StoreFile.manifest))
     return true
   }
 

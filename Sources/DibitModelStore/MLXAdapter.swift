@@ -1,5 +1,7 @@
+internal import DibitFailure
 internal import BasicContainers
 package import DibitCheckpoint
+package import DibitFiles
 internal import DibitJSON
 package import DibitModel
 internal import DibitTensor
@@ -87,7 +89,8 @@ package enum MLXAdapter {
         "keys": .array(keys.map { .string($0) }),
       ],
     ]
-    try directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
+    try rethrow(
+      as: CheckpointError.file, directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration))
     try StoredAdapter.writeFacts(facts, digest: digest, base: model, into: directory)
   }
 

@@ -1,5 +1,5 @@
-package import DibitCheckpoint
-internal import DibitDigest
+internal import DibitCheckpoint
+package import DibitFiles
 package import DibitJSON
 package import DibitQuantization
 
@@ -56,12 +56,12 @@ package struct ModelFiles: Sendable {
       "weights_sha256": .string(weightsDigest),
       "source": source,
     ]
-    do throws(CheckpointError) {
+    do throws(FileError) {
       try directory.write(text, to: StoreFile.configuration)
       try directory.write(tokenizer, to: StoreFile.tokenizer)
       if let chatText { try directory.write(chatText, to: StoreFile.tokenizerConfiguration) }
       try directory.write(manifest.serialized(pretty: true) + "\n", to: StoreFile.manifest)
-    } catch { throw .checkpoint(error) }
+    } catch { throw .file(error) }
     return digest
   }
 

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitModel
 
@@ -28,7 +29,7 @@ extension ModelSource {
     }
     guard !isOrdered else { return checkpoint }
     for name in checkpoint.tensorNames where !taken.contains(Array(name.utf8)) { views.append(TensorView(name, from: name)) }
-    do throws(CheckpointError) { return try checkpoint.viewed(views) } catch { throw .checkpoint(error) }
+    return try rethrow(as: ModelStoreError.checkpoint, checkpoint.viewed(views))
   }
 }
 

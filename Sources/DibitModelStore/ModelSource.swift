@@ -1,4 +1,6 @@
+internal import DibitFailure
 package import DibitCheckpoint
+internal import DibitFiles
 package import DibitJSON
 package import DibitModel
 package import DibitQuantization
@@ -22,11 +24,9 @@ package struct ModelSource: Sendable {
   package static func open(_ path: String) throws(ModelStoreError) -> ModelSource {
     let path = StoreKind.owner(of: path) ?? path
     try StoreKind.checkModel(path)
-    let stored: Checkpoint
-    do throws(CheckpointError) { stored = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+    let stored = try rethrow(as: ModelStoreError.checkpoint, Checkpoint.open(path))
     let (json, checkpoint) = try translated(stored, path: path)
-    let configuration: ModelConfiguration
-    do throws(ModelError) { configuration = try ModelConfiguration(json: json) } catch { throw .model(error, path: path) }
+    let configuration = try rethrow(as: ModelStoreError.model, at: path, ModelConfiguration(json: json))
     let scheme = try scheme(json, path: path)
     // Dibit's own models hold rows, whatever the family's checkpoints do; so do GGUF files.
     let ordered = scheme == nil ? try ordered(checkpoint, configuration, holdsRows: stored.format == .gguf, path: path) : checkpoint
@@ -51,18 +51,13 @@ package struct ModelSource: Sendable {
   }
 
   private static func gguf(_ stored: Checkpoint, path: String) throws(ModelStoreError) -> ModelTranslation {
-    let file: GGUFFile
-    do throws(CheckpointError) {
-      file = try GGUFFile(try MappedFile(path: stored.filePaths[0]).bytes, file: stored.filePaths[0])
-    } catch { throw .checkpoint(error) }
+    let file = try ggufFile(stored.filePaths[0])
     guard !GGUFAdapter.recognises(file) else { throw .isAdapter(path: path, isForeign: true) }
-    do throws(GGUFModelError) { return try GGUFModel.translate(file, inRows: true) } catch { throw .gguf(error, path: stored.filePaths[0]) }
+    return try rethrow(as: ModelStoreError.gguf, at: stored.filePaths[0], GGUFModel.translate(file, inRows: true))
   }
 
   private static func viewed(_ stored: Checkpoint, _ translation: ModelTranslation) throws(ModelStoreError) -> (JSONValue, Checkpoint) {
-    do throws(CheckpointError) {
-      return (translation.configuration, try stored.viewed(translation.views))
-    } catch { throw .checkpoint(error) }
+    (translation.configuration, try rethrow(as: ModelStoreError.checkpoint, stored.viewed(translation.views)))
   }
 
   /// What the configuration asks for, after checking that an unconverted source has every parameter with a float dtype and its shape.
@@ -89,6 +84,6 @@ package struct ModelSource: Sendable {
 
   private static func scheme(_ json: JSONValue, path: String) throws(ModelStoreError) -> QuantizationScheme? {
     guard let block = json[QuantizationScheme.key] else { return nil }
-    do throws(QuantizationError) { return try QuantizationScheme(json: block) } catch { throw .quantization(error, path: path) }
+    return try rethrow(as: ModelStoreError.quantization, at: path, QuantizationScheme(json: block))
   }
 }

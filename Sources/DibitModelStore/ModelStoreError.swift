@@ -1,10 +1,13 @@
 package import DibitCheckpoint
+package import DibitFailure
+package import DibitFiles
 package import DibitJSON
 package import DibitModel
 package import DibitTokenizer
 
 /// Why a model or adapter directory cannot be used.
-package enum ModelStoreError: Error, Equatable, Sendable {
+package enum ModelStoreError: EngineError, Equatable {
+  case file(FileError)
   case checkpoint(CheckpointError)
   case model(ModelError, path: String)
   case quantization(QuantizationError, path: String)
@@ -36,10 +39,11 @@ package enum ModelStoreError: Error, Equatable, Sendable {
   case adapterSum(String, path: String)
 }
 
-extension ModelStoreError: CustomStringConvertible {
+extension ModelStoreError {
   /// One sentence: what, where, what was expected and found, and what to do.
   package var description: String {
     switch self {
+    case .file(let error): "\(error)"
     case .checkpoint(let error): "\(error)"
     case .model(let error, let path): "'\(path)': \(error)"
     case .quantization(let error, let path): "'\(path)': \(error)"
@@ -47,7 +51,7 @@ extension ModelStoreError: CustomStringConvertible {
     case .json(let error, let path): "'\(path)': \(error)"
     case .malformed(let path, let key, let expected, let found): "'\(path)': '\(key)': expected \(expected), found \(found)"
     case .notConverted(let path):
-      "'\(path)' is a checkpoint, not a converted model: run 'dibit convert \(path) --output MODEL' first (--bits 32 keeps its weights)"
+      "'\(path)' is a checkpoint, not a converted model"
     case .vocabulary(let path, let tokenizer, let model):
       "'\(path)': tokenizer.json has ids up to \(tokenizer - 1), but the model's vocabulary has \(model) entries"
     case .tensor(let name, let path, let expected, let found): "'\(path)': tensor '\(name)': expected \(expected), found \(found)"
@@ -63,19 +67,15 @@ extension ModelStoreError: CustomStringConvertible {
       "adapter '\(adapter)' was trained on the base model \(expected.prefix(12)), not on this one (\(found.prefix(12))): use that model, or train again"
     case .gguf(let error, let path): "'\(path)': \(error)"
     case .noTokenizer(let path):
-      "'\(path)': no tokenizer.json, tokenizer.model or tokenizer.bin there; 'dibit convert' takes one with --tokenizer"
+      "'\(path)': no tokenizer.json, tokenizer.model or tokenizer.bin there"
     case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
     case .trainedScales(let tensor, let path):
-      "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first: run 'dibit convert'"
+      "'\(path)': tensor '\(tensor)' holds trained scales, with which the weights must be rounded first"
     case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
-    case .isAdapter(let path, let isForeign):
-      "'\(path)' is an adapter, a model expected: name the model that it belongs to"
-        + (isForeign ? ", or make it one of that model with 'dibit convert \(path) --base MODEL --output ADAPTER'" : "")
+    case .isAdapter(let path, _): "'\(path)' is an adapter, a model expected: name the model that it belongs to"
     case .isNoModel(let path):
-      "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with --resume finishes it"
-    case .isForeignAdapter(let path):
-      "'\(path)' is an adapter of another tool: run 'dibit convert \(path) --base MODEL --output ADAPTER' first, with --labels where it "
-        + "does not say them"
+      "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with `resume` finishes it"
+    case .isForeignAdapter(let path): "'\(path)' is an adapter of another tool"
     case .isNoAdapter(let path, let found): "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
     case .isPart(let path, let owner): "'\(path)' is a part of the adapter '\(owner)': name that directory"
     case .unsupportedAdapter(let path, let key, let value): "'\(path)': adapter_config.json: '\(key)' is \(value), which is not supported"
@@ -83,12 +83,22 @@ extension ModelStoreError: CustomStringConvertible {
     }
   }
 
-  /// What kind of failure this is.
-  package var errorClass: CheckpointError.Class {
+  /// The kind of failure.
+  package var kind: FailureKind {
     switch self {
-    case .checkpoint(let error): error.errorClass
-    case .noTokenizer: .missingInput
+    case .file(let error): error.kind
+    case .checkpoint(let error): error.kind
+    case .noTokenizer: .notFound
     default: .badData
+    }
+  }
+
+  /// The failure of a file or of a checkpoint.
+  package var cause: (any EngineError)? {
+    switch self {
+    case .file(let error): error
+    case .checkpoint(let error): error
+    default: nil
     }
   }
 }

@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 package import DibitJSON
 
 /// The names of the files in a model or adapter directory.
@@ -42,10 +44,16 @@ package enum StoreFile {
 package func readJSON(_ name: String, in directory: String) throws(ModelStoreError) -> JSONValue {
   let path = directory + "/" + name
   let bytes = try readBytes(name, in: directory)
-  do throws(JSONError) { return try JSONValue(parsing: bytes) } catch { throw .json(error, path: path) }
+  return try rethrow(as: ModelStoreError.json, at: path, JSONValue(parsing: bytes))
 }
 
 /// Reads `name` in `directory` whole.
 package func readBytes(_ name: String, in directory: String) throws(ModelStoreError) -> [UInt8] {
-  do throws(CheckpointError) { return try readFile(directory + "/" + name, limit: StoreFile.largest) } catch { throw .checkpoint(error) }
+  try rethrow(as: ModelStoreError.file, readFile(directory + "/" + name, limit: StoreFile.largest))
+}
+
+/// Opens a GGUF file.
+func ggufFile(_ path: String) throws(ModelStoreError) -> GGUFFile {
+  let file = try rethrow(as: ModelStoreError.file, MappedFile(path: path))
+  return try rethrow(as: ModelStoreError.checkpoint, GGUFFile(file.bytes, file: path))
 }

@@ -1,6 +1,7 @@
-package import DibitJSON
+internal import DibitFailure
 internal import DibitCheckpoint
-internal import DibitDigest
+internal import DibitFiles
+package import DibitJSON
 internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
@@ -174,8 +175,7 @@ package struct StoreInspection: Sendable {
     var source: Checkpoint?
     look(name, "shapes of tensors") { () throws(ModelStoreError) in
       let rank = try GGUFAdapter.configuration(path)["r"]?.int ?? 0
-      let opened: Checkpoint
-      do throws(CheckpointError) { opened = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+      let opened = try rethrow(as: ModelStoreError.checkpoint, Checkpoint.open(path))
       source = opened
       return "\(try AdapterPairs(opened, path: path, rank: rank, ends: (".lora_a", ".lora_b")).check()) adapted layers, rank \(rank)"
     }
@@ -200,9 +200,7 @@ package struct StoreInspection: Sendable {
         var piece = Matrix(rows: min(step, info.rows), columns: info.columns)
         for first in stride(from: 0, to: info.rows, by: step) {
           if isStopped() { return "stopped" }
-          do throws(CheckpointError) {
-            try checkpoint.readRows(name, rows: first..<min(first + step, info.rows), into: &piece)
-          } catch { throw .checkpoint(error) }
+          try rethrow(as: ModelStoreError.checkpoint, checkpoint.readRows(name, rows: first..<min(first + step, info.rows), into: &piece))
           if let bad = firstNonFinite(piece.span) { throw .notFinite(tensor: name, path: path, index: first * info.columns + bad) }
         }
         checkpoint.release(name)
@@ -253,8 +251,7 @@ private struct AdapterPairs {
   }
 
   private func check(_ name: String, _ dimension: Int) throws(ModelStoreError) {
-    let info: TensorInfo
-    do throws(CheckpointError) { info = try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
+    let info = try rethrow(as: ModelStoreError.checkpoint, checkpoint.tensor(name))
     guard info.shape.count == 2, info.shape[dimension] == rank else {
       throw .tensor(name, path: path, expected: "a matrix of rank \(rank)", found: "\(info.shape)")
     }

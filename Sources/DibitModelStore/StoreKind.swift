@@ -1,4 +1,6 @@
 internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 
 /// What lies where a model or an adapter was expected, so that an error can call it what it is.
@@ -23,7 +25,7 @@ enum StoreKind: Equatable {
       return
     }
     let names: Set<String>
-    do throws(CheckpointError) { names = Set(try directoryNames(path)) } catch { throw .checkpoint(error) }
+    names = Set(try rethrow(as: ModelStoreError.file, directoryNames(path)))
     let format = names.contains(StoreFile.manifest) ? (try? readJSON(StoreFile.manifest, in: path))?["format"]?.string : nil
     if format == StoredAdapter.format {
       self = .adapter
@@ -41,8 +43,7 @@ enum StoreKind: Equatable {
 
   private static func file(_ path: String) throws(ModelStoreError) -> StoreKind {
     if GGUFAdapter.recognises(path) { return .foreignAdapter }
-    let file: MappedFile
-    do throws(CheckpointError) { file = try MappedFile(path: path) } catch { throw .checkpoint(error) }
+    let file = try rethrow(as: ModelStoreError.file, MappedFile(path: path))
     switch FileKind.recognise(file.bytes) {
     case .safetensors, .gguf, .hdf5, .pytorch, .llama2c: return .model
     case let kind?: return .other(kind.description)
@@ -99,7 +100,7 @@ enum StoreKind: Equatable {
 
   /// Throws where there is no adapter of Dibit.
   static func checkAdapter(_ path: String) throws(ModelStoreError) {
-    guard isDirectory(path) || isRegularFile(path) else { throw .checkpoint(.notFound(path: path)) }
+    guard isDirectory(path) || isRegularFile(path) else { throw .file(.notFound(path: path)) }
     try checkWhole(path)
     let kind = try StoreKind(path)
     // A manifest that is broken, or another's beside the files of an adapter.

@@ -1,5 +1,7 @@
+internal import DibitFailure
 internal import BasicContainers
 package import DibitCheckpoint
+package import DibitFiles
 package import DibitJSON
 package import DibitKernels
 package import DibitModel
@@ -46,9 +48,8 @@ package enum StoredAdapter {
   /// The PEFT files of a directory.
   static func source(_ path: String) throws(ModelStoreError) -> AdapterSource {
     let configuration = try configuration(path)
-    do throws(CheckpointError) {
-      return AdapterSource(try Checkpoint.open(AdapterForm.peft.weights(of: path)), configuration, path: path)
-    } catch { throw .checkpoint(error) }
+    return AdapterSource(
+      try rethrow(as: ModelStoreError.checkpoint, Checkpoint.open(AdapterForm.peft.weights(of: path))), configuration, path: path)
   }
 
   /// Writes PEFT's two files and the facts into `directory`; the manifest gets the format and the base's digest in front.
@@ -75,8 +76,10 @@ package enum StoredAdapter {
       (key: "base_digest", value: .string(base.digest ?? "")),
     ]
     members += facts.manifest.members
-    try directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest)
-    try facts.writeFiles(into: directory)
+    try rethrow(
+      as: CheckpointError.file,
+      directory.write(JSONValue.object(JSONObject(members)).serialized(pretty: true) + "\n", to: StoreFile.manifest))
+    try rethrow(as: CheckpointError.file, facts.writeFiles(into: directory))
   }
 
   /// Writes PEFT's two files into `directory`; returns the digest of the weights.
@@ -101,7 +104,8 @@ package enum StoredAdapter {
     }
     let digest = try writer.finish()
     let configuration = peftConfiguration(adapter, base: base, named: baseName)
-    try directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration)
+    try rethrow(
+      as: CheckpointError.file, directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration))
     return digest
   }
 }

@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFiles
 package import DibitJSON
 package import DibitModel
 package import DibitQuantization

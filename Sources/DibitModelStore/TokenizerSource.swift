@@ -1,4 +1,6 @@
+internal import DibitFailure
 package import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 package import DibitTokenizer
@@ -39,8 +41,7 @@ package struct TokenizerSource: Sendable {
 
   /// A tokenizer file; nil for a file of weights that holds no tokenizer.
   private static func candidate(_ path: String) throws(ModelStoreError) -> MappedFile? {
-    let file: MappedFile
-    do throws(CheckpointError) { file = try MappedFile(path: path) } catch { throw .checkpoint(error) }
+    let file = try rethrow(as: ModelStoreError.file, MappedFile(path: path))
     switch FileKind.recognise(file.bytes) {
     case .safetensors, .pytorch, .hdf5, .llama2c: return nil
     default: return file
@@ -67,12 +68,11 @@ package struct TokenizerSource: Sendable {
   private static func read(_ file: MappedFile, besides directory: String? = nil) throws(ModelStoreError) -> TokenizerSource {
     let kind = FileKind.recognise(file.bytes)
     if kind == .gguf {
-      let gguf: GGUFFile
-      do throws(CheckpointError) { gguf = try GGUFFile(file.bytes, file: file.path) } catch { throw .checkpoint(error) }
+      let gguf = try rethrow(as: ModelStoreError.checkpoint, GGUFFile(file.bytes, file: file.path))
       return try lift(file.path) { () throws(TokenizerError) in TokenizerSource(try Tokenizer(gguf: GGUFVocabulary(gguf))) }
     }
     guard file.bytes.count <= StoreFile.largest else {
-      throw .checkpoint(.tooLarge(path: file.path, limit: StoreFile.largest, found: file.bytes.count))
+      throw .file(.tooLarge(path: file.path, limit: StoreFile.largest, found: file.bytes.count))
     }
     let bytes = file.bytes.array
     return try lift(file.path) { () throws(TokenizerError) in

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitModel
 internal import DibitQuantization
@@ -118,10 +119,10 @@ struct WeightReader {
   }
 
   private func info(_ name: String) throws(ModelStoreError) -> TensorInfo {
-    do throws(CheckpointError) { return try checkpoint.tensor(name) } catch { throw .checkpoint(error) }
+    try rethrow(as: ModelStoreError.checkpoint, checkpoint.tensor(name))
   }
 
   private func values(of name: String) throws(ModelStoreError) -> [Float] {
-    do throws(CheckpointError) { return try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
+    try rethrow(as: ModelStoreError.checkpoint, checkpoint.readVector(name))
   }
 }

@@ -1,4 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 internal import Synchronization
@@ -47,7 +49,6 @@ package final class WeightsCheck: Sendable {
 
 /// Checks that a file is what it was when its manifest was written.
 func checkDigest(of path: String, _ expected: String) throws(ModelStoreError) {
-  let found: String
-  do throws(CheckpointError) { found = try fileDigest(path) } catch { throw .checkpoint(error) }
+  let found = try rethrow(as: ModelStoreError.file, fileDigest(path))
   guard found == expected else { throw .damaged(path: path, expected: expected, found: found) }
 }

@@ -1,5 +1,7 @@
+package import DibitFailure
+
 /// Why a recipe cannot be read. Lines count from 1; line 0 is a setting of the command line, and `file` says so.
-package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum RecipeError: EngineError, Equatable {
   case syntax(file: String, line: Int, problem: String)
   case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])
   case duplicateKey(file: String, line: Int, key: String)
@@ -8,6 +10,9 @@ package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
   /// `found` is text in quotes, or the kind of what is there.
   case wrongValue(file: String, line: Int, key: String, expected: String, found: String)
   case badSetting(String)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One sentence that begins with file and line.
   package var description: String {
@@ -20,7 +25,7 @@ package enum RecipeError: Error, Equatable, Sendable, CustomStringConvertible {
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
     case .conflictingKeys(let file, let first, let second): "\(file): '\(first)' and '\(second)' exclude each other: keep one"
     case .badSetting(let setting):
-      "--set: expected KEY=VALUE with a value in YAML, found '\(setting)'"
+      "\(RecipeSetting.file): expected KEY=VALUE with a value in YAML, found '\(setting)'"
         + (setting.contains(": ") ? "; text with a colon needs quotes: KEY=\"…\"" : "")
     case .wrongValue(let file, let line, let key, let expected, let found):
       "\(Self.place(file, line)): '\(key)': expected \(expected), found \(found)"

@@ -1,16 +1,20 @@
+package import DibitFailure
 package import DibitJSON
 
 /// Why bytes are not a saved report. `place` is the way to the value, as in `runs[0].confusion`.
-package enum ReportError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ReportError: EngineError, Equatable {
   case json(JSONError)
   case missing(place: String)
   case unexpected(place: String, expected: String, found: String)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// One line: what, where, expected and found.
   package var description: String {
     switch self {
     case .json(let error): "not a saved report: \(error)"
-    case .missing(let place): "not a saved report: '\(place)' is missing; 'dibit evaluate --json' writes reports"
+    case .missing(let place): "not a saved report: '\(place)' is missing"
     case .unexpected(let place, let expected, let found): "not a saved report: '\(place)': \(expected) expected, \(found) found"
     }
   }

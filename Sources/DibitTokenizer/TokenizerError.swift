@@ -1,7 +1,8 @@
+package import DibitFailure
 package import DibitJSON
 
 /// Why a tokenizer.json cannot be used, or why a tokenizer cannot be trained. Paths name members of the file: `model.vocab`.
-package enum TokenizerError: Error, Equatable, Sendable {
+package enum TokenizerError: EngineError, Equatable {
   case json(JSONError)
   case missing(path: String)
   case wrongType(path: String, expected: String, found: String)
@@ -34,7 +35,10 @@ package enum TokenizerError: Error, Equatable, Sendable {
   case invalidSpecialToken(String)
 }
 
-extension TokenizerError: CustomStringConvertible {
+extension TokenizerError {
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
+
   /// The fault in one sentence.
   package var description: String {
     switch self {

@@ -1,5 +1,6 @@
+internal import DibitFailure
 internal import DibitCheckpoint
-internal import DibitDigest
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 
@@ -13,21 +14,24 @@ enum CheckpointFile {
 
   /// Writes a checkpoint that appears under `path` when it is whole and on the disk; returns its size in bytes.
   static func write(_ parameters: borrowing TrainedParameters, _ state: RunState, _ identity: RunIdentity, to path: String)
-    throws(CheckpointError) -> Int
+    throws(TrainingError) -> Int
   {
-    let staged = try StagedFile(destination: path, replacing: .ownName, inputs: .none)
-    var writer = try SafetensorsWriter(
-      path: staged.path, tensors: parameters.declarations + [(name: checksum, dtype: .u8, shape: [checksumBytes])],
-      metadata: [
-        (key: "format", value: format), (key: "version", value: version), (key: "state", value: state.json.serialized()),
-        (key: "identity", value: identity.json.serialized()),
-      ])
-    try parameters.write(to: &writer)
-    let digest = bytes(hexadecimal: try writer.digest())
-    try writer.append(digest.span)
-    let size = writer.byteCount
-    _ = try writer.finish()
-    try staged.commit()
+    let staged = try rethrow(as: TrainingError.file, StagedFile(destination: path, replacing: .ownName, inputs: .none))
+    let size: Int
+    do throws(CheckpointError) {
+      var writer = try SafetensorsWriter(
+        path: staged.path, tensors: parameters.declarations + [(name: checksum, dtype: .u8, shape: [checksumBytes])],
+        metadata: [
+          (key: "format", value: format), (key: "version", value: version), (key: "state", value: state.json.serialized()),
+          (key: "identity", value: identity.json.serialized()),
+        ])
+      try parameters.write(to: &writer)
+      let digest = bytes(hexadecimal: try writer.digest())
+      try writer.append(digest.span)
+      size = writer.byteCount
+      _ = try writer.finish()
+    } catch { throw .tensors(error) }
+    do throws(FileError) { try staged.commit() } catch { throw .file(error) }
     return size
   }
 
@@ -38,12 +42,12 @@ enum CheckpointFile {
     let byteCount: Int
 
     /// Opens the file at `path`; nil when it is torn: not as long as it says, or with another checksum.
-    init?(path: String) throws(CheckpointError) {
+    init?(path: String) throws(TrainingError) {
       let bytes: Bytes
-      do throws(CheckpointError) {
+      do throws(FileError) {
         bytes = try MappedFile(path: path).bytes
       } catch {
-        guard case .emptyFile = error else { throw error }
+        guard case .emptyFile = error else { throw .file(error) }
         return nil
       }
       guard bytes.count > checksumBytes else { return nil }
@@ -51,7 +55,7 @@ enum CheckpointFile {
       var hash = SHA256()
       hash.update(bytes.slice(0..<end).bytes)
       guard bytes.slice(end..<bytes.count).array == CheckpointFile.bytes(hexadecimal: hash.finalize()) else { return nil }
-      checkpoint = try Checkpoint.open(bytes: bytes, named: path)
+      checkpoint = try rethrow(as: TrainingError.tensors, Checkpoint.open(bytes: bytes, named: path))
       self.path = path
       byteCount = bytes.count
     }
@@ -75,7 +79,7 @@ enum CheckpointFile {
 
     /// Reads its tensors.
     func read(into parameters: inout TrainedParameters) throws(TrainingError) {
-      do throws(CheckpointError) { try parameters.read(from: checkpoint) } catch { throw .file(error) }
+      try rethrow(as: TrainingError.tensors, parameters.read(from: checkpoint))
     }
   }
 

@@ -1,4 +1,6 @@
-package import DibitCheckpoint
+internal import DibitFailure
+internal import DibitCheckpoint
+package import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 
@@ -42,18 +44,15 @@ package final class CheckpointStore {
   package init(
     output: String, inputs: JobInputs, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool
   ) throws(TrainingError) {
-    var found: (whole: CheckpointFile.Whole?, kept: [String], torn: [String]) = (nil, [], [])
-    do throws(CheckpointError) {
-      let path = try JobDirectory.path(of: output)
-      if resumes, !isDirectory(path) { throw CheckpointError.notFound(path: path) }
-      let directory = try JobDirectory(of: output, inputs: inputs)
-      found = try Self.search(directory)
-      self.path = path
-      self.directory = directory
+    do throws(FileError) {
+      path = try JobDirectory.path(of: output)
+      if resumes, !isDirectory(path) { throw .notFound(path: path) }
+      directory = try JobDirectory(of: output, inputs: inputs)
     } catch {
       if case .notFound(let path) = error { throw .noCheckpoint(directory: path, skipped: 0) }
       throw .file(error)
     }
+    let found = try Self.search(directory)
     (self.identity, self.interval) = (identity, interval)
     (whole, kept, skipped) = found
     newestStep = found.kept.first.flatMap(CheckpointName.step)
@@ -65,19 +64,19 @@ package final class CheckpointStore {
     }
     if let newestStep, !discards { throw .unfinishedRun(directory: path, step: newestStep) }
     // A process that died while it removed older checkpoints may have left more than two.
-    do throws(CheckpointError) {
+    do throws(FileError) {
       for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }
     } catch { throw .file(error) }
     (whole, kept, skipped, newestStep, newestSize) = (nil, [], [], nil, nil)
   }
 
   /// The newest whole checkpoint, the names of the last two whole ones, and those of torn ones that are newer.
-  private static func search(_ directory: borrowing JobDirectory) throws(CheckpointError) -> (
+  private static func search(_ directory: borrowing JobDirectory) throws(TrainingError) -> (
     whole: CheckpointFile.Whole?, kept: [String], torn: [String]
   ) {
-    let names = try directory.names()
+    let names = try rethrow(as: TrainingError.file, directory.names())
     if let stranger = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
-      throw .notReplaceable(path: directory.path, found: "a directory with '\(stranger)', which no training run writes")
+      throw .file(.notReplaceable(path: directory.path, .foreignFile(stranger, job: "training run")))
     }
     var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])
     for name in names.reversed() where CheckpointName.step(of: name) != nil && kept.count < 2 {
@@ -105,20 +104,21 @@ package final class CheckpointStore {
   /// The output, which is smaller than a checkpoint, comes when only two are there.
   func checkSpace(for parameters: borrowing TrainedParameters) throws(TrainingError) {
     let size = parameters.declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) }
-    do throws(CheckpointError) {
-      try FreeSpace().check((3 - kept.count) * size, largest: size, at: directory.path(of: Self.eventLog))
-    } catch { throw .file(error) }
+    try rethrow(
+      as: TrainingError.file, FreeSpace().check((3 - kept.count) * size, largest: size, at: directory.path(of: Self.eventLog)))
   }
 
   /// Writes a checkpoint of `state`, which is told how far the event log reaches, and removes all but the last two; returns its size.
   func save(_ parameters: borrowing TrainedParameters, _ state: inout RunState) throws(TrainingError) -> Int {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       try flushEvents()
       try events?.sync()
-      state.eventBytes = events?.byteCount ?? 0
-      let name = CheckpointName.of(state.step)
-      let size = try CheckpointFile.write(parameters, state, identity, to: directory.path(of: name))
-      directory.keep()
+    } catch { throw .file(error) }
+    state.eventBytes = events?.byteCount ?? 0
+    let name = CheckpointName.of(state.step)
+    let size = try CheckpointFile.write(parameters, state, identity, to: directory.path(of: name))
+    directory.keep()
+    do throws(FileError) {
       kept = [name] + kept.filter { $0 != name }.prefix(1)
       for other in try directory.names() where CheckpointName.step(of: other) != nil && !kept.contains(other) { directory.remove(other) }
       (newestStep, newestSize) = (state.step, size)
@@ -131,19 +131,17 @@ package final class CheckpointStore {
 
   /// Removes what a run with this output left, if it left anything; nothing that is not of a training run.
   package static func remove(of output: String, inputs: JobInputs) throws(TrainingError) {
-    do throws(CheckpointError) {
-      guard isDirectory(try JobDirectory.path(of: output)) else { return }
-      var directory = try JobDirectory(of: output, inputs: inputs)
-      _ = try search(directory)
-      directory.removeAll()
-    } catch { throw .file(error) }
+    guard isDirectory(try rethrow(as: TrainingError.file, JobDirectory.path(of: output))) else { return }
+    var directory = try rethrow(as: TrainingError.file, JobDirectory(of: output, inputs: inputs))
+    _ = try search(directory)
+    directory.removeAll()
   }
 }
 
 extension CheckpointStore {
   /// Begins or goes on with the event log after its first `bytes` bytes.
   func openEvents(keeping bytes: Int) throws(TrainingError) {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       // It is locked as long as it is open.
       self.events = nil
       var events = try JournalFile(path: directory.path(of: Self.eventLog), inputs: .none)
@@ -158,10 +156,10 @@ extension CheckpointStore {
     var isLast = false
     if case .end = event.kind { isLast = true }
     guard isLast || pendingEvents.count >= 32_768 || ContinuousClock.now - lastFlush > .seconds(1) else { return }
-    do throws(CheckpointError) { try flushEvents() } catch { throw .file(error) }
+    try rethrow(as: TrainingError.file, flushEvents())
   }
 
-  private func flushEvents() throws(CheckpointError) {
+  private func flushEvents() throws(FileError) {
     lastFlush = .now
     guard !pendingEvents.isEmpty else { return }
     try events?.append(pendingEvents.span)
@@ -170,7 +168,7 @@ extension CheckpointStore {
 
   /// All lines of the event log, for the output.
   package func eventLines() throws(TrainingError) -> [UInt8] {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       try flushEvents()
       return try readFile(directory.path(of: Self.eventLog), limit: 1 << 32)
     } catch { throw .file(error) }

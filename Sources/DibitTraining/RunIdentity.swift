@@ -1,4 +1,4 @@
-internal import DibitDigest
+internal import DibitFiles
 package import DibitJSON
 
 /// What decides the result of a run: a checkpoint fits a run with the same identity only.

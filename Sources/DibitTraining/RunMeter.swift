@@ -1,4 +1,5 @@
-internal import DibitCheckpoint
+internal import DibitFailure
+internal import DibitFiles
 
 /// Rate, memory and time left of a run: what its events measure.
 struct RunMeter {

@@ -1,4 +1,6 @@
-package import DibitCheckpoint
+internal import DibitFailure
+internal import DibitCheckpoint
+package import DibitFiles
 
 /// The losses and rates of a run as TensorBoard reads them: a file of records that each hold an `Event` of Protocol Buffers.
 ///
@@ -10,7 +12,7 @@ package struct TensorBoardLog: ~Copyable {
 
   /// Creates a file in `directory`, which is made where it is missing and must not lie in one of the job's inputs.
   package init(directory: String, inputs: JobInputs) throws(TrainingError) {
-    do throws(CheckpointError) {
+    do throws(FileError) {
       try makeDirectory(directory, inputs: inputs)
       let time = WallClock.now
       // TensorBoard wants `tfevents` in the name, and reads the files in the order of their names.
@@ -58,7 +60,7 @@ package struct TensorBoardLog: ~Copyable {
   package mutating func flush() throws(TrainingError) {
     lastFlush = .now
     let bytes = pending
-    do throws(CheckpointError) { try file.append(bytes.span) } catch { throw .file(error) }
+    try rethrow(as: TrainingError.file, file.append(bytes.span))
     pending.removeAll(keepingCapacity: true)
   }
 }

@@ -1,8 +1,10 @@
 package import DibitCheckpoint
+package import DibitFailure
+package import DibitFiles
 package import DibitDataset
 
 /// Why training cannot start or go on.
-package enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum TrainingError: EngineError, Equatable {
   case noExamples
   case noRoom(path: String, tokens: Int, maximum: Int)
   case tooLittleText(tokens: Int, needed: Int)
@@ -12,7 +14,8 @@ package enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible 
   case notANumber(step: Int, checkpoint: Int?)
   case diverged(step: Int, loss: Float, median: Float, checkpoint: Int?)
   // Checkpoints.
-  case file(CheckpointError)
+  case file(FileError)
+  case tensors(CheckpointError)
   case noCheckpoint(directory: String, skipped: Int)
   case unfinishedRun(directory: String, step: Int)
   case changedModel(checkpoint: String)
@@ -26,23 +29,24 @@ package enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible 
     switch self {
     case .noExamples: "there is no training example"
     case .noRoom(let path, let tokens, let maximum):
-      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise --max-tokens or shorten the label"
+      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise `maxTokens` or shorten the label"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
     case .conversation(let error): "\(error)"
     case .memoryLimit(let given, let least):
-      "--memory-limit: \(given) bytes are given, but the least that this run needs are \(least): allow as much, or lower the tokens of a step"
+      "`memoryLimit`: \(given) bytes are given, but the least that this run needs are \(least): allow as much, or lower the tokens of a step"
     case .notANumber(let step, let checkpoint):
       "step \(step): the loss is not a number any more: lower the learning rate" + Self.kept(checkpoint)
     case .diverged(let step, let loss, let median, let checkpoint):
       "step \(step): the loss is \(loss), far above the median of \(median) before, and has been for a while: lower the learning rate"
         + Self.kept(checkpoint)
     case .file(let error): "\(error)"
+    case .tensors(let error): "\(error)"
     case .noCheckpoint(let directory, let skipped):
       skipped == 0
-        ? "'\(directory)': there is no checkpoint to go on from; leave --resume out to begin anew"
-        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass --overwrite instead of --resume to begin anew"
+        ? "'\(directory)': there is no checkpoint to go on from; leave `resume` out to begin anew"
+        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass `overwrite` instead of `resume` to begin anew"
     case .unfinishedRun(let directory, let step):
-      "'\(directory)' holds a run that was stopped after step \(step): pass --resume to go on, or --overwrite to begin anew"
+      "'\(directory)' holds a run that was stopped after step \(step): pass `resume` to go on, or `overwrite` to begin anew"
     case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
     case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
     case .changedOption(let checkpoint, let key, let was, let found):
@@ -53,38 +57,33 @@ package enum TrainingError: Error, Equatable, Sendable, CustomStringConvertible 
     }
   }
 
-  private static let advice = "restore it to go on, or pass --overwrite instead of --resume to begin anew"
+  private static let advice = "restore it to go on, or pass `overwrite` instead of `resume` to begin anew"
 
   private static func kept(_ checkpoint: Int?) -> String { checkpoint.map { "; the checkpoint of step \($0) is kept" } ?? "" }
 }
 
 extension TrainingError {
-  /// What kind of failure this is; the command line turns it into an exit code.
-  package enum Class: Equatable, Sendable {
-    /// Exit code 64.
-    case usage
-    /// Exit code 65.
-    case badData
-    /// Exit code 66.
-    case missingInput
-    /// Exit code 70.
-    case failedRun
-    /// Exit code 73.
-    case cannotCreate
-    /// The code of the error of the file.
-    case file(CheckpointError.Class)
-  }
-
-  /// The kind of this failure.
-  package var errorClass: Class {
+  /// The kind of failure.
+  package var kind: FailureKind {
     switch self {
     case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
       .badData
-    case .memoryLimit: .usage
-    case .noCheckpoint: .missingInput
+    case .memoryLimit: .invalidRequest
+    case .noCheckpoint: .notFound
     case .notANumber, .diverged: .failedRun
     case .unfinishedRun: .cannotCreate
-    case .file(let error): .file(error.errorClass)
+    case .file(let error): error.kind
+    case .tensors(let error): error.kind
+    }
+  }
+
+  /// The failure of a file or of a conversation.
+  package var cause: (any EngineError)? {
+    switch self {
+    case .file(let error): error
+    case .tensors(let error): error
+    case .conversation(let error): error
+    default: nil
     }
   }
 }

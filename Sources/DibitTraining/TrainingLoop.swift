@@ -1,4 +1,4 @@
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
@@ -67,7 +67,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
         try tell(.step(try step(checkpoints)), meter.counted(state))
         if source.validates(after: state.step) { try tell(.validation(try validate(checkpoints)), meter.counted(state)) }
       } catch {
-        if error.errorClass == .failedRun {
+        if error.kind == .failedRun {
           try tell(.end(.init(step: state.step, reason: .diverged, keptStep: checkpoints?.newestStep ?? 0)), meter)
         }
         throw error

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitModel
 
@@ -14,7 +15,7 @@ struct Reference {
 
   init(path: String, for configuration: ModelConfiguration) throws(VerificationError) {
     self.path = path
-    do throws(CheckpointError) { checkpoint = try Checkpoint.open(path) } catch { throw .checkpoint(error) }
+    checkpoint = try rethrow(as: VerificationError.checkpoint, Checkpoint.open(path))
     guard let info = checkpoint.info("input_ids") else { throw .missing(tensor: "input_ids", reference: path) }
     guard info.shape.count == 2, info.count > 0, info.count <= 1 << 24 else {
       throw .shape(tensor: "input_ids", reference: path, expected: "[sequences, tokens]", found: info.shape)
@@ -71,7 +72,7 @@ struct Reference {
 
   private static func values(_ name: String, _ checkpoint: Checkpoint, _ path: String) throws(VerificationError) -> [Float] {
     let values: [Float]
-    do throws(CheckpointError) { values = try checkpoint.readVector(name) } catch { throw .checkpoint(error) }
+    values = try rethrow(as: VerificationError.checkpoint, checkpoint.readVector(name))
     if let bad = values.firstIndex(where: { !$0.isFinite }) {
       throw .notFinite(tensor: name, reference: path, index: bad, found: values[bad])
     }

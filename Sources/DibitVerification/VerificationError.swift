@@ -1,8 +1,9 @@
 package import DibitCheckpoint
+package import DibitFailure
 package import DibitModelStore
 
 /// Why a model cannot be compared with a reference.
-package enum VerificationError: Error, Equatable, Sendable {
+package enum VerificationError: EngineError, Equatable {
   case checkpoint(CheckpointError)
   case store(ModelStoreError)
   case missing(tensor: String, reference: String)
@@ -14,7 +15,7 @@ package enum VerificationError: Error, Equatable, Sendable {
   case notFinite(tensor: String, reference: String, index: Int, found: Float)
 }
 
-extension VerificationError: CustomStringConvertible {
+extension VerificationError {
   /// One sentence: what, where, what was expected and found.
   package var description: String {
     switch self {
@@ -36,12 +37,15 @@ extension VerificationError: CustomStringConvertible {
     }
   }
 
-  /// What kind of failure this is.
-  package var errorClass: CheckpointError.Class {
+  /// The kind of failure.
+  package var kind: FailureKind { cause?.kind ?? .badData }
+
+  /// The failure of the reference's file or of the model.
+  package var cause: (any EngineError)? {
     switch self {
-    case .checkpoint(let error): error.errorClass
-    case .store(let error): error.errorClass
-    default: .badData
+    case .checkpoint(let error): error
+    case .store(let error): error
+    default: nil
     }
   }
 }

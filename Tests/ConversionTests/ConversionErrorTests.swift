@@ -1,3 +1,5 @@
+import DibitFiles
+import DibitFailure
 import DibitCheckpoint
 import DibitConversion
 import DibitJSON
@@ -8,7 +10,7 @@ import Testing
 @Suite struct ConversionErrorTests {
   /// Converts `tiny` after `change` and expects this message; paths in it are relative to the source.
   private func expectError(
-    _ message: (_ source: String) -> String, kind: CheckpointError.Class = .badData, sourceLocation: SourceLocation = #_sourceLocation,
+    _ message: (_ source: String) -> String, kind: FailureKind = .badData, sourceLocation: SourceLocation = #_sourceLocation,
     change: (inout TinyCheckpoint) -> Void
   ) throws {
     let scratch = Scratch()
@@ -17,7 +19,7 @@ import Testing
     let source = try tiny.write(to: scratch)
     let error = conversionError(source, scratch("model"))
     #expect(error?.description == message(source), sourceLocation: sourceLocation)
-    #expect(error?.errorClass == kind, sourceLocation: sourceLocation)
+    #expect(error?.kind == kind, sourceLocation: sourceLocation)
     #expect(scratch.names == ["source"], sourceLocation: sourceLocation)
   }
 
@@ -101,8 +103,8 @@ import Testing
     let tokenizer = conversionError(source, scratch("model"))
     #expect(
       tokenizer?.description
-        == "'\(source)': no tokenizer.json, tokenizer.model or tokenizer.bin there; 'dibit convert' takes one with --tokenizer")
-    #expect(tokenizer?.errorClass == .missingInput)
+        == "'\(source)': no tokenizer.json, tokenizer.model or tokenizer.bin there")
+    #expect(tokenizer?.kind == .notFound)
     try scratch.remove("source/model.safetensors")
     #expect(
       conversionError(source, scratch("model"))?.description
@@ -111,7 +113,7 @@ import Testing
     try scratch.remove("bare/config.json")
     let config = conversionError(scratch("bare"), scratch("model"))
     #expect(config?.description == "'\(scratch("bare"))/config.json': no such file or directory")
-    #expect(config?.errorClass == .missingInput)
+    #expect(config?.kind == .notFound)
     #expect(scratch.names == ["bare", "source"])
   }
 
@@ -137,7 +139,7 @@ import Testing
       error?.description
         == "'\(source)/model.safetensors': the file is cut short: \(whole.count) bytes expected, \(whole.count - 100) found, 100 missing; make or download it again"
     )
-    #expect(error?.errorClass == .badData)
+    #expect(error?.kind == .badData)
     #expect(scratch.names == ["source"])
   }
 
@@ -148,7 +150,7 @@ import Testing
     try scratch.write("{\"model_type\": ", to: "source/config.json")
     let error = conversionError(source, scratch("model"))
     #expect(error?.description.hasPrefix("'\(source)/config.json': ") == true)
-    #expect(error?.errorClass == .badData)
+    #expect(error?.kind == .badData)
     #expect(scratch.names == ["source"])
   }
 
@@ -166,10 +168,10 @@ import Testing
     let source = try TinyCheckpoint.llama().write(to: scratch)
     let (taken, lost) = (try scratch.directory("taken"), scratch("no/such"))
     try scratch.write("mine", to: "taken/letter.txt")
-    #expect(conversionError(source, taken) == .checkpoint(.outputExists(path: taken)))
+    #expect(conversionError(source, taken) == .file(.outputExists(path: taken)))
     #expect(
-      conversionError(source, taken)?.description == "'\(taken)': the output exists already; choose another name or pass --overwrite")
-    #expect(conversionError(source, lost) == .checkpoint(.missingParent(path: lost, parent: scratch("no"))))
+      conversionError(source, taken)?.description == "'\(taken)': the output exists already; choose another name")
+    #expect(conversionError(source, lost) == .file(.missingParent(path: lost, parent: scratch("no"))))
     #expect(
       conversionError(source, taken, overwrite: true)?.description
         == "'\(taken)': will not be overwritten, because it is a directory without manifest.json, so it may not be an output of dibit; "
@@ -177,7 +179,7 @@ import Testing
     #expect(
       conversionError(source, source + "/config.json", overwrite: true)?.description
         == "'\(source)/config.json': the output lies in the input '\(source)'; choose a place outside of it")
-    for path in [taken, lost] { #expect(conversionError(source, path)?.errorClass == .cannotCreate) }
+    for path in [taken, lost] { #expect(conversionError(source, path)?.kind == .cannotCreate) }
     #expect(try text(taken + "/letter.txt") == "mine")
     #expect(scratch.names == ["source", "taken"])
   }
@@ -194,7 +196,7 @@ import Testing
     }
     #expect(error == .interrupted)
     #expect(error?.description == "interrupted: nothing was written")
-    #expect(error?.errorClass == nil)
+    #expect(error?.kind == nil)
     #expect(calls == stop)
     #expect(scratch.names == ["source"])
   }

@@ -1,5 +1,6 @@
 import DibitCheckpoint
 import DibitConversion
+import DibitFiles
 import DibitJSON
 import DibitKernels
 import DibitModel

@@ -1,6 +1,6 @@
 import BasicContainers
-import DibitCheckpoint
 import DibitConversion
+import DibitFiles
 import DibitInference
 import DibitJSON
 import DibitKernels

@@ -1,4 +1,4 @@
-import DibitCheckpoint
+import DibitFiles
 import DibitTensor
 import DibitTestSupport
 import Testing

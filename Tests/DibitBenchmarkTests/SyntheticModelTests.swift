@@ -1,4 +1,5 @@
-import DibitCheckpoint
+@testable import DibitBenchmark
+import DibitFiles
 import DibitInference
 import DibitJSON
 import DibitKernels
@@ -9,8 +10,6 @@ import DibitTensor
 import DibitTestSupport
 import DibitTokenizer
 import Testing
-
-@testable import DibitBenchmark
 
 @Suite struct SyntheticModelTests {
   /// Configurations and schemes: bits, group, bits of the embedding.

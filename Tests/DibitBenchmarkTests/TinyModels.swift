@@ -1,11 +1,10 @@
-import DibitCheckpoint
+@testable import DibitBenchmark
+import DibitFiles
 import DibitJSON
 import DibitKernels
 import DibitModelStore
 import DibitQuantization
 import DibitTestSupport
-
-@testable import DibitBenchmark
 
 /// Shapes small enough for tests; 100 columns leave a short last group and a padded last block.
 enum Tiny {

@@ -1,7 +1,8 @@
+import DibitFailure
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Testing
-
-@testable import DibitCheckpoint
 
 /// A shard whose tensors are F32 vectors.
 private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: String) throws {
@@ -108,8 +109,8 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     #expect(try Checkpoint.open(scratch("weights.bin")).tensorNames == ["a"])
     let page = try scratch.write("<!doctype html>", to: "page.safetensors")
     #expect(throws: CheckpointError.malformed(file: page, .otherFormat(.html))) { _ = try Checkpoint.open(page) }
-    #expect(throws: CheckpointError.notFound(path: scratch("x"))) { _ = try Checkpoint.open(scratch("x")) }
-    #expect(throws: CheckpointError.emptyFile(path: scratch("e"))) {
+    #expect(throws: CheckpointError.file(.notFound(path: scratch("x")))) { _ = try Checkpoint.open(scratch("x")) }
+    #expect(throws: CheckpointError.file(.emptyFile(path: scratch("e")))) {
       try scratch.write("", to: "e")
       _ = try Checkpoint.open(scratch("e"))
     }
@@ -174,7 +175,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     scratch.directory("s3")
     SystemCall.unlink(scratch(ShardIndex.names[0]))
     try scratch.write(#"{"weight_map":{"a":"s1","b":"s3"}}"#, to: ShardIndex.names[0])
-    #expect(throws: CheckpointError.notAFile(path: scratch("s3"), found: "a directory")) { _ = try Checkpoint.open(scratch.path) }
+    #expect(throws: CheckpointError.file(.notAFile(path: scratch("s3"), found: .directory))) { _ = try Checkpoint.open(scratch.path) }
   }
 }
 

@@ -1,8 +1,8 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import DibitTestSupport
 import Testing
-
-@testable import DibitCheckpoint
 
 @Suite struct FileKindTests {
   private func kind(_ array: [UInt8]) -> FileKind? { FileKind.recognise(bytes(array)) }

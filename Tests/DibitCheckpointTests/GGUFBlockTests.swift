@@ -1,8 +1,7 @@
-import DibitDigest
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Testing
-
-@testable import DibitCheckpoint
 
 /// SHA-256 of the floats that gguf-py 0.19.0 makes of 256 random blocks of a type, and where the type keeps its scales.
 ///

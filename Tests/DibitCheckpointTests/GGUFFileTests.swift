@@ -1,8 +1,9 @@
+import DibitFailure
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Glibc
 import Testing
-
-@testable import DibitCheckpoint
 
 /// A GGUF file put together piece by piece, right or wrong.
 private struct Pieces {
@@ -185,7 +186,7 @@ private let bad: [BadGGUF] = [
       CheckpointError.gguf(file: "f", .blocks(tensor: "a", type: .q4K, columns: 33)).description
         == "'f': tensor 'a': rows of whole Q4_K blocks of 256 elements expected, rows of 33 found")
     #expect(GGUFFault.tensorType(tensor: "a", offset: 9, found: 31).description.contains("rearranged for ARM"))
-    #expect(CheckpointError.gguf(file: "f", .version(found: 9)).errorClass == .badData)
+    #expect(CheckpointError.gguf(file: "f", .version(found: 9)).kind == .badData)
     for example in bad { #expect(!example.expected.description.contains("\n")) }
   }
 
@@ -226,7 +227,7 @@ private let bad: [BadGGUF] = [
         }
       } catch {
         refused += 1
-        #expect(error.errorClass == .badData)
+        #expect(error.kind == .badData)
       }
     }
     #expect(refused > 1_000)

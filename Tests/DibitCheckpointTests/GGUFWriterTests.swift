@@ -1,7 +1,7 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Testing
-
-@testable import DibitCheckpoint
 
 /// A value of every type, and arrays of every type.
 let everyValue: [(key: String, value: GGUFValue)] = [

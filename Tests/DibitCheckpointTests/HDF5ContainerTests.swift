@@ -1,4 +1,6 @@
 #if HDF5
+  import DibitFailure
+  @testable import DibitFiles
   import DibitTensor
   import Testing
 
@@ -96,8 +98,8 @@
     }
 
     @Test func filesThatAreNotThere() {
-      #expect(throws: CheckpointError.notFound(path: "/nowhere.h5")) { try HDF5Container(path: "/nowhere.h5") }
-      #expect(throws: CheckpointError.notAFile(path: "/tmp", found: "a directory")) { try HDF5Container(path: "/tmp") }
+      #expect(throws: CheckpointError.file(.notFound(path: "/nowhere.h5"))) { try HDF5Container(path: "/nowhere.h5") }
+      #expect(throws: CheckpointError.file(.notAFile(path: "/tmp", found: .directory))) { try HDF5Container(path: "/tmp") }
     }
 
     /// Several threads read from one child, each its own rows.
@@ -146,7 +148,7 @@
     @Test func aBuildWithoutHDF5SaysSo() {
       let error = CheckpointError.hdf5(file: "Tests/Fixtures/hdf5/plain.h5", .notBuilt)
       #expect(throws: error) { try HDF5Container(path: "Tests/Fixtures/hdf5/plain.h5") }
-      #expect(error.errorClass == .inputOutput)
+      #expect(error.kind == .inputOutput)
     }
   }
 #endif

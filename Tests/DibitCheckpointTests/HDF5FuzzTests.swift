@@ -1,4 +1,5 @@
 #if HDF5
+  @testable import DibitFiles
   import DibitTensor
   import Glibc
   import Synchronization

@@ -1,4 +1,6 @@
 #if HDF5
+  import DibitFailure
+  @testable import DibitFiles
   import DibitTensor
   import Testing
 
@@ -79,7 +81,7 @@
           continue
         }
       }
-      #expect(throws: CheckpointError.emptyFile(path: scratch("empty"))) {
+      #expect(throws: CheckpointError.file(.emptyFile(path: scratch("empty")))) {
         try HDF5Container(path: scratch.write([UInt8](), to: "empty"))
       }
     }
@@ -88,8 +90,8 @@
       let error = CheckpointError.hdf5(file: "a.h5", .externalLink("w", target: "/etc/passwd"))
       #expect(
         error.description == "'a.h5': 'w' is a link to another file, '/etc/passwd', which is not followed; copy the data into one file")
-      #expect(error.errorClass == .badData)
-      #expect(CheckpointError.hdf5(file: "a", .noLibrary(reason: "x")).errorClass == .inputOutput)
+      #expect(error.kind == .badData)
+      #expect(CheckpointError.hdf5(file: "a", .noLibrary(reason: "x")).kind == .inputOutput)
       #expect(
         HDF5Fault.crashed(signal: 11, doing: "while opening it").description
           == "libhdf5 crashed while opening it (signal 11); the file is damaged or made to do harm")

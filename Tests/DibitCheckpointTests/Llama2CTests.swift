@@ -1,8 +1,8 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import DibitTestSupport
 import Testing
-
-@testable import DibitCheckpoint
 
 private let stories = "../shared/data/stories260k/stories260K.bin"
 

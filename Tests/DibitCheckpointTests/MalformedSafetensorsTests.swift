@@ -1,3 +1,4 @@
+import DibitFailure
 import DibitTensor
 import Testing
 
@@ -210,7 +211,7 @@ private let places: [Malformed] = [
         }
       } catch {
         refused += 1
-        #expect(error.errorClass == .badData)
+        #expect(error.kind == .badData)
       }
     }
     #expect(refused > 20_000)

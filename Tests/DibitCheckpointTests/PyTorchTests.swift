@@ -1,8 +1,9 @@
+import DibitFailure
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import DibitTestSupport
 import Testing
-
-@testable import DibitCheckpoint
 
 /// Right files, written here and by PyTorch.
 @Suite struct PyTorchTests {
@@ -148,7 +149,8 @@ import Testing
     }
     try scratch.write([0x50, 0x4B, 3, 4], to: "bad.pt")
     let bad = scratch("bad.pt")
-    let found = error { () throws(CheckpointError) in _ = try PyTorchContainer(MappedFile(path: bad)) }
-    #expect(found == .pytorch(file: bad, .archive(.endRecord(fileBytes: 4))) && found?.errorClass == .badData)
+    let mapped = try MappedFile(path: bad)
+    let found = error { () throws(CheckpointError) in _ = try PyTorchContainer(mapped) }
+    #expect(found == .pytorch(file: bad, .archive(.endRecord(fileBytes: 4))) && found?.kind == .badData)
   }
 }

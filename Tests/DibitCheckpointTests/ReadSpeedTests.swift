@@ -1,8 +1,8 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Glibc
 import Testing
-
-@testable import DibitCheckpoint
 
 /// Prints speeds when DIBIT_BENCH is set; run it with `-c release`.
 @Suite struct ReadSpeedTests {

@@ -1,8 +1,9 @@
+import DibitFailure
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Glibc
 import Testing
-
-@testable import DibitCheckpoint
 
 @Suite struct SafetensorsWriterTests {
   @Test func goldenFile() throws {
@@ -139,7 +140,7 @@ import Testing
 
   @Test func aFullDisk() {
     let big: [(name: String, dtype: DType, shape: [Int])] = [(name: "t", dtype: .u8, shape: [3 << 20])]
-    let full = CheckpointError.system(operation: "write", path: "/dev/full", code: ENOSPC)
+    let full = CheckpointError.file(.system(operation: "write", path: "/dev/full", code: ENOSPC))
     // Found while appending, and by a small file when it finishes.
     let appending = error { () throws(CheckpointError) in
       var writer = try SafetensorsWriter(path: "/dev/full", tensors: big)
@@ -148,17 +149,17 @@ import Testing
     #expect(appending == full)
     let finishing = error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: "/dev/full", tensors: []).finish() }
     #expect(finishing == full)
-    #expect(full.description == "'/dev/full': cannot write: No space left on device" && full.errorClass == .inputOutput)
+    #expect(full.description == "'/dev/full': cannot write: No space left on device" && full.kind == .inputOutput)
     #expect(exists("/dev/full"))
   }
 
   @Test func existingFilesAreKept() throws {
     let scratch = Scratch()
     let path = try scratch.write("precious", to: "f")
-    #expect(error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: path, tensors: []) } == .outputExists(path: path))
+    #expect(error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: path, tensors: []) } == .file(.outputExists(path: path)))
     #expect(try readFile(path, limit: 100) == Array("precious".utf8))
     #expect(
       error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: scratch("no/f"), tensors: []) }
-        == .missingParent(path: scratch("no/f"), parent: scratch("no")))
+        == .file(.missingParent(path: scratch("no/f"), parent: scratch("no"))))
   }
 }

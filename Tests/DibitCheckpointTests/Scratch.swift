@@ -1,9 +1,9 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitTensor
 import Glibc
 import Synchronization
 import Testing
-
-@testable import DibitCheckpoint
 
 private let scratchCount = Atomic<Int>(0)
 

@@ -1,3 +1,5 @@
+import DibitFiles
+import DibitFailure
 import DibitDataset
 import FoundationEssentials
 import Glibc
@@ -5,27 +7,27 @@ import Testing
 
 @Suite struct DatasetErrorTests {
   /// Scans and gives the error with the temporary folder's path written as DATA.
-  private func sentence(_ folder: TemporaryFolder, _ relative: String = "") -> (text: String, exit: DatasetError.ExitClass)? {
+  private func sentence(_ folder: TemporaryFolder, _ relative: String = "") -> (text: String, exit: FailureKind)? {
     do throws(DatasetError) {
       _ = try Dataset.scan(folder: relative.isEmpty ? folder.path : folder.absolute(relative))
       return nil
     } catch {
-      return (error.description.replacing(folder.path, with: "DATA"), error.exitClass)
+      return (error.description.replacing(folder.path, with: "DATA"), error.kind)
     }
   }
 
-  private func check(_ found: (text: String, exit: DatasetError.ExitClass)?, _ text: String, _ exit: DatasetError.ExitClass) {
+  private func check(_ found: (text: String, exit: FailureKind)?, _ text: String, _ exit: FailureKind) {
     #expect(found?.text == text)
     #expect(found?.exit == exit)
   }
 
   @Test func missingFolder() throws {
-    check(sentence(try TemporaryFolder(), "none"), "'DATA/none' does not exist; check the path", .missingInput)
+    check(sentence(try TemporaryFolder(), "none"), "'DATA/none' does not exist; check the path", .notFound)
   }
 
   @Test func fileInsteadOfFolder() throws {
     let text = "'DATA/f' is a file, expected a folder with texts in <folder>/<label>/<file>"
-    check(sentence(try TemporaryFolder(["f": "x"]), "f"), text, .missingInput)
+    check(sentence(try TemporaryFolder(["f": "x"]), "f"), text, .notFound)
   }
 
   @Test func nothingLabelled() throws {
@@ -77,28 +79,28 @@ import Testing
       sentence(folder),
       "all texts in 'DATA' have the label 'b' (left out: 2 files or folders that cannot be read, such as a: permission denied), "
         + "expected at least two labels; add a folder for each other label, or pass the folder that holds the label folders", .badData)
-    #expect(throws: DatasetError.unreadableFolder(path: folder.absolute("a"), reason: "permission denied")) {
+    #expect(throws: DatasetError.unreadableFolder(path: folder.absolute("a"), reason: .noPermission)) {
       try TextFolder.open(path: folder.absolute("a"))
     }
-    #expect(throws: DatasetError.unreadableFile(path: folder.absolute("a/1"), reason: "permission denied")) {
+    #expect(throws: DatasetError.unreadableFile(path: folder.absolute("a/1"), reason: .noPermission)) {
       try Dataset.read(folder.absolute("a/1"))
     }
-    #expect(throws: DatasetError.unreadableFile(path: folder.absolute("b/closed"), reason: "permission denied")) {
+    #expect(throws: DatasetError.unreadableFile(path: folder.absolute("b/closed"), reason: .noPermission)) {
       try TextFolder.open(path: folder.absolute("b/closed"))
     }
   }
 
   @Test func sentencesOfTheOtherCases() {
-    let cases: [(DatasetError, String, DatasetError.ExitClass)] = [
+    let cases: [(DatasetError, String, FailureKind)] = [
       (
-        .unreadableFolder(path: "d", reason: "permission denied"),
-        "folder 'd' cannot be listed (permission denied); check its permissions", .missingInput
+        .unreadableFolder(path: "d", reason: .noPermission),
+        "folder 'd' cannot be listed (permission denied); check its permissions", .noPermission
       ),
       (
-        .unreadableFile(path: "f", reason: "input/output error"),
-        "file 'f' cannot be read (input/output error)", .inputOutput
+        .unreadableFile(path: "f", reason: .system(code: EIO)),
+        "file 'f' cannot be read (Input/output error)", .inputOutput
       ),
-      (.notAFile(path: "f", found: "a link to nothing"), "'f': a file or a folder expected, a link to nothing found", .missingInput),
+      (.notAFile(path: "f", found: "a link to nothing"), "'f': a file or a folder expected, a link to nothing found", .notFound),
       (
         .notText(path: "f"),
         "file 'f' holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes", .badData
@@ -110,11 +112,11 @@ import Testing
       ),
       (
         .row(file: "-", line: 3, column: nil, fault: .sameColumn("text")),
-        "standard input, line 3: a text and a label expected, 'text' asked for as both; name another with --text-column or --label-column",
+        "standard input, line 3: a text and a label expected, 'text' asked for as both; name another with `textColumn` or `labelColumn`",
         .badData
       ),
       (.noTextFiles(folder: "d"), "folder 'd' holds no files, expected text files in it or in folders below it", .badData),
     ]
-    for (error, text, exit) in cases { check((error.description, error.exitClass), text, exit) }
+    for (error, text, exit) in cases { check((error.description, error.kind), text, exit) }
   }
 }

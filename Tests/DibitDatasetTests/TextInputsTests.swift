@@ -1,3 +1,4 @@
+import DibitFiles
 import Testing
 
 @testable import DibitDataset
@@ -50,7 +51,7 @@ import Testing
     #expect(
       errors == [
         .missing(path: folder.absolute("none")),
-        .unreadableFile(path: folder.absolute("in/c"), reason: "a link to nothing"),
+        .unreadableFile(path: folder.absolute("in/c"), reason: .brokenLink),
         .tooLarge(path: folder.absolute("large.txt"), limit: 100, found: 101), .noTextFiles(folder: folder.absolute("empty")),
       ])
     #expect(
@@ -84,7 +85,7 @@ import Testing
       Issue.record("a row without a text is a text")
       return
     }
-    #expect(fault.description == "'\(folder.absolute("c.jsonl"))', line 3: a text expected, 'no' found; name yours with --text-column")
+    #expect(fault.description == "'\(folder.absolute("c.jsonl"))', line 3: a text expected, 'no' found; name yours with `textColumn`")
     #expect(TextInputs([folder.path]).hasRows)
 
     let named = read([folder.absolute("a.csv")]) { $0.textColumn = "id" }

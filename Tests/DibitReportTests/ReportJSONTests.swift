@@ -116,7 +116,7 @@ import Testing
   @Test(arguments: [
     ("", "not a saved report: JSON at byte 0: expected a value, found the end of the text"),
     ("[]", "not a saved report: 'report': an object expected, an array found"),
-    ("{}", "not a saved report: 'schema' is missing; 'dibit evaluate --json' writes reports"),
+    ("{}", "not a saved report: 'schema' is missing"),
     (#"{"schema":2}"#, "not a saved report: 'schema': 1 expected, 2 found"),
     (
       #"{"schema":1,"schema":1}"#,

@@ -1,4 +1,5 @@
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import FoundationEssentials
 
 /// A temporary directory that is removed with its owner.

@@ -1,4 +1,4 @@
-import DibitCheckpoint
+import DibitFiles
 
 /// The parser that this process fuzzes, by the name in `DIBIT_FUZZ_TARGET`.
 private let target: FuzzTarget = {

@@ -1,4 +1,5 @@
 import DibitCheckpoint
+import DibitFiles
 import DibitTensor
 import DibitTestSupport
 import Glibc

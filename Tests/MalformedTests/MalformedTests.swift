@@ -1,3 +1,4 @@
+import DibitFailure
 import DibitCheckpoint
 import DibitJSON
 import DibitJinja
@@ -26,7 +27,7 @@ import Testing
     #expect(message.contains(file.says), "\(file): \(message)")
     #expect(message.contains(scratch.path), "\(file): \(message)")
     #expect(!message.contains("\n") && message.utf8.count < 1000, "\(file): \(message)")
-    #expect(error?.errorClass == .badData || error?.errorClass == .missingInput)
+    #expect(error?.kind == .badData || error?.kind == .notFound)
   }
 
   private static func error(opening path: String, _ reader: MalformedFile.Reader, host: String) -> ModelStoreError? {

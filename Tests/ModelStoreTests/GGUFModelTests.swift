@@ -1,10 +1,10 @@
 import DibitCheckpoint
+import DibitFiles
 import DibitJSON
+@testable import DibitModelStore
 import DibitTensor
 import Glibc
 import Testing
-
-@testable import DibitModelStore
 
 private let stories = "../shared/data/stories260k"
 

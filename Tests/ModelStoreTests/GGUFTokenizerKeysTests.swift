@@ -1,9 +1,9 @@
 import DibitCheckpoint
+import DibitFiles
+@testable import DibitModelStore
 import DibitTestSupport
 import DibitTokenizer
 import Testing
-
-@testable import DibitModelStore
 
 /// Tokenizers that were written into GGUF files and read back.
 @Suite struct GGUFTokenizerKeysTests {

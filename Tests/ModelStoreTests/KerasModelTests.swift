@@ -1,9 +1,9 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitJSON
+@testable import DibitModelStore
 import DibitTensor
 import Testing
-
-@testable import DibitCheckpoint
-@testable import DibitModelStore
 
 /// Committed presets; see `.ci/make-keras-fixtures.py`.
 private let fixtures = String(#filePath.dropLast("ModelStoreTests/KerasModelTests.swift".count)) + "Fixtures/keras/"

@@ -1,9 +1,9 @@
+@testable import DibitCheckpoint
+@testable import DibitFiles
 import DibitJSON
 import DibitModelStore
 import DibitTensor
 import Testing
-
-@testable import DibitCheckpoint
 
 private let stories = "../shared/data/stories260k/"
 

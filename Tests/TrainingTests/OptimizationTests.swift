@@ -1,3 +1,4 @@
+import DibitFiles
 import DibitCheckpoint
 import BasicContainers
 import DibitJSON

@@ -1,8 +1,8 @@
 import BasicContainers
-import DibitCheckpoint
 import DibitConversion
 import DibitDataset
 import DibitEvaluation
+import DibitFiles
 import DibitInference
 import DibitJSON
 import DibitKernels
@@ -12,10 +12,9 @@ import DibitStatistics
 import DibitTensor
 import DibitTestSupport
 import DibitTokenizer
+@testable import DibitTraining
 import Glibc
 import Testing
-
-@testable import DibitTraining
 
 /// A converted tiny model with 32 labelled examples.
 struct TrainingCase {
@@ -310,7 +309,7 @@ struct TrainingCase {
         == "step 2: the loss is not a number any more: lower the learning rate")
     #expect(
       TrainingError.noRoom(path: "a", tokens: 9, maximum: 8).description
-        == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise --max-tokens or shorten the label")
+        == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise `maxTokens` or shorten the label")
     #expect(TrainingError.tooLittleText(tokens: 1, needed: 2).description == "the text has 1 tokens; at least 2 are needed")
   }
 }

@@ -1,14 +1,13 @@
 import BasicContainers
-import DibitCheckpoint
+import DibitFiles
 import DibitJSON
 import DibitKernels
 import DibitModel
 import DibitModelStore
 import DibitQuantization
 import DibitTensor
-import Testing
-
 @testable import DibitTraining
+import Testing
 
 /// Ten steps against PyTorch's: see Tests/Fixtures/make_trajectories.py.
 @Suite struct TrajectoryTests {

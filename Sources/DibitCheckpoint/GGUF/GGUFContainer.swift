@@ -1,3 +1,4 @@
+internal import DibitFiles
 package import DibitTensor
 
 /// The tensors of a GGUF file. Plain elements are handed out as they are, blocks are turned into floats where they are read.

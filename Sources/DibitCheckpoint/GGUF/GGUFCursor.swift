@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitTensor
 
 /// Reads little-endian values of a GGUF file from one end to the other; every read is checked against what is left.

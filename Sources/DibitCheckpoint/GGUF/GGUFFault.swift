@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// What is wrong inside a GGUF file. Offsets are bytes from the start of the file, except those of tensor data, which count from the
 /// start of the data section, as in the file.
 package enum GGUFFault: Error, Equatable, Sendable {

@@ -1,3 +1,4 @@
+internal import DibitFailure
 package import DibitTensor
 
 /// One tensor as a GGUF file stores it.
@@ -55,8 +56,7 @@ package struct GGUFFile: Sendable {
   /// - Throws: ``CheckpointError/gguf(file:_:)`` with the first fault.
   /// - Complexity: O(header bytes); the data is not read.
   package init(_ bytes: Bytes, file: String) throws(CheckpointError) {
-    let header: GGUFHeader
-    do throws(GGUFFault) { header = try GGUFHeader(parsing: bytes) } catch { throw .gguf(file: file, error) }
+    let header = try rethrow(as: { (fault: GGUFFault) in CheckpointError.gguf(file: file, fault) }, GGUFHeader(parsing: bytes))
     self.bytes = bytes
     version = header.version
     alignment = header.alignment

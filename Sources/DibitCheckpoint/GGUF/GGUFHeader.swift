@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitTensor
 
 /// Everything before the data of a GGUF file, parsed and checked against the size of the file.

@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitTensor
 
 /// Writes a GGUF file, version 3, from one end to the other; equal input gives equal bytes.
@@ -27,8 +29,8 @@ package struct GGUFWriter: ~Copyable {
   {
     let layout = try GGUFLayout(metadata: metadata, tensors: tensors, file: path)
     let byteCount = layout.header.count + layout.sizes.reduce(0, +) + layout.paddings.reduce(0, +)
-    try FreeSpace().check(byteCount, at: path)
-    output = try HashedFile(path: path, start: layout.header)
+    try rethrow(as: CheckpointError.file, FreeSpace().check(byteCount, at: path))
+    output = try rethrow(as: CheckpointError.file, HashedFile(path: path, start: layout.header))
     self.byteCount = byteCount
     self.path = path
     self.layout = layout
@@ -50,10 +52,10 @@ package struct GGUFWriter: ~Copyable {
         file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given + bytes.count)
     }
     given += bytes.count
-    try output.append(bytes)
+    try rethrow(as: CheckpointError.file, output.append(bytes))
     guard given == layout.sizes[current] else { return }
     let padding = [UInt8](repeating: 0, count: layout.paddings[current])
-    try output.append(padding.span)
+    try rethrow(as: CheckpointError.file, output.append(padding.span))
     (current, given) = (current + 1, 0)
   }
 
@@ -78,6 +80,6 @@ package struct GGUFWriter: ~Copyable {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given)
     }
-    return try output.finish()
+    return try rethrow(as: CheckpointError.file, output.finish())
   }
 }

@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitTensor
 
 /// The datasets of an HDF5 file as tensors. Names are paths within the file: `layers/dense/vars/0`.
@@ -18,8 +20,8 @@ struct HDF5Container: TensorContainer {
     ///
     /// - Throws: ``CheckpointError``; what is wrong with the file is ``CheckpointError/hdf5(file:_:)``.
     init(path: String, limits: HDF5Limits = HDF5Limits()) throws(CheckpointError) {
-      let file = try FileDescriptor.open(reading: path)
-      guard try file.status().size > 0 else { throw .emptyFile(path: path) }
+      let file = try rethrow(as: CheckpointError.file, FileDescriptor.open(reading: path))
+      guard try rethrow(as: CheckpointError.file, file.status()).size > 0 else { throw .file(.emptyFile(path: path)) }
       let (reader, found) = try HDF5Reader.start(file, limits: limits)
       self.path = path
       self.reader = reader

@@ -1,3 +1,6 @@
+internal import DibitFailure
+internal import DibitFiles
+
 /// Why an HDF5 file could not be read. Objects are named by their path within the file, without a leading slash.
 package enum HDF5Fault: Error, Equatable, Sendable {
   // Nothing could be read here.

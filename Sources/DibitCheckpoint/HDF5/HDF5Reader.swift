@@ -1,3 +1,6 @@
+internal import DibitFailure
+internal import DibitFiles
+
 #if HDF5
   internal import CHDF5
   internal import DibitTensor
@@ -35,7 +38,7 @@
 
     /// Starts a child for an opened file and returns it with the file's datasets.
     static func start(_ file: borrowing FileDescriptor, limits: HDF5Limits) throws(CheckpointError) -> (HDF5Reader, [HDF5Dataset]) {
-      let size = try file.status().size
+      let size = try rethrow(as: CheckpointError.file, file.status()).size
       let path = file.path
       do throws(HDF5Fault) {
         let reader = try HDF5Reader(file: file.number, fileBytes: size, limits: limits)

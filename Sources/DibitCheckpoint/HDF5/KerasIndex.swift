@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitJSON
 
 /// The weights of a Keras model in a directory: one HDF5 file, or several that an index names.
@@ -14,13 +16,13 @@ enum KerasIndex {
   /// - Throws: ``CheckpointError`` when there is neither an index nor a file, and for an index that makes no sense or names files that
   ///   are not there.
   static func files(in directory: String) throws(CheckpointError) -> [String] {
-    let names = try directoryNames(directory)
+    let names = try rethrow(as: CheckpointError.file, directoryNames(directory))
     guard names.contains(indexName) else {
       guard names.contains(fileName) else { throw .noTensors(directory: directory, found: names) }
       return [fileName]
     }
     let path = join(directory, indexName)
-    let shards = try self.shards(of: try readFile(path, limit: 64 << 20), path: path)
+    let shards = try self.shards(of: try rethrow(as: CheckpointError.file, readFile(path, limit: 64 << 20)), path: path)
     for shard in shards where FileStatus(path: join(directory, shard), followingLinks: true) == nil {
       throw .missingShard(index: path, shard: shard)
     }
@@ -29,10 +31,9 @@ enum KerasIndex {
 
   /// The shards that an index with these bytes names: each group of variables is in one, or in several.
   static func shards(of bytes: [UInt8], path: String) throws(CheckpointError) -> [String] {
-    let index: JSONValue
-    do throws(JSONError) { index = try JSONValue(parsing: bytes, depthLimit: 16) } catch {
-      throw .malformedIndex(file: path, reason: error.description)
-    }
+    let index = try rethrow(
+      as: { (error: JSONError) in CheckpointError.malformedIndex(file: path, reason: error.description) },
+      JSONValue(parsing: bytes, depthLimit: 16))
     guard let members = index["weight_map"]?.object?.members, !members.isEmpty else {
       throw .malformedIndex(file: path, reason: "'weight_map': an object that names groups of variables expected")
     }

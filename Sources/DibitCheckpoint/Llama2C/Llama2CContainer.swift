@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitTensor
 
 /// A mapped file of llama2.c: the original names of Llama, one tensor for each block.
@@ -11,11 +13,7 @@ struct Llama2CContainer: TensorContainer {
   /// - Throws: ``CheckpointError/llama2c(file:_:)``.
   init(_ mapped: MappedFile) throws(CheckpointError) {
     self.mapped = mapped
-    do throws(Llama2CFault) {
-      file = try Llama2CFile(mapped.bytes)
-    } catch {
-      throw .llama2c(file: mapped.path, error)
-    }
+    file = try rethrow(as: { (fault: Llama2CFault) in CheckpointError.llama2c(file: mapped.path, fault) }, Llama2CFile(mapped.bytes))
     let groupSize = file.parameters.groupSize
     tensors = file.tensors.map {
       StoredTensor(

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// What is wrong in a pickle. Offsets are bytes from the start of the file.
 package enum PickleFault: Error, Equatable, Sendable {
   case tooLarge(limit: Int, found: Int)

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitTensor
 
 /// A value that a pickle builds. Containers hold the numbers of their elements, so that values that are shared, nested deeply or part of

@@ -1,3 +1,5 @@
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitTensor
 
 /// A mapped PyTorch file.
@@ -11,11 +13,7 @@ struct PyTorchContainer: TensorContainer {
   /// - Throws: ``CheckpointError/pytorch(file:_:)``.
   init(_ mapped: MappedFile) throws(CheckpointError) {
     self.mapped = mapped
-    do throws(PyTorchFault) {
-      file = try PyTorchFile(mapped.bytes)
-    } catch {
-      throw .pytorch(file: mapped.path, error)
-    }
+    file = try rethrow(as: { (fault: PyTorchFault) in CheckpointError.pytorch(file: mapped.path, fault) }, PyTorchFile(mapped.bytes))
     tensors = file.tensors.map {
       StoredTensor(
         name: $0.name, dtype: $0.tensor.dtype, shape: $0.tensor.shape,

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// What is wrong inside a file that PyTorch saved, or that says so.
 package enum PyTorchFault: Error, Equatable, Sendable {
   case archive(ZipFault)

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// What is wrong in a ZIP archive. Offsets are bytes from the start of the file.
 package enum ZipFault: Error, Equatable, Sendable {
   /// The last 22 bytes are no end record without a comment.

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitTensor
 
 /// One entry of a central directory, and the check of the local header that it points to.

@@ -1,5 +1,7 @@
+internal import DibitFailure
 internal import BasicContainers
 internal import DibitCheckpoint
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 package import DibitModel
@@ -24,8 +26,7 @@ package enum GGUFAdapter {
 
   /// What Dibit's own keys say; nothing in a file of another tool.
   static func facts(_ path: String) throws(ModelStoreError) -> AdapterFacts {
-    let gguf: GGUFFile
-    do throws(CheckpointError) { gguf = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    let gguf = try ggufFile(path)
     guard let value = gguf[manifestKey] else { return AdapterFacts() }
     guard let text = value.text, let json = try? JSONValue(parsing: Array(text.utf8)), json.object != nil else {
       throw .malformed(
@@ -55,8 +56,7 @@ package enum GGUFAdapter {
 
   /// What llama.cpp's keys say, under PEFT's names.
   static func configuration(_ path: String) throws(ModelStoreError) -> JSONObject {
-    let gguf: GGUFFile
-    do throws(CheckpointError) { gguf = try GGUFFile(try MappedFile(path: path).bytes, file: path) } catch { throw .checkpoint(error) }
+    let gguf = try ggufFile(path)
     let adapted = gguf.tensors.filter { $0.name.hasSuffix(".lora_a") }
     let names = Set(adapted.map { $0.name.split(separator: ".").dropLast(2).last.map(String.init) ?? $0.name })
     return JSONObject([
@@ -71,10 +71,8 @@ package enum GGUFAdapter {
   /// Reads a file, for a model that says how many heads it has.
   static func open(_ path: String, for model: StoredModel) throws(ModelStoreError) -> AdapterSource {
     let (stored, gguf): (Checkpoint, GGUFFile)
-    do throws(CheckpointError) {
-      gguf = try GGUFFile(try MappedFile(path: path).bytes, file: path)
-      stored = try Checkpoint.open(path)
-    } catch { throw .checkpoint(error) }
+    gguf = try ggufFile(path)
+    stored = try rethrow(as: ModelStoreError.checkpoint, Checkpoint.open(path))
     do throws(GGUFModelError) {
       guard gguf["adapter.type"]?.text == "lora" else {
         throw .value(key: "adapter.type", expected: "'lora'", found: gguf["adapter.type"]?.text ?? "nothing")
@@ -118,8 +116,7 @@ package enum GGUFAdapter {
   package static func write(_ adapter: borrowing Adapter, facts: AdapterFacts, for model: StoredModel, to path: String)
     throws(ModelStoreError)
   {
-    let architecture: GGUFArchitecture
-    do throws(GGUFModelError) { architecture = try self.architecture(of: model) } catch { throw .gguf(error, path: model.path) }
+    let architecture = try rethrow(as: ModelStoreError.gguf, at: model.path, self.architecture(of: model))
     let names = architecture.tensors(layers: model.configuration.layers) { $0.hugging }
     var declarations: [(name: String, type: GGMLType, shape: [Int])] = []
     var orders: [[Int]?] = []

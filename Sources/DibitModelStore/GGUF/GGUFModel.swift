@@ -1,4 +1,5 @@
 package import DibitCheckpoint
+package import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 

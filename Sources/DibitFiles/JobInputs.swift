@@ -1,0 +1,104 @@
+internal import Glibc
+
+/// What a job reads, and no output of it may destroy.
+///
+/// Whatever creates an output in this module asks for these, so that no command can forget them: an output that is an input, lies in one
+/// or holds one is refused before anything is opened for writing or removed. Files and directories are told apart by device and inode,
+/// so links, `..` and other spellings hide nothing.
+package struct JobInputs: Equatable, Sendable {
+  /// Files, and directories in which nothing may appear.
+  private let sealed: [String]
+  /// Directories that are looked through for files of their own kind.
+  private let searched: [String]
+
+  /// For a job that reads nothing that an output could destroy, or whose outputs were checked where the job began.
+  package static let none = JobInputs([])
+
+  /// The inputs of a job; those that are nil are none.
+  ///
+  /// - Parameter searched: directories in which the job looks for files and leaves out its own output: one may lie there.
+  package init(_ paths: [String?], searched: [String] = []) {
+    sealed = paths.compactMap(\.self)
+    self.searched = searched
+  }
+
+  /// The same inputs and more.
+  package func adding(_ paths: [String?]) -> JobInputs { JobInputs(sealed + paths.compactMap(\.self), searched: searched) }
+
+  /// Checks a file or directory that appears, or is replaced, as a whole.
+  ///
+  /// - Throws: ``FileError/outputOverInput(path:input:relation:)``.
+  package func check(output path: String) throws(FileError) {
+    let output = Place(path)
+    try check(path, output, holdsAll: true)
+    // What a shell put in front of the job with `<`.
+    if let input = FileStatus(descriptor: STDIN_FILENO), input.type == .regular, output.own?.isSameFile(as: input) ?? false {
+      throw .outputOverInput(path: path, input: "standard input", relation: .same)
+    }
+  }
+
+  /// Checks a directory into which new files are put beside those that are there.
+  ///
+  /// - Throws: ``FileError/outputOverInput(path:input:relation:)``.
+  package func check(folder path: String) throws(FileError) { try check(path, Place(path), holdsAll: false) }
+
+  private func check(_ path: String, _ output: Place, holdsAll: Bool) throws(FileError) {
+    for (input, isSealed) in sealed.map({ ($0, true) }) + searched.map({ ($0, false) }) {
+      let place = Place(input)
+      guard let own = place.own else {
+        // Another output of the job, which is not there yet either.
+        if output.own == nil, place.isBeside(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
+        continue
+      }
+      if let file = output.own, file.isSameFile(as: own) { throw .outputOverInput(path: path, input: input, relation: .same) }
+      if isSealed, output.around.contains(where: { own.isSameFile(as: $0) }) {
+        throw .outputOverInput(path: path, input: input, relation: .inside)
+      }
+      if holdsAll, let directory = output.own, place.around.contains(where: { directory.isSameFile(as: $0) }) {
+        throw .outputOverInput(path: path, input: input, relation: .around)
+      }
+    }
+  }
+}
+
+/// How an output that must not be written lies to an input.
+package enum OutputRelation: Equatable, Sendable {
+  /// It is the input.
+  case same
+  /// It lies in the input.
+  case inside
+  /// It holds the input.
+  case around
+}
+
+/// Where a path leads: what lies there, and every directory around it up to the root.
+private struct Place {
+  /// Nil where there is nothing yet.
+  let own: FileStatus?
+  private let name: String?
+  let around: [FileStatus]
+
+  init(_ path: String) {
+    own = FileStatus(path: path, followingLinks: true)
+    name = splitOutput(path)?.name
+    // Of what is not there yet, the directory that it is to appear in counts.
+    var directory: String?
+    if own != nil {
+      directory = realPath(path).flatMap { splitOutput($0)?.parent }
+    } else {
+      directory = splitOutput(path).flatMap { realPath($0.parent) }
+    }
+    var around: [FileStatus] = []
+    while let path = directory {
+      if let status = FileStatus(path: path, followingLinks: true) { around.append(status) }
+      directory = splitOutput(path)?.parent
+    }
+    self.around = around
+  }
+
+  /// Whether both are to appear under one name.
+  func isBeside(_ other: Place) -> Bool {
+    guard let name, name == other.name, let directory = around.first, let another = other.around.first else { return false }
+    return directory.isSameFile(as: another)
+  }
+}
