@@ -196,7 +196,7 @@ import Testing
     }
     #expect(error == .interrupted)
     #expect(error?.description == "interrupted: nothing was written")
-    #expect(error?.kind == nil)
+    #expect(error?.kind == .interrupted)
     #expect(calls == stop)
     #expect(scratch.names == ["source"])
   }
