@@ -16,6 +16,7 @@ package struct Tokenizer: Sendable {
   let addedTokens: [AddedToken]
   /// The file without vocabulary and merges, for ``serialized()``.
   let header: JSONObject
+  /// The tokens that stand for themselves and for no text.
   package let specialIDs: Set<Int32>
   /// The text of added tokens that the normaliser changes: what decoding starts from, as in Hugging Face's library.
   let respelled: [Int32: [UInt8]]
