@@ -28,9 +28,11 @@ struct LinearLayer: Sendable {
 
     mutating func forEachMatrix(_ shape: (layers: [LinearLayer], saved: SavedTerms), _ body: (inout Matrix, Int) -> Void) {
       let (layers, saved) = shape
-      for layer in layers {
-        body(&terms[layer.kind.rawValue].projected, saved.rank)
-        body(&terms[layer.kind.rawValue].output, saved.savesOutputs ? layer.rows : 0)
+      // All kinds, so that parts which have others need no memory of another shape where nothing is saved.
+      for kind in LinearKind.allCases {
+        let layer = layers.first { $0.kind == kind }
+        body(&terms[kind.rawValue].projected, layer == nil ? 0 : saved.rank)
+        body(&terms[kind.rawValue].output, saved.savesOutputs ? layer?.rows ?? 0 : 0)
       }
     }
   }

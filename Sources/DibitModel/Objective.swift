@@ -55,6 +55,7 @@ package final class ModelTeacher: Teacher {
     self.layers = layers
   }
 
+  /// Runs the tokens of the next batch.
   package func run(_ tokens: Span<Int32>, lengths: [Int]) {
     runner.removeAll()
     var start = 0
@@ -65,12 +66,14 @@ package final class ModelTeacher: Teacher {
     decoder.forward(&runner, through: layers)
   }
 
+  /// Overwrites `logits: [n, V]` with those of some rows of the batch.
   package func logits(of rows: Span<Int>, into logits: inout Matrix) {
     self.rows.setRows(rows.count)
     for index in rows.indices { self.rows.copyRow(rows[index], of: runner.hidden, to: index) }
     decoder.logits(self.rows, rounded: &rounded, into: &logits, on: runner.compute)
   }
 
+  /// Overwrites a row of `x: [n, C]` with a row of the residual stream behind the layers that it runs through.
   package func copyStream(behind layers: Int, row index: Int, to row: Int, of x: inout Matrix) {
     require(layers == self.layers, "ModelTeacher: the stream behind \(layers) layers, ran through \(self.layers.map { "\($0)" } ?? "all")")
     x.copyRow(index, of: runner.stream, to: row)

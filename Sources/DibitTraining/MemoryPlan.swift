@@ -70,9 +70,10 @@ package struct MemoryPlan: Equatable, Sendable {
     activations = shared + runner.activationByteCount(decoder, keeping: keptLayers)
   }
 
-  /// The largest number up to `all` whose bytes fit; when none does, the one that takes least: none, or in a model of one layer that one.
+  /// The largest number up to `all` whose bytes fit; when none does, the one that takes least. That need not be none: a kept layer takes no
+  /// part in what recomputed layers share.
   private static func most(_ all: Int, fitting limit: Int?, _ bytes: (Int) -> Int) -> Int {
     guard let limit else { return all }
-    return stride(from: all, to: 0, by: -1).first { bytes($0) <= limit } ?? (bytes(0) < bytes(all) ? 0 : all)
+    return stride(from: all, through: 0, by: -1).first { bytes($0) <= limit } ?? (0...all).min { bytes($0) < bytes($1) } ?? all
   }
 }

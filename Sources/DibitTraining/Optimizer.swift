@@ -25,8 +25,10 @@ package protocol Optimizer: Sendable {
 }
 
 extension AdamW: Optimizer {
+  /// Mean and uncentred variance.
   package var momentCount: Int { 2 }
 
+  /// One step of Adam with decoupled weight decay.
   package func step(
     _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix,
     _ update: OptimizerUpdate, on compute: Compute
