@@ -10,7 +10,7 @@ internal import DibitTensor
 /// The scores do not depend on what else is scored, on the size of a pass or on the number of threads, bit by bit, as long as the matrices
 /// are packed and no adapter's products round differently for another number of rows.
 package struct BatchScorer: ~Copyable {
-  /// What is scored behind which prompt.
+  /// A prompt and the set of choices that is scored behind it.
   package struct Query: Equatable, Sendable {
     /// The prompt; of a query that follows another one, the tokens that go on behind it.
     package var tokens: [Int32]
@@ -25,7 +25,7 @@ package struct BatchScorer: ~Copyable {
     }
   }
 
-  /// What the scorer has done so far.
+  /// The work that the scorer has done so far.
   package struct Statistics: Equatable, Sendable {
     /// Tokens of prompts, whether they were run or shared.
     package var promptTokens = 0
@@ -39,7 +39,7 @@ package struct BatchScorer: ~Copyable {
 
   /// The sets that queries name.
   package let sets: [ChoiceSet]
-  /// What has been done so far.
+  /// The work that has been done so far.
   package private(set) var statistics = Statistics()
   private var passes: PackedPasses
   private let head: Weight
@@ -84,7 +84,7 @@ package struct BatchScorer: ~Copyable {
     return results
   }
 
-  /// What follows a result.
+  /// The continuation after a result.
   package enum Reply: Equatable, Sendable {
     /// Nothing: the text is forgotten.
     case end
@@ -205,7 +205,7 @@ extension BatchScorer {
     func isDone(_ sets: [ChoiceSet]) -> Bool { done == tokens.count && path == sets[query.set].paths.count }
   }
 
-  /// Where the logits of a branch's children come from.
+  /// The source of the logits of a branch's children.
   private struct Read {
     let text: Int
     let branch: Int
@@ -214,7 +214,7 @@ extension BatchScorer {
 
   private func isKnown(_ token: Int32) -> Bool { token >= 0 && Int(token) < passes.model.configuration.vocabularySize }
 
-  /// Why a text cannot be run.
+  /// Returns the reason for which a text cannot be run.
   private func fault(_ text: Text, room: Int? = nil) -> InferenceError? {
     require(sets.indices.contains(text.query.set), "BatchScorer: set \(text.query.set) of \(sets.count)")
     let set = sets[text.query.set]

@@ -9,9 +9,9 @@ package import DibitTokenizer
 ///
 /// A turn that fails, or is interrupted before its first text, leaves the messages as they were.
 package struct ChatSession: ~Copyable {
-  /// How the chat is written.
+  /// The format in which the chat is written.
   package let format: ChatFormat
-  /// What has been said.
+  /// The messages of the chat so far.
   package private(set) var messages: [ChatMessage]
   private var session: Session
   private var held: [Int32] = []  // the tokens whose keys and values the session holds
@@ -27,7 +27,7 @@ package struct ChatSession: ~Copyable {
   /// The most tokens of the chat.
   package var context: Int { session.context }
 
-  /// Whether the user has the last word: then ``answer(_:options:receive:reading:)`` needs no text.
+  /// True when the user has the last word: then ``answer(_:options:receive:reading:)`` needs no text.
   package var awaitsAnswer: Bool { messages.last?.role == .user }
 
   /// The system message; nil for none.
@@ -94,13 +94,13 @@ package struct ChatAnswer: Equatable, Sendable {
   package let generation: Generation
   /// Tokens of the chat before it.
   package let promptTokens: Int
-  /// How many of these the session did not hold.
+  /// The number of these that the session did not hold.
   package let readTokens: Int
-  /// Whether it ended because the context is full.
+  /// True when it ended because the context is full.
   package let isCutByContext: Bool
 }
 
-/// Why there is no answer.
+/// The reasons for which there is no answer.
 package enum ChatError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The chat leaves no room for an answer.
   case contextFull(tokens: Int, context: Int)

@@ -24,7 +24,7 @@ package struct ChoiceSet: Sendable {
   /// The branch before the first token, if choices differ there.
   let rootBranch: Int?
   let branches: [Branch]
-  /// What covers all branches but the root's. Of those that share a beginning each runs it.
+  /// The paths that cover all branches but the root's. Of those that share a beginning each runs it.
   let paths: [Path]
   /// For each choice, the places of the children that it takes.
   private let decisions: [[Int]]

@@ -1,24 +1,24 @@
-/// How a text is continued.
+/// The options by which a text is continued.
 package struct GenerationOptions: Equatable, Sendable {
   /// The most tokens to make.
   package var maximumTokens = 256
-  /// How a token is chosen.
+  /// The rules by which a token is chosen.
   package var sampling = SamplingOptions()
   /// Tokens that end the text and are not part of it.
   package var stopTokens: Set<Int32> = []
   /// Strings that end the text and are not part of it. They are looked for in what is generated, not in the prompt, byte by byte; empty ones
   /// are ignored.
   package var stopStrings: [String] = []
-  /// Whether log-probabilities are kept, and with how many alternatives for each token; nil keeps none.
+  /// The number of alternatives that are kept with the log-probability of each token; nil keeps no log-probabilities.
   package var logProbabilities: Int?
-  /// Whether those of the prompt are kept too. Then the logits of all its tokens are computed, not only of the last.
+  /// True when those of the prompt are kept too. Then the logits of all its tokens are computed, not only of the last.
   package var scoresPrompt = false
 
   /// Greedy, up to 256 tokens.
   package init() {}
 }
 
-/// Why a generation ended.
+/// The reason for which a generation ended.
 package enum FinishReason: String, Sendable {
   /// At a stop token or a stop string.
   case stop
@@ -34,7 +34,7 @@ package struct Generation: Equatable, Sendable {
   package var text = ""
   /// Its tokens. If the text ends at a stop string, they reach to its end and may go a little beyond.
   package var tokens: [Int32] = []
-  /// Why it ended.
+  /// The reason for which it ended.
   package var finishReason = FinishReason.length
   /// The stop string at which it ended, if it was one.
   package var stopString: String?

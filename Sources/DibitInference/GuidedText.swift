@@ -15,10 +15,10 @@ struct GuidedText {
     guard state.tokensToEnd <= tokens else { throw .constraintNeedsTokens(state.tokensToEnd, available: tokens) }
   }
 
-  /// Whether nothing comes any more.
+  /// True when nothing comes any more.
   var isOver: Bool { state.isFinished || state.mustEnd || (endTokens.isEmpty && state.isComplete) }
 
-  /// Whether what has been written satisfies the constraint.
+  /// True when what has been written satisfies the constraint.
   var isComplete: Bool { state.isFinished || state.isComplete || state.mustEnd }
 
   /// Tokens that come next whatever the model says, when `remaining` may still come.

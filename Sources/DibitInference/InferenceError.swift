@@ -1,6 +1,6 @@
 package import DibitFailure
 
-/// Why text cannot be run through a model.
+/// The reasons for which text cannot be run through a model.
 package enum InferenceError: EngineError, Equatable {
   case emptyPrompt
   case emptyText

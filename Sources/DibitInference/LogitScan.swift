@@ -37,7 +37,7 @@ enum LogitKey {
   static func logit(_ key: Int32) -> Float { Float(bitPattern: UInt32(bitPattern: key ^ ((key &>> 31) & 0x7FFF_FFFF))) }
 }
 
-/// What one pass over a row of logits leaves behind: the largest logit of every block, so that later passes skip most blocks.
+/// The result of one pass over a row of logits: the largest logit of every block, so that later passes skip most blocks.
 struct BlockMaxima: Sendable {
   /// Logits of a block.
   static let size = 256
@@ -46,7 +46,7 @@ struct BlockMaxima: Sendable {
   private(set) var keys: [Int32] = []
   /// The key of the largest of all.
   private(set) var largest = Int32.min
-  /// Whether all logits are numbers and none is +∞.
+  /// True when all logits are numbers and none is +∞.
   private(set) var isFinite = true
 
   /// Looks at every logit once.

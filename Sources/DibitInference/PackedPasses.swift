@@ -84,7 +84,7 @@ struct PackedPasses: ~Copyable {
   /// Rows that still fit the pass.
   var room: Int { rows - runner.appendedRows }
 
-  /// Whether the pass has no rows.
+  /// True when the pass has no rows.
   var isEmpty: Bool { runner.appendedRows == 0 }
 
   /// Adds the next tokens of a text of which `past` tokens have been added before.

@@ -2,13 +2,13 @@ package import DibitKernels
 package import DibitModel
 internal import Glibc
 
-/// How well a model predicts a text.
+/// The quality of a model's predictions of a text.
 package struct Perplexity: Equatable, Sendable {
   /// Mean loss in nats per predicted token; NaN if there is none, or the weights are damaged.
   package let loss: Double
   /// Predicted tokens.
   package let tokens: Int
-  /// What running the model took.
+  /// The time that running the model took.
   package let seconds: Double
 
   /// `e^loss`.
@@ -45,7 +45,7 @@ package struct Perplexity: Equatable, Sendable {
     return measure(text, model: MeasuredModel(configuration, weights: weights), on: compute, progress: progress)
   }
 
-  /// What a runner has added up.
+  /// The result of what a runner has added up.
   init(_ runner: borrowing WindowRunner, tokens: Int) {
     (self.tokens, seconds) = (tokens, runner.seconds)
     loss = tokens > 0 ? runner.loss / Double(tokens) : .nan

@@ -2,14 +2,14 @@ package import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
-/// How far a model's predictions of a text are from those of a reference, such as the float model that it was rounded from.
+/// The distance of a model's predictions of a text from those of a reference, such as the float model that it was rounded from.
 ///
 /// The divergence at a place is `KL(reference ‖ model) = Σ p (log p - log q)` over the vocabulary, `p` the reference's probabilities. It is
 /// finer than a difference of perplexities: it counts every token that might have followed, and errors do not cancel.
 package struct PerplexityComparison: Equatable, Sendable {
   /// The model.
   package let model: Perplexity
-  /// What it is compared with, on the same tokens.
+  /// The perplexity that it is compared with, on the same tokens.
   package let reference: Perplexity
   /// Mean divergence in nats per predicted token.
   package let divergence: Double

@@ -2,7 +2,7 @@
 struct RecentTokens: Sendable {
   /// The tokens.
   private(set) var ids: [Int32] = []
-  /// How many were recorded in all.
+  /// The number of tokens that were recorded in all.
   private(set) var recorded = 0
   private let window: Int
 

@@ -1,6 +1,6 @@
 /// Places for runs of neighbouring cache rows, first fit: as many texts as are under way hold one each, which is a few dozen.
 struct RowAllocator: Sendable {
-  /// What is free, in order; neighbours are joined.
+  /// The free rows, in order; neighbours are joined.
   private(set) var free: [Range<Int>]
 
   init(_ rows: Range<Int>) { free = rows.isEmpty ? [] : [rows] }

@@ -1,4 +1,4 @@
-/// How the next token is chosen.
+/// The rules by which the next token is chosen.
 ///
 /// The steps always run in this order, and each sees what the one before it left:
 ///
@@ -11,7 +11,7 @@
 /// This is the order of transformers, for which publishers tune the values that they recommend: the probabilities that top-p and min-p
 /// look at are those that are drawn from. llama.cpp applies the temperature last, so that there the kept tokens do not depend on it.
 package struct SamplingOptions: Equatable, Sendable {
-  /// What logits are divided by; 0 takes the most likely token.
+  /// The divisor of logits; 0 takes the most likely token.
   package var temperature: Float = 0
   /// Keeps the k most likely tokens; 0 keeps all.
   package var topK = 0
@@ -19,10 +19,10 @@ package struct SamplingOptions: Equatable, Sendable {
   package var topP: Float = 1
   /// Keeps the tokens that are at least this likely compared with the most likely one (Nguyen et al., 2024); 0 keeps all.
   package var minP: Float = 0
-  /// What positive logits of recent tokens are divided by and negative ones multiplied by (Keskar et al., 2019); 1 changes nothing. A token
-  /// is penalised once, however often it occurred.
+  /// The divisor of positive logits of recent tokens and factor of negative ones (Keskar et al., 2019); 1 changes nothing. A token is
+  /// penalised once, however often it occurred.
   package var repetitionPenalty: Float = 1
-  /// How many of the last tokens, the prompt's included, are recent; `Int.max` for all, as in transformers.
+  /// The number of last tokens, the prompt's included, that are recent; `Int.max` for all, as in transformers.
   package var repetitionWindow = 64
   /// The seed of every draw.
   package var seed: UInt64 = 0
@@ -30,6 +30,6 @@ package struct SamplingOptions: Equatable, Sendable {
   /// The most likely token each time.
   package init() {}
 
-  /// Whether the repetition penalty does anything.
+  /// True when the repetition penalty does anything.
   var penalizes: Bool { repetitionPenalty != 1 && repetitionWindow > 0 }
 }

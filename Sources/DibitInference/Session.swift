@@ -170,7 +170,7 @@ extension Session {
     return scores
   }
 
-  /// Whether these tokens can be added.
+  /// Checks that these tokens can be added.
   private func check(_ tokens: Span<Int32>) throws(InferenceError) {
     guard !tokens.isEmpty else { throw .emptyPrompt }
     guard count + tokens.count <= context else { throw .contextFull(tokens: count + tokens.count, context: context) }

@@ -23,7 +23,7 @@ struct StopStrings: Sendable {
       self.fallback = fallback
     }
 
-    /// Whether the string is complete with this byte.
+    /// Takes in a byte and returns whether the string is complete with it.
     mutating func advance(_ byte: UInt8) -> Bool {
       while matched > 0, bytes[matched] != byte { matched = fallback[matched] }
       if bytes[matched] == byte { matched += 1 }
@@ -61,7 +61,7 @@ struct StopStrings: Sendable {
     return certain
   }
 
-  /// What was held back, at the end of the text.
+  /// Returns what was held back, at the end of the text.
   mutating func flush() -> String {
     let rest = String(decoding: held, as: UTF8.self)
     held.removeAll()

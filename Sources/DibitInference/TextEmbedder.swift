@@ -2,7 +2,7 @@ package import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
-/// What of a text's final hidden states stands for the text.
+/// The part of a text's final hidden states that stands for the text.
 package enum Pooling: String, CaseIterable, Sendable {
   /// Their mean over all tokens.
   case mean
@@ -15,7 +15,7 @@ package enum Pooling: String, CaseIterable, Sendable {
 package struct TextEmbedder: ~Copyable {
   /// Elements of a vector.
   package let size: Int
-  /// How hidden states are pooled.
+  /// The pooling of hidden states.
   package let pooling: Pooling
   private var passes: PackedPasses
 

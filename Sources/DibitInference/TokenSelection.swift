@@ -19,7 +19,7 @@ struct TokenSelection: Sendable {
     rng = SplitMix64(seed: options.seed, purpose: "sampler")
   }
 
-  /// Whether all logits of the last row were -∞.
+  /// True when all logits of the last row were -∞.
   var isEmpty: Bool { maxima.isFinite && maxima.largest <= LogitKey.of(-.infinity) }
 
   /// As ``choose(_:)`` of a span.

@@ -1,8 +1,8 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// What a feed-forward does between its two projections: to its gate, `y = f(gate) · up` (Shazeer, "GLU variants improve transformer",
-/// 2020), or to its only projection, `y = f(x)`.
+/// The function that a feed-forward applies between its two projections: to its gate, `y = f(gate) · up` (Shazeer, "GLU variants improve
+/// transformer", 2020), or to its only projection, `y = f(x)`.
 package enum Activation: String, CaseIterable, Sendable {
   /// `x / (1 + e^-x)`.
   case silu

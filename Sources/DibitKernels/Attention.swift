@@ -11,9 +11,9 @@ package struct Attention: Equatable, Sendable {
   package let keyValueHeads: Int
   /// Elements of a head, `D`.
   package let headSize: Int
-  /// What scores are multiplied by, usually `1 / sqrt(D)`.
+  /// The factor of scores, usually `1 / sqrt(D)`.
   package let scale: Float
-  /// How many keys a query sees, itself included; nil for all before it.
+  /// The number of keys that a query sees, itself included; nil for all before it.
   package let window: Int?
   /// Scores become `cap · tanh(score / cap)`; nil leaves them.
   package let softCap: Float?

@@ -1,7 +1,7 @@
 internal import DibitTensor
 
 extension Attention {
-  /// How the queries of a pass are cut into tasks. A query's result does not depend on the cut.
+  /// The cut of a pass's queries into tasks. A query's result does not depend on the cut.
   ///
   /// A task is a few tokens of one segment with all query heads that share a key/value head, so that keys and values are read once for
   /// all of them; only where that leaves threads idle are those heads divided.
@@ -37,7 +37,7 @@ extension Attention {
       count = tasks * parts
     }
 
-    /// What a task computes. Late tokens see most keys and come first, which lets threads finish together.
+    /// Returns what a task computes. Late tokens see most keys and come first, which lets threads finish together.
     func place(_ task: Int) -> (segment: Int, keyValueHead: Int, head: Int, heads: Int, token: Int) {
       let (part, rest) = (task % parts, task / parts)
       let (keyValueHead, others) = (rest % keyValueHeads, rest / keyValueHeads)

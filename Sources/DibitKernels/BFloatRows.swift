@@ -1,7 +1,7 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// What numbers that are not codes are rounded to before they are multiplied.
+/// The precision to which numbers that are not codes are rounded before they are multiplied.
 package enum ProductPrecision: String, CaseIterable, Sendable {
   /// Numbers of 8 significant bits, summed in floats. Where the CPU has no instructions for it, floats.
   case bfloat16
@@ -93,7 +93,7 @@ package struct BFloatPairs: ~Copyable, Sendable {
 }
 
 extension Matrix {
-  /// What the C kernels see of a matrix that serves as a weight. It must outlive the view.
+  /// The C kernels' view of a matrix that serves as a weight. The matrix must outlive the view.
   @unsafe var kernelView: dibit_weight {
     unsafe dibit_weight(elements: UnsafeRawPointer(pointer), scales: nil, rows: rows, columns: columns, group: 0, format: DIBIT_F32)
   }

@@ -5,24 +5,24 @@ internal import DibitTensor
   internal import COpenBLAS
 #endif
 
-/// Where ops run: an instruction-set tier, a thread pool and scratch memory for each of its threads.
+/// The execution context of ops: an instruction-set tier, a thread pool and scratch memory for each of its threads.
 ///
 /// Make one for a process and hand it to everything. Results do not depend on the number of threads.
 package final class Compute: Sendable {
   /// The tier of the kernels.
   package let isa: ISA
-  /// What packed weights are multiplied with.
+  /// The precision of the activations that packed weights are multiplied with.
   package let activations: ActivationPrecision
-  /// How keys and values are kept by what uses a model and is told nothing else.
+  /// The precision of the keys and values that are kept by what uses a model and is told nothing else.
   package let keysAndValues: KeyValuePrecision
-  /// What the backward pass multiplies with packed weights.
+  /// The precision of the gradients that the backward pass multiplies with packed weights.
   package let gradients: ProductPrecision
-  /// What float weights are multiplied in, forward and backward.
+  /// The precision in which float weights are multiplied, forward and backward.
   package let floats: ProductPrecision
   let pool: ThreadPool
   let kernels: dibit_kernels
   let products: MatrixProducts
-  /// Who is told how long each op takes; nil for nobody.
+  /// The profiler that is told how long each op takes; nil for none.
   package let profiler: Profiler?
   private let scratch: [Scratch]
 
@@ -52,10 +52,10 @@ package final class Compute: Sendable {
   /// The number of threads that share an op.
   package var threads: Int { pool.threads }
 
-  /// What runs matrix products, for reports: OpenBLAS's own description, or "dibit".
+  /// The library that runs matrix products, for reports: OpenBLAS's own description, or "dibit".
   package var productLibrary: String { products.name }
 
-  /// Why OpenBLAS, though it is installed and was asked for, runs no products; nil where it does, or was not asked for.
+  /// The reason for which OpenBLAS, though it is installed and was asked for, runs no products; nil where it does, or was not asked for.
   package var productLibraryNote: String? { products.note }
 
   /// At least `count` floats that belong to `worker` until its task ends.

@@ -1,10 +1,10 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// Which inputs of a layer are left out (Srivastava et al., "Dropout", 2014): drawn from a key and the place of the element, so that the
-/// same mask can be made again, by any number of threads and after a restart.
+/// The choice of the inputs of a layer that are left out (Srivastava et al., "Dropout", 2014): drawn from a key and the place of the
+/// element, so that the same mask can be made again, by any number of threads and after a restart.
 package struct DropoutMask: Equatable, Sendable {
-  /// What tells this mask from all others.
+  /// The number that tells this mask from all others.
   package var key: UInt64
   /// The share of elements that are left out; the others are multiplied by `1 / (1 - rate)`.
   package var rate: Float

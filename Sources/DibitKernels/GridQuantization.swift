@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// Rounds rows of floats to a grid; expanding them again is ``Linear``'s and ``Embedding``'s work.
 package enum GridQuantization {
-  /// What rounding lost, as sums of squares.
+  /// The loss by rounding, as sums of squares.
   package struct Error: Equatable, Sendable {
     /// The sum of squared weights; not finite when a weight was not.
     package var signal: Double = 0

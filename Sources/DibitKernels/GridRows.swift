@@ -46,7 +46,7 @@ struct GridRows {
 }
 
 extension Grid {
-  /// What the kernels call it: they list grids in the order of the table.
+  /// The kernels' name of the grid: they list grids in the order of the table.
   var kernel: dibit_format { dibit_format(DIBIT_BF16.rawValue + 1 + UInt32(levels.index)) }
 
   /// The group as the kernels want it, never nil.

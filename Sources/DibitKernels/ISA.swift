@@ -32,10 +32,10 @@ package enum ISA: Int, CaseIterable, Comparable, Sendable {
     return try ISA(named: unsafe String(cString: name))
   }
 
-  /// Whether the tier multiplies numbers of BF16 faster than floats.
+  /// True when the tier multiplies numbers of BF16 faster than floats.
   var hasBFloatProducts: Bool { self == .avx512bf16 || self == .amx }
 
-  /// Whether `left` is the lesser tier.
+  /// Returns whether `left` is the lesser tier.
   package static func < (left: ISA, right: ISA) -> Bool { left.rawValue < right.rawValue }
 
   /// The tier called `name`.
@@ -48,7 +48,7 @@ package enum ISA: Int, CaseIterable, Comparable, Sendable {
   }
 }
 
-/// Why kernels cannot run as asked.
+/// The reasons for which kernels cannot run as asked.
 package enum KernelError: EngineError, Equatable {
   case unknownISA(String)
   case unavailableISA(ISA, available: [ISA])

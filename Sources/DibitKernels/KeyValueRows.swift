@@ -7,7 +7,7 @@ package import DibitTensor
 /// them; a cache for decoding keeps the codes.
 @safe
 package struct KeyValueRows: ~Copyable, Sendable {
-  /// How rows are stored.
+  /// The format in which rows are stored.
   package enum Storage: Equatable, Sendable {
     case floats
     /// Half precision, ties to even; beyond 65504 the largest half.
@@ -19,7 +19,7 @@ package struct KeyValueRows: ~Copyable, Sendable {
     /// Codes with a scale of their own for each token and head, `max|x| / 127`.
     case int8PerHead
 
-    /// Whether the backward pass can read the rows.
+    /// True when the backward pass can read the rows.
     var isFloat: Bool {
       switch self {
       case .floats, .roundedFloats: true
@@ -42,7 +42,7 @@ package struct KeyValueRows: ~Copyable, Sendable {
   package let heads: Int
   /// Elements of a token, `K D`.
   package let columns: Int
-  /// How rows are stored.
+  /// The format in which the rows are stored.
   package let storage: Storage
   private var floats: Matrix
   private var halves: Buffer<UInt16>
@@ -142,7 +142,7 @@ package struct KeyValueRows: ~Copyable, Sendable {
     return largest
   }
 
-  /// Whether queries of `count` heads can read the rows.
+  /// Returns whether queries of `count` heads can read the rows.
   func fits(heads count: Int) -> Bool { storage != .int8PerHead || heads == count }
 
   @unsafe var view: dibit_kv {

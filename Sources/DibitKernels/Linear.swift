@@ -23,16 +23,16 @@ package enum Linear {
     unsafe BFloatProducts.nt(rounded.pairs, w.kernelView, into: &y, on: compute)
   }
 
-  /// What activations are rounded to.
+  /// The format to which activations are rounded.
   enum Rounding { case codes, bfloat }
 
-  /// What the product with `w` needs its activations rounded to; nil for floats.
+  /// Returns the format to which the product with `w` needs its activations rounded; nil for floats.
   static func rounding(for w: Weight, on compute: Compute) -> Rounding? {
     if w.isPacked { return compute.activations == .float ? nil : .codes }
     return compute.floats == .bfloat16 ? .bfloat : nil
   }
 
-  /// Whether the product with `w` needs its activations rounded.
+  /// Returns whether the product with `w` needs its activations rounded.
   package static func usesRounded(_ w: Weight, on compute: Compute) -> Bool { rounding(for: w, on: compute) != nil }
 
   /// `y = x Wᵀ` with a packed weight.
@@ -113,7 +113,7 @@ package enum Linear {
     }
   }
 
-  /// Whether the backward pass multiplies with `w` in BF16.
+  /// Returns whether the backward pass multiplies with `w` in BF16.
   package static func usesBFloat(_ w: Weight, on compute: Compute) -> Bool {
     if w.isPacked { compute.gradients == .bfloat16 } else { compute.floats == .bfloat16 }
   }
@@ -143,7 +143,7 @@ package enum Linear {
 }
 
 extension Weight {
-  /// What the C kernels see. The weight must outlive the view.
+  /// The C kernels' view of the weight. The weight must outlive the view.
   @unsafe var kernelView: dibit_weight {
     let (format, group): (dibit_format, Int) =
       switch self.format {

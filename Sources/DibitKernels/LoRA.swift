@@ -94,7 +94,7 @@ package enum LoRA {
 package struct BFloatWork: ~Copyable, Sendable {
   /// The gradient of a layer's output, rounded.
   package var rows: BFloatRows
-  /// What went into the layer, for the gradient of its weight; empty where weights are frozen.
+  /// The inputs of the layer, for the gradient of its weight; empty where weights are frozen.
   package var inputs: BFloatPairs
   var low: BFloatRows
   var pairs: BFloatPairs

@@ -1,7 +1,7 @@
 internal import CDibitKernels
 internal import DibitTensor
 
-/// What this machine can do at most with the CPUs and the tier of a ``Compute``: what measured rates are compared with.
+/// The most that this machine can do with the CPUs and the tier of a ``Compute``: what measured rates are compared with.
 package struct MachineLimits: Equatable, Sendable {
   /// Bytes per second that all threads together read from memory.
   package var readBandwidth: Double

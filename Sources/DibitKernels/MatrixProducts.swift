@@ -34,7 +34,7 @@ extension ISA {
 @safe
 struct MatrixProducts: Sendable {
   let name: String
-  /// Why OpenBLAS, though it is installed, multiplies nothing.
+  /// The reason for which OpenBLAS, though it is installed, multiplies nothing.
   let note: String?
   private let kernels: dibit_kernels
   #if OpenBLAS
@@ -60,7 +60,7 @@ struct MatrixProducts: Sendable {
   #if OpenBLAS
     private static let isReserving = Mutex<Void>(())
 
-    /// What keeps an installed library from multiplying; nil where nothing does, or there is no library.
+    /// Returns what keeps an installed library from multiplying; nil where nothing does, or there is no library.
     ///
     /// Where the system refuses the library work memory it asks for it without end, so it is made to take all of it beforehand.
     private static func fault(callers: Int) -> String? {

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Collects how long each op takes. A ``Compute`` that was made with one reports every op to it; without one an op pays one branch.
 package final class Profiler: Sendable {
-  /// What a pass of many ops is done for.
+  /// The purpose of a pass of many ops.
   package enum Phase: String, CaseIterable, Sendable {
     /// A prompt is read.
     case prefill
@@ -70,7 +70,7 @@ package final class Profiler: Sendable {
 }
 
 extension Compute {
-  /// When an op begins; nil when nobody measures. Goes with a `defer` that calls ``end(_:_:rows:columns:bytes:)``.
+  /// Returns the time at which an op begins; nil when nobody measures. Goes with a `defer` that calls ``end(_:_:rows:columns:bytes:)``.
   @inline(__always)
   func begin() -> ContinuousClock.Instant? { profiler == nil ? nil : .now }
 

@@ -1,7 +1,7 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// What packed weights are multiplied with.
+/// The precision of the activations that packed weights are multiplied with.
 package enum ActivationPrecision: String, CaseIterable, Sendable {
   /// Activations of 255 levels, with a scale for each 64 neighbours: the fastest, and half a percent of noise in a product.
   case int8
@@ -57,7 +57,7 @@ package struct QuantizedRows: ~Copyable, Sendable {
     }
   }
 
-  /// Whether the rows are codes, and not BF16.
+  /// True when the rows are codes, and not BF16.
   var areCodes: Bool { planes > 0 }
 
   private mutating func roundToBFloat(_ x: borrowing Matrix, on compute: Compute) {

@@ -7,7 +7,7 @@ package import DibitTensor
 
 /// Rotary position embedding (Su et al., "RoFormer", 2021): pairs of a head turn by `position · frequency`.
 package struct RoPE: Equatable, Sendable {
-  /// Which elements of a head form pair `i` of `P`.
+  /// The two elements of a head that form pair `i` of `P`.
   package enum Pairing: String, Sendable {
     /// `(2i, 2i + 1)`, "traditional".
     case interleaved
@@ -39,11 +39,11 @@ package struct RoPE: Equatable, Sendable {
 
   /// Elements of a head, `D`. Those behind the pairs stay as they are.
   package let headSize: Int
-  /// Which elements turn together.
+  /// The choice of the elements that turn together.
   package let pairing: Pairing
   /// Radians per position, for each pair.
   package let frequencies: [Double]
-  /// What is multiplied while it turns.
+  /// The factor of the elements that turn.
   package let factor: Double
 
   /// `frequencies` has one entry, in radians per position, for each pair.

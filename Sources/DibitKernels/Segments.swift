@@ -53,7 +53,7 @@ package struct Segments: ~Copyable, Sendable {
     }
   }
 
-  /// Whether every segment stands alone: no shared prefix and nothing before its own rows. The backward pass needs that.
+  /// True when every segment stands alone: no shared prefix and nothing before its own rows. The backward pass needs that.
   package var areWhole: Bool {
     for index in 0..<count where storage[index].prefix_rows != 0 || storage[index].past != 0 { return false }
     return true

@@ -12,10 +12,10 @@ package struct AdapterConfiguration: Equatable, Sendable {
   package var targets = LinearKind.allCases
   /// The only modules of those kinds that are adapted; nil for all.
   package var modules: Set<String>?
-  /// Whether the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
+  /// True when the update is scaled by `alpha / √rank` instead (Kalajdzievski, "rsLoRA", 2023).
   package var stabilizesRank = false
 
-  /// Whether each output of an adapted layer has a trained magnitude: see ``DoRA``.
+  /// True when each output of an adapted layer has a trained magnitude: see ``DoRA``.
   package var decomposesWeights = false
 
   /// The share of the inputs of `A` that a training step leaves out; the others are scaled up in their place.
@@ -24,10 +24,10 @@ package struct AdapterConfiguration: Equatable, Sendable {
   /// Rank 32, alpha 16, every linear layer.
   package init() {}
 
-  /// What the update is multiplied by.
+  /// The factor of the update.
   package var scale: Float { rank == 0 ? 0 : alpha / (stabilizesRank ? Float(rank).squareRoot() : Float(rank)) }
 
-  /// Whether the linear layer `kind` called `module` is adapted.
+  /// Returns whether the linear layer `kind` called `module` is adapted.
   func adapts(_ kind: LinearKind, _ module: String) -> Bool {
     guard rank > 0, modules?.contains(module) ?? true else { return false }
     let parts: [LinearKind] =
@@ -46,7 +46,7 @@ package struct AdapterLayout: Equatable, Sendable {
   package let configuration: AdapterConfiguration
   /// The module that each entry adapts: `model.layers.3.self_attn.q_proj`.
   package let modules: [String]
-  /// How the rows of each entry's `B` lie in a PEFT file.
+  /// The order of the rows of each entry's `B` in a PEFT file.
   package let layouts: [ParameterLayout]
   /// Outputs and inputs of each entry's layer.
   let shapes: [(rows: Int, columns: Int)]
@@ -78,7 +78,7 @@ package struct AdapterLayout: Equatable, Sendable {
     layouts[entry].toCheckpoint(b.values, rows: b.rows, columns: b.columns)
   }
 
-  /// Whether both adapt the same layers in the same way.
+  /// Returns whether both adapt the same layers in the same way.
   package static func == (left: AdapterLayout, right: AdapterLayout) -> Bool {
     left.configuration == right.configuration && left.modules == right.modules && left.layouts == right.layouts
       && left.entries == right.entries && left.shapes.elementsEqual(right.shapes) { $0 == $1 }
@@ -96,7 +96,7 @@ package struct Adapter: ~Copyable, Sendable {
   package var b: UniqueArray<Matrix>
   /// The magnitudes of each entry's outputs, `[1, out]`; none unless the adapter decomposes weights.
   package var magnitudes: UniqueArray<Matrix>
-  /// What outputs are multiplied by, `[1, out]`; follows from all others by ``updateGains(of:on:)``.
+  /// The factors of outputs, `[1, out]`; they follow from all others by ``updateGains(of:on:)``.
   private(set) var gains: UniqueArray<Matrix>
 
   /// Zeroed matrices for each target layer of `weights`.
@@ -121,7 +121,7 @@ package struct Adapter: ~Copyable, Sendable {
   /// The module that each entry adapts: `model.layers.3.self_attn.q_proj`.
   package var modules: [String] { layout.modules }
 
-  /// How the rows of each entry's `B` lie in a PEFT file.
+  /// The order of the rows of each entry's `B` in a PEFT file.
   package var layouts: [ParameterLayout] { layout.layouts }
 
   /// An adapter that changes nothing and costs nothing.

@@ -4,7 +4,7 @@ internal import DibitTensor
 
 /// Causal grouped-query attention with its projections, and what a family puts between them: norms of heads, rotary embedding.
 struct AttentionPart: BlockPart {
-  /// Where queries, keys and values come from.
+  /// The source of queries, keys and values.
   enum Projection: Sendable {
     /// One linear layer for all three.
     case fused(LinearLayer)
@@ -25,9 +25,9 @@ struct AttentionPart: BlockPart {
   private let rope: RoPE?
   /// The index of the angles that ``rope`` takes.
   private let angles: Int
-  /// Whether heads are normalised behind the rotary embedding.
+  /// True when heads are normalised behind the rotary embedding.
   private let normalizesRotated: Bool
-  /// Whether a norm takes all heads of a token together.
+  /// True when a norm takes all heads of a token together.
   private let normalizesWhole: Bool
 
   /// The attention of a layer; its parameters are added to `list`.

@@ -2,7 +2,7 @@ internal import BasicContainers
 internal import DibitKernels
 package import DibitTensor
 
-/// What the backward pass writes; allocated once.
+/// The matrices that the backward pass writes; allocated once.
 @safe
 package struct BackwardState: ~Copyable, Sendable {
   /// The gradient of the final normed hidden states `[n, C]`: the loss writes it, the backward pass reads it.
@@ -44,7 +44,7 @@ package struct BackwardState: ~Copyable, Sendable {
   }
 }
 
-/// What all blocks share on the way back.
+/// The memory that all blocks share on the way back.
 @safe
 package struct BackwardWork: ~Copyable, Sendable {
   /// Of keys and values, `[N, K D]`: collected from every layer that attends to the same ones, zero where no layer does.

@@ -19,13 +19,13 @@ protocol BlockPart: Sendable {
   var backwardWidths: [Int] { get }
 }
 
-/// What is saved of an adapter's terms for the backward pass.
+/// The parts of an adapter's terms that are saved for the backward pass.
 struct SavedTerms: Equatable, Sendable {
   /// The adapter's rank; 0 where nothing is saved.
   var rank = 0
-  /// Whether outputs are kept, from which the gradients of magnitudes follow.
+  /// True when outputs are kept, from which the gradients of magnitudes follow.
   var savesOutputs = false
-  /// Whether a backward pass follows.
+  /// True when a backward pass follows.
   var isRecording = false
 
   init() {}
@@ -45,7 +45,7 @@ struct ResidualBranch: Sendable {
     case attention(AttentionPart)
     case feedForward(FeedForwardPart)
 
-    /// What all of them have in common.
+    /// The interface that all of them have in common.
     var any: any BlockPart {
       switch self {
       case .attention(let part): part
@@ -165,7 +165,7 @@ struct ResidualBranch: Sendable {
 /// A block of a decoder: branches that read the residual stream one after the other, or in parallel.
 struct Block: Sendable {
   let layer: Int
-  /// Whether all branches read the same residual stream, and are added to it together.
+  /// True when all branches read the same residual stream, and are added to it together.
   let isParallel: Bool
   let branches: [ResidualBranch]
   /// `C`.

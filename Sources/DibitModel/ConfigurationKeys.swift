@@ -15,7 +15,7 @@ struct ConfigurationKeys {
     return value?.isNull == true ? nil : value
   }
 
-  /// Whether the key is there, even with the value null.
+  /// Returns whether the key is there, even with the value null.
   func contains(_ key: String) -> Bool { root[key] != nil }
 
   func string(_ key: String, default fallback: String? = nil) throws(ModelError) -> String {

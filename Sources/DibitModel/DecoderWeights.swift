@@ -2,16 +2,16 @@ package import DibitTensor
 
 /// One trainable or frozen tensor of a decoder.
 package struct Parameter: Sendable {
-  /// Where it lies in a checkpoint.
+  /// Its place in a checkpoint.
   package let name: ParameterName
-  /// What it is.
+  /// Its role in the decoder.
   package let role: ParameterRole
   /// Its elements: a row for each output, whatever ``ParameterName/layout`` says of the checkpoint.
   package var weight: Weight
   /// Its index in the list of all parameters, for gradients and optimiser state.
   package let index: Int
 
-  /// Whether weight decay and rounding apply: matrices yes, norms and biases no.
+  /// True when weight decay and rounding apply: for matrices, not for norms and biases.
   package var isMatrix: Bool { role.isMatrix }
 }
 
@@ -74,7 +74,7 @@ package struct DecoderWeights: Sendable {
   /// A row for each token, `[V, C]`.
   package var embedding: Parameter { parameters[embeddingIndex] }
 
-  /// What turns hidden states into logits: the head, or the embedding.
+  /// The parameter that turns hidden states into logits: the head, or the embedding.
   package var output: Parameter { parameters[outputIndex] }
 
   /// The linear layer of `kind` of a block, or nil where it has none.
@@ -92,7 +92,7 @@ package struct DecoderWeights: Sendable {
     try body(&parameters[index])
   }
 
-  /// Whether some weights lie on a grid.
+  /// True when some weights lie on a grid.
   package var isPacked: Bool { parameters.contains(where: \.weight.isPacked) }
 
   /// Bytes of all weights.

@@ -3,7 +3,7 @@ internal import DibitTensor
 
 /// `down(activation(gate(x)) ⊙ up(x))`, or without a gate `down(activation(up(x)))`.
 struct FeedForwardPart: BlockPart {
-  /// Where gate and up come from.
+  /// The source of gate and up.
   enum Projection: Sendable {
     /// One linear layer for both.
     case fused(LinearLayer)

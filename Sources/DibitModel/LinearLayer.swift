@@ -14,7 +14,7 @@ struct LinearLayer: Sendable {
   let rows: Int
   let columns: Int
 
-  /// What the backward pass needs of the adapter's terms of a part's linear layers.
+  /// The values of the adapter's terms of a part's linear layers that the backward pass needs.
   struct Activations: ~Copyable, MatrixSet {
     var terms = UniqueArray<Term>()
 

@@ -3,7 +3,7 @@ internal import DibitTensor
 
 /// Matrices that belong together, listed once: what allocates, counts and reshapes them walks the list.
 protocol MatrixSet: ~Copyable, Sendable {
-  /// What their widths follow from.
+  /// The sizes that their widths follow from.
   associatedtype Shape
 
   /// Matrices without any elements.

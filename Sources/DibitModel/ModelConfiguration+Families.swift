@@ -22,7 +22,7 @@ extension ModelConfiguration {
     }
   }
 
-  /// What most families share: pre-norm RMSNorm, grouped queries, a gated feed-forward, RoPE in all layers.
+  /// The settings that most families share: pre-norm RMSNorm, grouped queries, a gated feed-forward, RoPE in all layers.
   private static func common(
     _ family: ModelFamily, _ keys: ConfigurationKeys, epsilon: Double = 1e-6, context: Int = 2048, head: Int? = nil, theta: Double = 10_000,
     rotaryShare: Double = 1, activationKey: String = "hidden_act", ties: Bool = false
@@ -134,7 +134,7 @@ extension ModelConfiguration {
     try readLayerTypes(keys, window: slides ? try Self.window(keys, default: 4096) : nil) { $0 >= first }
   }
 
-  /// What all gemmas share.
+  /// The settings that all gemmas share.
   private static func anyGemma(
     _ family: ModelFamily, _ keys: ConfigurationKeys, activationKey: String, context: Int = 8192
   ) throws(ModelError) -> Self {

@@ -2,7 +2,7 @@ package import DibitKernels
 
 /// The numbers that make a family's decoder: everything in which two checkpoints may differ except their weights.
 package struct ModelConfiguration: Equatable, Sendable {
-  /// How rows are normalised.
+  /// The normalisation of rows.
   package enum Norm: Equatable, Sendable {
     /// RMSNorm.
     case rms
@@ -12,17 +12,17 @@ package struct ModelConfiguration: Equatable, Sendable {
     case layer
   }
 
-  /// Where a block normalises.
+  /// The placement of a block's norms.
   package enum NormPlacement: Equatable, Sendable {
-    /// What goes into attention and feed-forward.
+    /// The inputs of attention and feed-forward.
     case before
-    /// What comes out of them, before it is added to the residual stream.
+    /// The outputs of both, before they are added to the residual stream.
     case after
     /// Both.
     case around
   }
 
-  /// What is normalised in queries and keys; always with an RMSNorm of the kind of ``norm``.
+  /// The parts of queries and keys that are normalised; always with an RMSNorm of the kind of ``norm``.
   package enum HeadNorm: Equatable, Sendable {
     case none
     /// Each head, before RoPE.
@@ -33,7 +33,7 @@ package struct ModelConfiguration: Equatable, Sendable {
     case wholeProjection
   }
 
-  /// Which linear layers add a bias.
+  /// The linear layers that add a bias.
   package struct Biases: Equatable, Sendable {
     /// The projections to queries, keys and values.
     package var queryKeyValue = false
@@ -45,7 +45,7 @@ package struct ModelConfiguration: Equatable, Sendable {
 
   /// In what layers differ from each other.
   package struct Layer: Equatable, Sendable {
-    /// How many keys a query sees, itself included; nil for all before it.
+    /// The number of keys that a query sees, itself included; nil for all before it.
     package var window: Int?
     /// The table in ``ModelConfiguration/ropes`` that rotates queries and keys; nil where they are not rotated.
     package var rope: Int?
@@ -75,41 +75,41 @@ package struct ModelConfiguration: Equatable, Sendable {
   package var norm = Norm.rms
   /// The epsilon of those norms.
   package var normEpsilon: Float
-  /// Where a block has them.
+  /// The placement of those norms in a block.
   package var normPlacement = NormPlacement.before
-  /// Whether attention and feed-forward read the same residual stream, and are added to it together.
+  /// True when attention and feed-forward read the same residual stream, and are added to it together.
   package var isParallel = false
-  /// What is normalised in queries and keys.
+  /// The parts of queries and keys that are normalised.
   package var headNorm = HeadNorm.none
   /// The epsilon of those norms.
   package var headNormEpsilon: Float = 0
-  /// Which linear layers add a bias.
+  /// The linear layers that add a bias.
   package var biases = Biases()
-  /// Whether queries, keys and values come from one linear layer.
+  /// True when queries, keys and values come from one linear layer.
   package var fusesQueryKeyValue = false
-  /// Whether gate and up come from one linear layer.
+  /// True when gate and up come from one linear layer.
   package var fusesGateUp = false
-  /// What the feed-forward does to its gate, or to its only projection.
+  /// The function of the feed-forward's gate, or of its only projection.
   package var activation = Activation.silu
-  /// Whether the feed-forward has a gate.
+  /// True for a feed-forward with a gate.
   package var isGated = true
-  /// What attention scores are multiplied by.
+  /// The factor of attention scores.
   package var attentionScale: Float
   /// Attention scores become `cap · tanh(score / cap)`.
   package var attentionSoftCap: Float?
   /// Logits become `cap · tanh(logit / cap)`.
   package var logitSoftCap: Float?
-  /// What embeddings are multiplied by.
+  /// The factor of embeddings.
   package var embeddingScale: Float?
-  /// Whether a table of learned vectors is added to the embeddings, one for each position of the context.
+  /// True when a table of learned vectors is added to the embeddings, one for each position of the context.
   package var learnsPositions = false
   /// The rotary embeddings that layers choose from.
   package var ropes: [RotaryEmbedding] = []
   /// Windows and rotary embeddings, for each layer.
   package var layerSettings: [Layer] = []
-  /// Whether logits use the embedding table.
+  /// True when logits use the embedding table.
   package var tiesEmbeddings: Bool
-  /// Whether layers carry static scales for int8 keys and values.
+  /// True when layers carry static scales for int8 keys and values.
   package var quantizesKeyValues = false
   /// The most tokens of a sequence.
   package var contextLength: Int
@@ -129,13 +129,13 @@ package struct ModelConfiguration: Equatable, Sendable {
   /// Columns of the keys, and of the values, of all heads, `K D`.
   package var keyColumns: Int { keyValueHeads * headSize }
 
-  /// Whether queries and keys are normalised.
+  /// True when queries and keys are normalised.
   package var normalizesHeads: Bool { headNorm != .none }
 
   /// The base of the first rotary embedding's frequencies; 0 where there is none.
   package var ropeTheta: Double { ropes.first?.theta ?? 0 }
 
-  /// How queries, keys and values of a layer are shaped and what they see.
+  /// Returns the shapes of a layer's queries, keys and values, and what they see.
   package func attention(layer: Int) -> Attention {
     Attention(
       heads: heads, keyValueHeads: keyValueHeads, headSize: headSize, scale: attentionScale, window: layerSettings[layer].window,
@@ -144,7 +144,7 @@ package struct ModelConfiguration: Equatable, Sendable {
 }
 
 extension ModelConfiguration {
-  /// Whether a linear layer adds a bias.
+  /// Returns whether a linear layer adds a bias.
   package func hasBias(_ kind: LinearKind) -> Bool {
     switch kind {
     case .query, .key, .value, .queryKeyValue: biases.queryKeyValue

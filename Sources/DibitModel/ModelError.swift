@@ -1,4 +1,4 @@
-/// Why a configuration or a set of tensors is not a model that Dibit can run.
+/// The reasons for which a configuration or a set of tensors is not a model that Dibit can run.
 package enum ModelError: Error, Equatable, Sendable {
   case missingKey(String)
   case invalidValue(key: String, expected: String, found: String)

@@ -2,7 +2,7 @@ internal import BasicContainers
 package import DibitKernels
 package import DibitTensor
 
-/// Which rows' final hidden states a pass is asked for: the others stop at the last layer that has keys and values of its own.
+/// The rows whose final hidden states a pass is asked for: the others stop at the last layer that has keys and values of its own.
 package enum HiddenRows: Equatable, Sendable {
   case all
   /// The last row of each segment.
@@ -11,7 +11,7 @@ package enum HiddenRows: Equatable, Sendable {
   case rows([Int])
 }
 
-/// What a forward pass keeps for a backward pass.
+/// The activations that a forward pass keeps for a backward pass.
 package enum Recording: Equatable, Sendable {
   /// Nothing.
   case none
@@ -38,7 +38,7 @@ package enum Recording: Equatable, Sendable {
 package struct ModelRunner: ~Copyable, Sendable {
   /// The most rows of a pass.
   package let capacity: Int
-  /// What is kept for a backward pass.
+  /// The activations that are kept for a backward pass.
   package let recording: Recording
   /// Rows of the pass, or of those that it kept to its end.
   package private(set) var rows = 0
@@ -60,7 +60,7 @@ package struct ModelRunner: ~Copyable, Sendable {
   private let indices: [Int]  // into `blocks`, by layer
   private let hasCacheForTraining: Bool
 
-  /// What a runner has room for.
+  /// The sizes that a runner has room for.
   package struct Limits: Sendable {
     /// Rows of a pass.
     package var rows: Int
@@ -149,13 +149,13 @@ package struct ModelRunner: ~Copyable, Sendable {
     return (shapes, indices)
   }
 
-  /// Whether a backward pass can follow.
+  /// True when a backward pass can follow.
   package var isRecording: Bool { recording != .none }
 
-  /// Where passes run.
+  /// The execution context of passes.
   package var compute: Compute { pass.compute }
 
-  /// Which of ``blocks`` a layer uses.
+  /// Returns the index in ``blocks`` of the activations that a layer uses.
   func index(of layer: Int) -> Int { indices[layer] }
 
   mutating func setRows(_ n: Int) {
@@ -210,7 +210,7 @@ extension ModelRunner {
   /// Puts an adapter that is trained in the place of the one there, and the other way round: passes run under it while it is here.
   package mutating func exchange(_ adapter: inout Adapter) { swap(&pass.adapter, &adapter) }
 
-  /// Where the next passes are in training, for dropout; nil outside of it.
+  /// Sets the place of the next passes in training, for dropout; nil outside of it.
   package mutating func setDropout(_ step: DropoutStep?) { pass.dropout = step }
 
   /// Bytes of the allocations but for keys and values.

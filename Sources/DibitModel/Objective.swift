@@ -1,7 +1,7 @@
 package import DibitKernels
 package import DibitTensor
 
-/// What a model in training is compared with: another model on the same tokens, or what was stored of one.
+/// The reference of a model in training: another model on the same tokens, or what was stored of one.
 package protocol Teacher: AnyObject {
   /// Is told the tokens of the next batch: whole sequences, one after the other.
   func run(_ tokens: Span<Int32>, lengths: [Int])
@@ -13,7 +13,7 @@ package protocol Teacher: AnyObject {
   func copyStream(behind layers: Int, row index: Int, to row: Int, of x: inout Matrix)
 }
 
-/// What training minimises, over the rows that have a target and as much as they count.
+/// The quantity that training minimises, over the rows that have a target and as much as they count.
 package enum Objective {
   /// The negative log-likelihood of the targets, in nats.
   case crossEntropy
@@ -23,7 +23,7 @@ package enum Objective {
   /// run.
   case squaredError(from: any Teacher, layers: Int)
 
-  /// What the model is compared with.
+  /// The teacher that the model is compared with.
   var teacher: (any Teacher)? {
     switch self {
     case .crossEntropy: nil
@@ -31,7 +31,7 @@ package enum Objective {
     }
   }
 
-  /// How many layers it runs through; nil for all.
+  /// The number of layers it runs through; nil for all.
   var layers: Int? { if case .squaredError(_, let layers) = self { layers } else { nil } }
 }
 

@@ -1,8 +1,8 @@
 /// A parameter that a configuration asks for.
 package struct ParameterDeclaration: Equatable, Sendable {
-  /// Where it lies in a checkpoint.
+  /// Its place in a checkpoint.
   package let name: ParameterName
-  /// What it is.
+  /// Its role in the decoder.
   package let role: ParameterRole
   /// The block that it belongs to; nil outside of blocks.
   package let layer: Int?
@@ -11,7 +11,7 @@ package struct ParameterDeclaration: Equatable, Sendable {
   /// Inputs of an output.
   package let columns: Int
 
-  /// Whether weight decay and rounding apply: matrices yes, norms and biases no.
+  /// True when weight decay and rounding apply: for matrices, not for norms and biases.
   package var isMatrix: Bool { role.isMatrix }
 }
 

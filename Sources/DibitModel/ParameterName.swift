@@ -1,4 +1,4 @@
-/// How the numbers of a parameter lie in a checkpoint's tensor. Dibit's own models always hold rows.
+/// The order of a parameter's numbers in a checkpoint's tensor. Dibit's own models always hold rows.
 package enum ParameterLayout: Equatable, Sendable {
   /// A row for each output: `[rows, columns]`.
   case rows
@@ -54,11 +54,11 @@ package enum ParameterLayout: Equatable, Sendable {
     }
   }
 
-  /// How the rows of an adapter's `B` lie: as the outputs of the layer that it belongs to, but never transposed.
+  /// The order of the rows of an adapter's `B`: as the outputs of the layer that it belongs to, but never transposed.
   package var ofAdapterB: ParameterLayout { self == .transposed ? .rows : self }
 }
 
-/// Where a parameter lies in a checkpoint: a tensor, or some rows of one that a family stores fused.
+/// The place of a parameter in a checkpoint: a tensor, or some rows of one that a family stores fused.
 package struct ParameterName: Equatable, Sendable {
   /// The tensor's name in the checkpoint.
   package var tensor: String
@@ -68,7 +68,7 @@ package struct ParameterName: Equatable, Sendable {
   package var rows: Range<Int>?
   /// The module's path, for adapters: `model.layers.3.self_attn.q_proj`.
   package var module: String
-  /// How the tensor's numbers are ordered.
+  /// The order of the tensor's numbers.
   package var layout = ParameterLayout.rows
 
   /// The tensor called `module.weight`, or `module.bias`.

@@ -9,7 +9,7 @@ package struct ParameterNames: Sendable {
   private let configuration: ModelConfiguration
   private let words: Words
 
-  /// What a family calls its modules. A checkpoint of the bare model lacks the base's name.
+  /// The names that a family gives its modules. A checkpoint of the bare model lacks the base's name.
   private struct Words {
     var base = "model"
     var embedding = "embed_tokens"

@@ -1,22 +1,22 @@
-/// What a norm of a decoder normalises.
+/// The values that a norm of a decoder normalises.
 package enum NormKind: Hashable, CaseIterable, Sendable {
-  /// What goes into attention.
+  /// The input of attention.
   case attentionInput
-  /// What attention adds to the residual stream.
+  /// The contribution of attention to the residual stream.
   case attentionOutput
-  /// What goes into the feed-forward.
+  /// The input of the feed-forward.
   case feedForwardInput
-  /// What the feed-forward adds to the residual stream.
+  /// The contribution of the feed-forward to the residual stream.
   case feedForwardOutput
   /// The heads of the queries.
   case query
   /// The heads of the keys.
   case key
-  /// What goes into the output head.
+  /// The input of the output head.
   case final
 }
 
-/// What a parameter is in its decoder.
+/// The role of a parameter in its decoder.
 package enum ParameterRole: Hashable, Sendable {
   /// A row for each token.
   case embedding
@@ -26,14 +26,14 @@ package enum ParameterRole: Hashable, Sendable {
   case head
   /// The factors of a norm.
   case norm(NormKind)
-  /// What a norm adds.
+  /// The bias of a norm.
   case normBias(NormKind)
   /// The matrix of a linear layer.
   case linear(LinearKind)
-  /// What a linear layer adds.
+  /// The bias of a linear layer.
   case linearBias(LinearKind)
 
-  /// Whether weight decay and rounding apply: to matrices, not to norms and biases.
+  /// True when weight decay and rounding apply: for matrices, not for norms and biases.
   package var isMatrix: Bool {
     switch self {
     case .embedding, .positions, .head, .linear: true
@@ -41,7 +41,7 @@ package enum ParameterRole: Hashable, Sendable {
     }
   }
 
-  /// Whether it is a table with a row for each token or position, which other rules of rounding apply to.
+  /// True for a table with a row for each token or position, which other rules of rounding apply to.
   package var isTable: Bool {
     switch self {
     case .embedding, .positions, .head: true
@@ -49,6 +49,6 @@ package enum ParameterRole: Hashable, Sendable {
     }
   }
 
-  /// Whether its products are added to the residual stream.
+  /// True when its products are added to the residual stream.
   package var addsToResidualStream: Bool { self == .linear(.output) || self == .linear(.down) }
 }

@@ -8,8 +8,8 @@ package protocol LinearObserver: AnyObject, Sendable {
   func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix)
 }
 
-/// Where a training step is with its dropout: masks follow from the seed, the step, the layer and the row of the step, so that they are the
-/// same for any number of threads and after a restart.
+/// The place of a training step for its dropout: masks follow from the seed, the step, the layer and the row of the step, so that they are
+/// the same for any number of threads and after a restart.
 package struct DropoutStep: Equatable, Sendable {
   /// The seed of the run.
   package var seed: UInt64
@@ -33,7 +33,7 @@ package struct DropoutStep: Equatable, Sendable {
   }
 }
 
-/// What the parts of a decoder share while a pass runs: the batch, the keys and values, the parameters, the adapter and working memory.
+/// The state that the parts of a decoder share in a pass: batch, keys and values, parameters, adapter and working memory.
 @safe
 struct Pass: ~Copyable, Sendable {
   let compute: Compute
@@ -51,20 +51,20 @@ struct Pass: ~Copyable, Sendable {
   var cache: KeyValueCache
   /// Set while a pass runs: a copy that stayed would make every write to the weights copy them.
   var parameters: [Parameter] = []
-  /// What is trained, or an adapter without any layers.
+  /// The adapter in training, or one without any layers.
   var adapter: Adapter
   /// The adapters of a pass that trains none, for neighbouring rows.
   var adapterRuns: [AdapterRun] = []
   /// Nil outside of training steps.
   var dropout: DropoutStep?
   var observer: (any LinearObserver)?
-  /// What is kept of the adapter's terms, and whether a backward pass follows.
+  /// The parts of the adapter's terms that are kept, and whether a backward pass follows.
   let saved: SavedTerms
-  /// Whether only some rows go on behind the keys and values of the layer that runs.
+  /// True when only some rows go on behind the keys and values of the layer that runs.
   var narrows = false
-  /// Whether someone reads what the part that runs adds to the residual stream.
+  /// True when someone reads what the part that runs adds to the residual stream.
   var needsOutput = true
-  /// What packed weights are multiplied with.
+  /// The rounded activations that packed weights are multiplied with.
   var rounded: QuantizedRows
   /// `x Aᵀ` of rows under an adapter that is not trained.
   var projected: Matrix
@@ -125,7 +125,7 @@ struct Pass: ~Copyable, Sendable {
   /// Rounds `x`, once for all layers that read it, where the weight of `layer` asks for that.
   mutating func round(_ x: borrowing Matrix, for layer: LinearLayer) { rounded.round(x, for: parameters[layer.weight].weight, on: compute) }
 
-  /// Which inputs of `A` of a linear layer are left out; nil for none.
+  /// Returns the mask of the inputs of `A` of a linear layer that are left out; nil for none.
   func mask(_ layer: Int, _ kind: LinearKind) -> DropoutMask? {
     adapter.configuration.dropout > 0 ? dropout?.mask(layer, kind, rate: adapter.configuration.dropout) : nil
   }

@@ -1,7 +1,7 @@
 package import DibitQuantization
 
 extension QuantizationScheme {
-  /// How a parameter is stored that comes from floats such as `source`: the only place that says so. Norms and biases stay F32.
+  /// Returns the format of a parameter that comes from floats such as `source`: the only place that says so. Norms and biases stay F32.
   package func format(of role: ParameterRole, source: WeightFormat = .f32) -> WeightFormat {
     role.isMatrix ? format(isTable: role.isTable, source: source) : .f32
   }

@@ -6,7 +6,7 @@ package import DibitKernels
 
 /// The frequencies of a rotary position embedding: those of RoFormer, or one of the ways to stretch them over a longer context.
 package struct RotaryEmbedding: Equatable, Sendable {
-  /// How frequencies are stretched.
+  /// The method by which frequencies are stretched.
   package enum Scaling: Equatable, Sendable {
     /// Not at all.
     case none
@@ -24,11 +24,11 @@ package struct RotaryEmbedding: Equatable, Sendable {
   package var theta: Double
   /// The elements of a head that turn, from its first. An odd number turns one more, as in transformers.
   package var dimensions: Int
-  /// Which of them turn together.
+  /// The choice of those that turn together.
   package var pairing = RoPE.Pairing.half
-  /// How frequencies are stretched.
+  /// The method by which frequencies are stretched.
   package var scaling = Scaling.none
-  /// What queries and keys are multiplied by while they turn.
+  /// The factor of queries and keys while they turn.
   package var attentionFactor = 1.0
 
   /// The pairs that turn.

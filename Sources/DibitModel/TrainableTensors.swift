@@ -4,7 +4,7 @@ package import DibitTensor
 
 /// A tensor that an optimiser moves.
 package struct Trainable: Equatable, Sendable {
-  /// What it is.
+  /// The role of a trained tensor.
   package enum Role: Hashable, Sendable {
     /// `A: [R, in]` of an adapter's entry.
     case adapterA(entry: Int)
@@ -18,14 +18,14 @@ package struct Trainable: Equatable, Sendable {
 
   /// A name of its own, such as `model.layers.3.self_attn.q_proj.lora_A`.
   package let name: String
-  /// What it is.
+  /// The role of the tensor.
   package let role: Role
   /// As of the tensor.
   package let rows: Int
   /// As of the tensor.
   package let columns: Int
 
-  /// Whether weight decay applies: to matrices, not to norms, biases and magnitudes.
+  /// True when weight decay applies: for matrices, not for norms, biases and magnitudes.
   package var decays: Bool {
     switch role {
     case .adapterA, .adapterB: true
@@ -74,7 +74,7 @@ package struct TrainableList: Equatable, Sendable {
   /// The number of trained numbers.
   package var elementCount: Int { entries.reduce(0) { $0 + $1.rows * $1.columns } }
 
-  /// Whether all parameters are trained.
+  /// True when all parameters are trained.
   package var includesWeights: Bool { firstWeight != nil }
 
   /// The index of a parameter; nil where parameters are frozen.
@@ -93,12 +93,12 @@ package struct TrainableList: Equatable, Sendable {
 /// A matrix for each tensor that is trained: gradients, an optimiser's moments, or copies of the values.
 @safe
 package struct TrainableTensors: ~Copyable, Sendable {
-  /// What is trained.
+  /// The list of what is trained.
   package let list: TrainableList
   /// In the order of the list.
   package var values: UniqueArray<Matrix>
 
-  /// Whether the tensors have elements.
+  /// True when the tensors have elements.
   package let areAllocated: Bool
 
   /// Zeros for each tensor of `list`, or where they are not needed no elements.

@@ -18,7 +18,7 @@ package struct Grid: Hashable, Sendable {
   /// The number of panels of `rows` rows.
   package static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
 
-  /// Whether rows of `columns` inputs can be stored: groups are multiples of 16, or not shorter than a row.
+  /// Returns whether rows of `columns` inputs can be stored: groups are multiples of 16, or not shorter than a row.
   package func fits(columns: Int) -> Bool { group.map { $0 > 0 && ($0 % 16 == 0 || $0 >= columns) } ?? true }
 
   /// The inputs that share a scale in rows of `columns` inputs.

@@ -2,7 +2,7 @@
 ///
 /// A new grid is a row in ``all`` and one of `DIBIT_GRIDS` in cdibit.h, in the same place. Everything else asks the row.
 package struct GridLevels: Hashable, Sendable {
-  /// What names the grid in options and files: no other row has as many.
+  /// The number that names the grid in options and files: no other row has as many.
   package let bits: Int
   /// Bits that a code takes in a file and in memory: 2, 4 or 8.
   package let codeBits: Int
@@ -33,7 +33,7 @@ package struct GridLevels: Hashable, Sendable {
   /// The place in the table, which is that in `DIBIT_GRIDS`.
   package var index: Int { Self.all.firstIndex(of: self) ?? 0 }
 
-  /// Whether zero is a level.
+  /// True when zero is a level.
   package var hasZero: Bool { twiceMiddle % 2 == 0 }
 
   /// The codes that rounding chooses, as many on both sides of zero.

@@ -1,4 +1,4 @@
-/// How the tensors of a model are stored, as a user asks for it.
+/// The formats of a model's tensors, as a user asks for them.
 package struct QuantizationScheme: Equatable, Sendable {
   /// Bits of a weight in a linear layer, one of ``bitChoices``: those of a grid, 16 (floats of the source's 16-bit type, BF16 for others) or 32.
   package var bits = GridLevels.two.bits
@@ -10,10 +10,10 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// 2 bits in groups of 64, embedding at 4 bits.
   package init() {}
 
-  /// What ``bits`` may be.
+  /// The choices for ``bits``.
   package static let bitChoices = GridLevels.all.map(\.bits) + [16, 32]
 
-  /// What ``embeddingBits`` may be: rows of a table lose too much below 4 bits.
+  /// The choices for ``embeddingBits``: rows of a table lose too much below 4 bits.
   package static let tableBitChoices = bitChoices.filter { $0 >= 4 }
 
   /// The group sizes that kernels support, apart from a whole row.
@@ -24,10 +24,10 @@ package struct QuantizationScheme: Equatable, Sendable {
     choices.dropLast().map { "\($0)" }.joined(separator: ", ") + (choices.last.map { " or \($0)" } ?? "")
   }
 
-  /// Whether linear layers lie on a grid.
+  /// True when linear layers lie on a grid.
   package var isQuantized: Bool { GridLevels(bits: bits) != nil }
 
-  /// How a matrix is stored, a table or a linear layer's: which floats are kept depends on those of the `source`.
+  /// Returns the format of a matrix, a table or a linear layer's: which floats are kept depends on those of the `source`.
   package func format(isTable: Bool, source: WeightFormat) -> WeightFormat {
     let bits = isTable ? embeddingBits : bits
     if let levels = GridLevels(bits: bits) { return .grid(Grid(levels, group: group)) }

@@ -1,4 +1,4 @@
-/// How a weight's elements are stored.
+/// The format in which a weight's elements are stored.
 package enum WeightFormat: Hashable, Sendable {
   case f32
   case f16

@@ -26,7 +26,7 @@ package enum DType: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the elements are floating-point numbers.
+  /// True when the elements are floating-point numbers.
   package var isFloat: Bool {
     switch self {
     case .f8e4m3, .f8e5m2, .f16, .bf16, .f32, .f64: true

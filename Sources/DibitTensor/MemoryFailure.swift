@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What happens when the system refuses memory.
+/// The response to a system that refuses memory.
 package enum MemoryFailure {
   private static let handler = Mutex<(@Sendable (Int) -> Never)?>(nil)
 

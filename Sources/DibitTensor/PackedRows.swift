@@ -5,7 +5,7 @@ package import DibitQuantization
 package struct PackedRows: ~Copyable, Sendable {
   /// Elements of a row.
   package let columns: Int
-  /// How the rows are stored.
+  /// The grid on which the rows are stored.
   package let grid: Grid
   /// Rows in use.
   package private(set) var rows = 0

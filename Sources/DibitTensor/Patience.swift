@@ -1,7 +1,7 @@
 internal import CDibitThreads
 internal import Glibc
 
-/// How a thread waits before it sleeps: it looks again and again, later it offers its CPU to others between looks.
+/// The wait of a thread before it sleeps: it looks again and again, later it offers its CPU to others between looks.
 struct Patience {
   private let limit: Duration
   private var looks = 0

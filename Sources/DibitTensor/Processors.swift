@@ -1,7 +1,7 @@
 internal import CDibitThreads
 internal import Glibc
 
-/// How many threads help, on this machine and in this container.
+/// The number of threads that help, on this machine and in this container.
 package enum Processors {
   /// The threads that a computation should use: one for each physical core that the process may run on, but no more than the CPU time
   /// that its control groups grant. At least 1.

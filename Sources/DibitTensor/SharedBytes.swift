@@ -3,7 +3,7 @@
 package final class SharedBytes: @unchecked Sendable {
   /// The number of bytes.
   package let count: Int
-  /// Whether the bytes may be written while uniquely referenced; a mapped file's may not.
+  /// True when the bytes may be written while uniquely referenced; a mapped file's may not.
   let isWritable: Bool
   let base: UnsafeMutableRawPointer
   private let release: (UnsafeMutableRawPointer, Int) -> Void

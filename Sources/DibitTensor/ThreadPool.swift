@@ -56,7 +56,7 @@ package final class ThreadPool: Sendable {
   }
 }
 
-/// What the caller's part of a loop needs.
+/// The data that the caller's part of a loop needs.
 private struct Loop {
   let shared: Shared
   let tasks: Int
@@ -76,7 +76,7 @@ private struct Line: ~Copyable, Sendable {
   let padding = InlineArray<14, UInt64>(repeating: 0)
 }
 
-/// What caller and workers share.
+/// The state that caller and workers share.
 ///
 /// `header` names the loop: its number in the lower 40 bits, its count of tasks in the upper 24. Each worker owns a range of the tasks,
 /// and has a slot with the loop's number and, above it, the next task of this range. Whoever raises the slot by one task in a

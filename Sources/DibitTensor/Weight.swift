@@ -8,7 +8,7 @@ package struct Weight: Sendable {
   package let rows: Int
   /// Inputs of an output channel.
   package let columns: Int
-  /// How the elements are stored.
+  /// The format of the elements.
   package let format: WeightFormat
   /// The elements, or the packed codes.
   package private(set) var elements: Bytes
@@ -54,7 +54,7 @@ package struct Weight: Sendable {
   /// `[rows, columns]`, for messages.
   package var shape: String { "[\(rows), \(columns)]" }
 
-  /// Whether the elements are codes on a grid.
+  /// True when the elements are codes on a grid.
   package var isPacked: Bool { format.grid != nil }
 
   /// Bytes of elements and scales together.

@@ -35,10 +35,10 @@ package struct AdapterTrainer: ~Copyable {
     self.loop = consume loop
   }
 
-  /// Where memory goes.
+  /// The memory of the run, by purpose.
   package var plan: MemoryPlan { loop.plan }
 
-  /// How long a run would take, measured for about `seconds`; changes nothing that is trained.
+  /// Estimates how long a run would take, measured for about `seconds`; changes nothing that is trained.
   package mutating func estimate(seconds: Double = 3) -> RunEstimate { loop.estimate(seconds: seconds) }
 
   /// All steps of the run.

@@ -4,7 +4,7 @@ package import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
 
-/// When checkpoints are written.
+/// The interval at which checkpoints are written.
 package enum CheckpointInterval: Equatable, Sendable {
   /// After so many steps.
   case steps(Int)

@@ -1,4 +1,4 @@
-/// How much a training example counts by its labels: with unbalanced data the loss of rare labels drowns in that of common ones.
+/// The importance of training examples by their labels: with unbalanced data the loss of rare labels drowns in that of common ones.
 package enum ClassWeights: Equatable, Sendable {
   /// All examples count the same.
   case equal
@@ -31,7 +31,7 @@ package enum ClassWeights: Equatable, Sendable {
     }
   }
 
-  /// Whether both say the same of the same labels in the same order.
+  /// Returns whether both say the same of the same labels in the same order.
   package static func == (left: ClassWeights, right: ClassWeights) -> Bool {
     switch (left, right) {
     case (.equal, .equal), (.balanced, .balanced): true

@@ -13,7 +13,7 @@ internal import Glibc
 /// (SIAM Review 2011), for the subspace iteration; Fukaya, Kannan, Nakatsukasa, Yamamoto and Yanagisawa, "Shifted Cholesky QR for computing the QR
 /// factorization of ill-conditioned matrices" (SIAM Journal on Scientific Computing 2020).
 package struct Cooccurrence: Sendable {
-  /// How many tokens to either side keep company with one.
+  /// The number of tokens to either side that keep company with one.
   package var window = 15
   /// The most tokens that count as company, the most frequent ones; fewer in vocabularies of more than 32,768, to bound the memory.
   package var contexts = 8192
@@ -38,7 +38,7 @@ package struct Cooccurrence: Sendable {
     return rows
   }
 
-  /// How often each token stands near each context, `[vocabulary, contexts]`.
+  /// Counts how often each token stands near each context, `[vocabulary, contexts]`.
   func counts(_ text: [Int32], _ vocabulary: Int, _ boundary: Int32?) -> Matrix {
     let limit = min(contexts, vocabulary, max(1, (1 << 28) / vocabulary))
     var frequencies = [Int](repeating: 0, count: vocabulary)

@@ -2,9 +2,9 @@ package import DibitDataset
 
 /// Turns the examples of a dataset, of either kind, into tokens.
 package struct ExampleEncoder: Sendable {
-  /// How labelled texts are written.
+  /// The format of labelled texts.
   package let task: TokenizedTask
-  /// How conversations are written.
+  /// The format of conversations.
   package let format: ConversationFormat
   /// Tokens that are kept free for the answer of a labelled text: the longest answer's.
   package let reserve: Int

@@ -2,7 +2,7 @@ package import DibitJSON
 package import DibitKernels
 package import DibitModel
 
-/// Where the memory of a training run goes, known before the first step.
+/// The memory of a training run, by purpose, known before the first step.
 ///
 /// All of it is allocated once. How many layers keep their activations is what a limit decides: the others keep their input alone, and
 /// the backward pass computes them again, with the same bits.
@@ -45,7 +45,7 @@ package struct MemoryPlan: Equatable, Sendable {
     if let limit, total > limit { throw .memoryLimit(given: limit, least: total) }
   }
 
-  /// What the forward pass keeps.
+  /// The activations that the forward pass keeps.
   package var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
 
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are

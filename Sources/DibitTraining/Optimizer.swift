@@ -7,9 +7,9 @@ package struct OptimizerUpdate: Sendable {
   package var learningRate: Float
   /// The step, counted from 1.
   package var step: Int
-  /// What the gradient is multiplied by first.
+  /// The factor by which the gradient is multiplied first.
   package var gradientScale: Float
-  /// Whether weight decay applies.
+  /// True when weight decay applies.
   package var decays: Bool
 }
 

@@ -71,7 +71,7 @@ package struct Pretrainer: ~Copyable {
   /// The number of trained parameters.
   package var parameterCount: Int { loop.parameters.elementCount }
 
-  /// Where memory goes.
+  /// The memory of the run, by purpose.
   package var plan: MemoryPlan { loop.plan }
 
   /// Trains; `report` is told what happens and stops the run after a step by returning false.

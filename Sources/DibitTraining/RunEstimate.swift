@@ -1,6 +1,6 @@
 package import DibitJSON
 
-/// How long a run would take, from a short measurement on this machine.
+/// The duration of a run, estimated from a short measurement on this machine.
 package struct RunEstimate: Equatable, Sendable {
   /// Tokens of all training steps.
   package let trainingTokens: Int

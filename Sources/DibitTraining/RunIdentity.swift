@@ -1,7 +1,7 @@
 internal import DibitFiles
 package import DibitJSON
 
-/// What decides the result of a run: a checkpoint fits a run with the same identity only.
+/// The inputs that decide the result of a run: a checkpoint fits a run with the same identity only.
 package struct RunIdentity: Equatable, Sendable {
   /// A digest of the model that training starts from.
   package var model: String
@@ -28,7 +28,7 @@ package struct RunIdentity: Equatable, Sendable {
     self.init(model: model, data: data, options: options)
   }
 
-  /// Why a run with this identity cannot go on from the checkpoint `path` of `other`; nil when it can.
+  /// Returns the reason for which a run with this identity cannot go on from the checkpoint `path` of `other`; nil when it can.
   func difference(from other: RunIdentity, at path: String) -> TrainingError? {
     if other.model != model { return .changedModel(checkpoint: path) }
     if other.data != data { return .changedData(checkpoint: path) }

@@ -10,7 +10,7 @@ struct RunMeter {
   /// A moment some seconds ago and the tokens until then.
   private var mark: (time: Double, tokens: Int) = (0, 0)
   private var memory: (time: Double, bytes: Int?) = (-1, nil)
-  /// What the last event measured.
+  /// The measurements of the last event.
   private(set) var measured = TrainingEvent.Measured(time: 0, seconds: 0, tokensPerSecond: 0, memoryBytes: nil, secondsLeft: 0)
 
   /// Seconds over which the rate is taken.

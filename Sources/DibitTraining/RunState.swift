@@ -7,7 +7,7 @@ struct RunState: Equatable, Sendable {
   var step = 0
   /// Tokens that went through the model.
   var tokens = 0
-  /// Where the next step begins.
+  /// The place at which the next step begins.
   var place = DataPlace(epoch: 0, position: 0, generator: 0)
   /// The sum of the losses since the last epoch or validation, and their number.
   var lossSum: Float = 0
@@ -108,7 +108,7 @@ extension RunState {
     return isBest
   }
 
-  /// Why the run ends here; nil when it goes on.
+  /// Returns the reason for which the run ends here; nil when it goes on.
   func isOver(_ schedule: Schedule, _ options: OptimizationOptions) -> TrainingResult.End? {
     if step >= schedule.totalSteps { return .finished }
     return options.patience > 0 && validationsWithoutGain >= options.patience ? .stoppedEarly : nil

@@ -1,6 +1,6 @@
 /// The learning rate over a run: a straight line up to the peak, then one of three shapes.
 package struct Schedule: Equatable, Sendable {
-  /// What follows the warm-up.
+  /// The course of the rate after the warm-up.
   package enum Shape: String, CaseIterable, Equatable, Sendable {
     /// Half a cosine down to the final rate.
     case cosine
@@ -10,7 +10,7 @@ package struct Schedule: Equatable, Sendable {
     case constant
   }
 
-  /// How long the rate rises.
+  /// The length of the warm-up, in which the rate rises.
   package enum WarmUp: Equatable, Sendable {
     /// A share of all steps.
     case share(Float)
@@ -32,7 +32,7 @@ package struct Schedule: Equatable, Sendable {
   package var warmUpSteps: Int
   /// All steps of the run.
   package var totalSteps: Int
-  /// What follows the warm-up.
+  /// The course of the rate after the warm-up.
   package var shape: Shape
   /// The rate of the last step, for shapes that fall.
   package var finalRate: Float

@@ -1,6 +1,6 @@
 internal import DibitTensor
 
-/// Where a run is in its data: enough to go on with the very next sequence.
+/// The place of a run in its data: enough to go on with the very next sequence.
 struct DataPlace: Equatable, Sendable {
   /// The pass over the data, from 1; 0 before the first step.
   var epoch: Int
@@ -10,11 +10,11 @@ struct DataPlace: Equatable, Sendable {
   var generator: UInt64
 }
 
-/// Where the sequences of each step come from, and those that a run is judged by.
+/// The source of the sequences of each step, and of those that a run is judged by.
 protocol StepSource {
   /// Steps of a run.
   var totalSteps: Int { get }
-  /// Where the next step begins; setting it goes there.
+  /// The place at which the next step begins; setting it goes there.
   var place: DataPlace { get set }
   /// The most tokens, and the most sequences, of one of its batches.
   var capacity: (rows: Int, sequences: Int) { get }
@@ -26,7 +26,7 @@ protocol StepSource {
   func makeBatches() -> StepBatches
   /// Overwrites `batches` with the sequences of the next step.
   mutating func next(into batches: inout StepBatches)
-  /// Whether to look at the validation data after `step`, which was just done.
+  /// Returns whether to look at the validation data after `step`, which was just done.
   func validates(after step: Int) -> Bool
   /// Overwrites `batches` with the validation data.
   func validation(into batches: inout StepBatches)

@@ -9,7 +9,7 @@ internal import DibitTensor
 /// kernels that will run them. Gradients of the rounded weights go straight through to the float masters (Bengio, Léonard and Courville,
 /// 2013), and after each step of the optimiser the decoder's weights are rounded anew.
 struct TrainedModel: ~Copyable {
-  /// What passes run.
+  /// The decoder that passes run.
   var decoder: Decoder
   private var masters: DecoderWeights?
 

@@ -7,7 +7,7 @@ internal import DibitTensor
 struct TrainedValues: ~Copyable {
   var model: TrainedModel
   var adapter: Adapter
-  /// Which of them are trained.
+  /// The tensors among them that are trained.
   let list: TrainableList
 
   /// Calls `body` with each trained tensor for writing, in the order of ``list``; ``TrainedParameters/update(on:)`` must follow.
@@ -31,7 +31,7 @@ struct TrainedValues: ~Copyable {
   }
 }
 
-/// What is trained, with all that an optimiser remembers of it and the copies that are kept beside it.
+/// The numbers that are trained, with all that an optimiser remembers of them and the copies that are kept beside them.
 struct TrainedParameters: ~Copyable {
   var values: TrainedValues
   var moment1: TrainableTensors
@@ -64,7 +64,7 @@ struct TrainedParameters: ~Copyable {
   /// The numbers that are trained.
   var elementCount: Int { values.list.elementCount }
 
-  /// How many copies of the trained numbers are kept beside them: moments, and an average or the best ones so far.
+  /// The number of copies of the trained numbers that are kept beside them: moments, and an average or the best ones so far.
   var copies: Int {
     (moment1.areAllocated ? 1 : 0) + (moment2.areAllocated ? 1 : 0) + (average.areAllocated ? 1 : 0) + (best.areAllocated ? 1 : 0)
   }

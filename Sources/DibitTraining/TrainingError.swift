@@ -3,7 +3,7 @@ package import DibitFailure
 package import DibitFiles
 package import DibitDataset
 
-/// Why training cannot start or go on.
+/// The reasons for which training cannot start or go on.
 package enum TrainingError: EngineError, Equatable {
   case noExamples
   case noRoom(path: String, tokens: Int, maximum: Int)

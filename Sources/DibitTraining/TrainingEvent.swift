@@ -1,13 +1,13 @@
-/// What a training run reports while it works. Progress line, event log and TensorBoard are views of it.
+/// A report that a training run makes while it works. Progress line, event log and TensorBoard are views of it.
 ///
 /// Everything but ``measured`` follows from model, data and options: the same run reports the same, however often it is stopped.
 package struct TrainingEvent: Equatable, Sendable {
   /// The version of the schema; a change of meaning raises it.
   package static let schema = 1
 
-  /// What the run will do.
+  /// The work that the run will do.
   package struct Start: Equatable, Sendable {
-    /// What is trained.
+    /// The parameters that are trained.
     package var mode: Mode
     /// Steps that were done before, by the run that this one goes on with.
     package var step: Int
@@ -21,7 +21,7 @@ package struct TrainingEvent: Equatable, Sendable {
     package var validationExamples: Int
   }
 
-  /// What a run trains.
+  /// The parameters that a run trains.
   package enum Mode: String, Equatable, Sendable {
     /// An adapter of a model that stays as it is.
     case adapter
@@ -59,7 +59,7 @@ package struct TrainingEvent: Equatable, Sendable {
     package var loss: Float
     /// Mean loss in nats per content token, what runs are judged by.
     package var contentLoss: Float
-    /// Whether it is the lowest so far.
+    /// True when it is the lowest so far.
     package var isBest: Bool
   }
 
@@ -75,13 +75,13 @@ package struct TrainingEvent: Equatable, Sendable {
   package struct End: Equatable, Sendable {
     /// Steps that were done.
     package var step: Int
-    /// Why.
+    /// The reason for the end.
     package var reason: TrainingResult.End
     /// The step whose parameters are kept.
     package var keptStep: Int
   }
 
-  /// What happened.
+  /// An occurrence in a run.
   package enum Kind: Equatable, Sendable {
     case start(Start)
     case step(Step)
@@ -90,7 +90,7 @@ package struct TrainingEvent: Equatable, Sendable {
     case end(End)
   }
 
-  /// What the clock and the system say; differs from run to run.
+  /// The readings of the clock and the system; they differ from run to run.
   package struct Measured: Equatable, Sendable {
     /// Seconds since 1970-01-01 00:00 UTC.
     package var time: Double
@@ -104,8 +104,8 @@ package struct TrainingEvent: Equatable, Sendable {
     package var secondsLeft: Double
   }
 
-  /// What happened.
+  /// The occurrence that is reported.
   package var kind: Kind
-  /// What the clock and the system say of it.
+  /// The readings of the clock and the system for it.
   package var measured: Measured
 }

@@ -4,13 +4,13 @@ package import DibitDataset
 package struct TrainingExample: Equatable, Sendable {
   /// The prompt and the answer.
   package var tokens: [Int32]
-  /// What each token is there for.
+  /// The role of each token.
   package var roles: [TokenRole]
   /// Tokens of the text that were cut off.
   package var truncatedTokens: Int
-  /// How much a token of the scaffolding counts, where one of the content counts 1.
+  /// The weight of a token of the scaffolding, where one of the content counts 1.
   package var scaffoldingWeight: Float
-  /// How much the example counts beside others: see ``ClassWeights``.
+  /// The weight of the example beside others: see ``ClassWeights``.
   package var importance: Float = 1
 
   /// Tokens with their roles.
@@ -34,16 +34,16 @@ package struct TrainingExample: Equatable, Sendable {
     self.init(task.encode(example, reserving: reserve), scaffoldingWeight: task.task.scaffoldingWeight)
   }
 
-  /// Whether each token is part of an answer.
+  /// True for each token that is part of an answer.
   package var isAnswer: [Bool] { roles.map { $0 != .given } }
 
-  /// Whether each token is what a task is judged by, such as a label without the JSON around it.
+  /// True for each token that a task is judged by, such as a label without the JSON around it.
   package var isContent: [Bool] { roles.map { $0 == .content } }
 
-  /// How much each token counts in the loss; 0 where nothing is learnt.
+  /// The weight of each token in the loss; 0 where nothing is learnt.
   package var weights: [Float] { roles.map { weight(of: $0) } }
 
-  /// How much a token of a role counts.
+  /// Returns the weight of a token of a role.
   func weight(of role: TokenRole) -> Float {
     switch role {
     case .given: 0
@@ -58,7 +58,7 @@ struct Batch {
   private(set) var tokens: [Int32] = []
   /// The next token, or -1 where there is nothing to learn.
   private(set) var targets: [Int32] = []
-  /// How much the row's loss counts; 0 where there is nothing to learn.
+  /// The weight of each row's loss; 0 where there is nothing to learn.
   private(set) var weights: [Float] = []
   private(set) var isContent: [Bool] = []
   private(set) var lengths: [Int] = []

@@ -11,7 +11,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   let options: OptimizationOptions
   let schedule: Schedule
   let compute: Compute
-  /// Where memory goes.
+  /// The memory of the run, by purpose.
   let plan: MemoryPlan
   /// `adapter` or `weights`.
   private let mode: TrainingEvent.Mode
@@ -84,7 +84,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     return result
   }
 
-  /// What the run will do, or go on with.
+  /// The event that says what the run will do, or go on with.
   private var startEvent: TrainingEvent.Start {
     TrainingEvent.Start(
       mode: mode, step: state.step, totalSteps: schedule.totalSteps, parameters: parameters.elementCount,
@@ -110,7 +110,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     try checkpoints.openEvents(keeping: state.eventBytes)
   }
 
-  /// Whether a checkpoint should be written now; one of a run that looks as if it diverged would replace a better one.
+  /// Returns whether a checkpoint should be written now; one of a run that looks as if it diverged would replace a better one.
   ///
   /// After the last step one is worth its time when much would be lost if the output could not be written.
   private func isDue(_ interval: CheckpointInterval, _ last: ContinuousClock.Instant, isLast: Bool) -> Bool {

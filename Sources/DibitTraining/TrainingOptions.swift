@@ -2,24 +2,24 @@ package import DibitKernels
 package import DibitModel
 package import DibitQuantization
 
-/// What adapters and whole models are trained with alike.
+/// The options that adapters and whole models are trained with alike.
 package struct OptimizationOptions: Equatable, Sendable {
   /// The peak learning rate.
   package var learningRate: Float = 1e-3
   /// The peak for the embedding, where weights are trained; nil for that of all others.
   package var embeddingLearningRate: Float?
-  /// What the learning rate does after the warm-up.
+  /// The course of the learning rate after the warm-up.
   package var schedule = Schedule.Shape.cosine
   /// The learning rate of the last step, where the schedule falls.
   package var finalLearningRate: Float = 0
-  /// How long the learning rate rises.
+  /// The length of the warm-up, in which the learning rate rises.
   package var warmUp = Schedule.WarmUp.share(0.1)
   /// Moments and weight decay.
   package var optimizer = AdamW()
   /// The largest gradient norm; a longer gradient is scaled down to it.
   package var clipNorm: Float = 1
-  /// How much of the running average of the parameters a step keeps, such as 0.999; 0 for no average. The average is what is validated
-  /// and what is kept in the end.
+  /// The share of the running average of the parameters that a step keeps, such as 0.999; 0 for no average. The average is what is
+  /// validated and what is kept in the end.
   package var averageDecay: Float = 0
   /// The most tokens that go through the model at once; a step with more is cut, which changes its result by rounding only.
   package var microBatchTokens = 8192
@@ -27,11 +27,11 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var memoryLimit: Int?
   /// Validations in a row without a lower loss after which training ends; 0 for never.
   package var patience = 0
-  /// Whether the parameters of the best validation are kept, and not the last ones.
+  /// True when the parameters of the best validation are kept, and not the last ones.
   package var keepsBest = false
-  /// When a run is given up.
+  /// The conditions under which a run is given up.
   package var watchdog = WatchdogOptions()
-  /// How weights that are trained are rounded in every pass; nil for float weights. Nothing where an adapter is trained.
+  /// The scheme by which weights that are trained are rounded in every pass; nil for float weights. Nothing where an adapter is trained.
   package var rounding: QuantizationScheme?
   /// The seed of everything random.
   package var seed: UInt64 = 0
@@ -39,10 +39,10 @@ package struct OptimizationOptions: Equatable, Sendable {
   /// The defaults of `dibit train`.
   package init() {}
 
-  /// What the learning rate is multiplied by for the embedding.
+  /// The factor of the learning rate for the embedding.
   var embeddingRateFactor: Float { learningRate > 0 ? (embeddingLearningRate ?? learningRate) / learningRate : 1 }
 
-  /// Whether a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
+  /// True when a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
   package var dependsOnLength: Bool {
     if case .steps = warmUp { schedule != .constant } else { true }
   }
@@ -53,7 +53,7 @@ package struct OptimizationOptions: Equatable, Sendable {
   }
 }
 
-/// How an adapter is trained.
+/// The options by which an adapter is trained.
 package struct TrainingOptions: Equatable, Sendable {
   /// Rank, scale and targets of the adapter.
   package var adapter = AdapterConfiguration()
@@ -65,7 +65,7 @@ package struct TrainingOptions: Equatable, Sendable {
   package var accumulation = 1
   /// Steps between two looks at the validation examples; nil for the end of each epoch.
   package var validationInterval: Int?
-  /// How much training examples count by their labels.
+  /// The importance of training examples by their labels.
   package var classWeights = ClassWeights.equal
   /// Learning rate and all else that does not depend on what is trained.
   package var optimization = OptimizationOptions()
@@ -74,7 +74,7 @@ package struct TrainingOptions: Equatable, Sendable {
   package init() {}
 }
 
-/// How all weights of a model are trained on plain text.
+/// The options by which all weights of a model are trained on plain text.
 package struct PretrainingOptions: Equatable, Sendable {
   /// Training steps.
   package var steps = 1000

@@ -1,6 +1,6 @@
-/// What became of a run.
+/// The outcome of a run.
 package struct TrainingResult: Equatable, Sendable {
-  /// Why a run ended.
+  /// The reason for which a run ended.
   package enum End: String, Equatable, Sendable {
     /// All steps were done.
     case finished
@@ -12,7 +12,7 @@ package struct TrainingResult: Equatable, Sendable {
     case diverged
   }
 
-  /// Why it ended.
+  /// The reason for which it ended.
   package var end = End.finished
   /// Steps that were done.
   package var steps = 0
@@ -32,9 +32,9 @@ package struct TrainingResult: Equatable, Sendable {
   package var truncatedExamples = 0
   /// Tokens that were cut off in all.
   package var truncatedTokens = 0
-  /// How the losses went.
+  /// The course of the losses.
   package var curve = LossCurve()
-  /// Whether the run was stopped before its last step.
+  /// True when the run was stopped before its last step.
   package var wasInterrupted: Bool { end == .interrupted }
 
   /// A run that has not begun.

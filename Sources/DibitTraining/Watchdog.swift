@@ -1,4 +1,4 @@
-/// When a run is given up.
+/// The conditions under which a run is given up.
 package struct WatchdogOptions: Equatable, Sendable {
   /// A step is suspicious when its loss is more than this many times the median of the steps before.
   package var factor: Float = 3
@@ -30,7 +30,7 @@ struct Watchdog: Equatable, Sendable {
     self.suspicious = suspicious
   }
 
-  /// Whether the last steps are as they should be: only then is their state worth keeping.
+  /// True when the last steps are as they should be: only then is their state worth keeping.
   var isCalm: Bool { suspicious == 0 }
 
   /// Takes in the loss of a step; returns the median that it is too far above, when the run should end.

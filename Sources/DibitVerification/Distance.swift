@@ -1,4 +1,4 @@
-/// How far found values are from expected ones.
+/// The distance of found values from expected ones.
 enum Distance {
   /// The norm of the difference over the norm of what is expected; where that is zero, over 1.
   static func relative(_ found: [Float], _ expected: [Float]) -> Double {

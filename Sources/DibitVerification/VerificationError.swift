@@ -2,7 +2,7 @@ package import DibitCheckpoint
 package import DibitFailure
 package import DibitModelStore
 
-/// Why a model cannot be compared with a reference.
+/// The reasons for which a model cannot be compared with a reference.
 package enum VerificationError: EngineError, Equatable {
   case checkpoint(CheckpointError)
   case store(ModelStoreError)

@@ -1,6 +1,6 @@
 package import DibitJSON
 
-/// How far a model is from what an independent implementation computed with the same weights.
+/// The distance of a model from what an independent implementation computed with the same weights.
 package struct VerificationReport: Equatable, Sendable {
   /// One tensor's distance from the reference.
   package struct Tensor: Equatable, Sendable {

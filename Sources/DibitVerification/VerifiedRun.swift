@@ -45,7 +45,7 @@ struct VerifiedRun: ~Copyable {
     return try body(passes.backward.work.gradients)
   }
 
-  /// What each position adds to the mean over those with a label.
+  /// Returns the share of each position in the mean over those with a label.
   private static func shares(_ targets: [Int32]) -> [Float] {
     let labelled = targets.reduce(0) { $0 + ($1 >= 0 ? 1 : 0) }
     return [Float](repeating: 1 / Float(max(labelled, 1)), count: targets.count)

@@ -11,9 +11,9 @@ internal import DibitTensor
 /// with the tokens, negative where masked), `loss`, `grad.<parameter>`, `lora.<module>.A|B`, `lora_logits`, `lora_loss` and
 /// `lora_grad.<module>.A|B`, with Hugging Face names.
 package struct Verifier: Sendable {
-  /// Whether gradients are compared as well.
+  /// True when gradients are compared as well.
   package var comparesGradients = false
-  /// What the reference's adapter is scaled by, over its rank.
+  /// The factor by which the reference's adapter is scaled, over its rank.
   package var alpha: Float = 8
 
   private let configuration: ModelConfiguration

@@ -4,7 +4,7 @@ extension KernelCheck {
   private static let shapes = [[1, 1], [2, 15], [7, 37], [5, 1000]]
   private static let large = [256, 8192]
 
-  /// What lies between the projections of a feed-forward, for every kind; the shape is rows and columns.
+  /// The functions between the projections of a feed-forward, for every kind; the shape is rows and columns.
   static let activations: [KernelCheck] = Activation.allCases.flatMap { kind in
     [
       KernelCheck("\(kind) gate", ["gate"], awkward: shapes, large: large) { run, shape in

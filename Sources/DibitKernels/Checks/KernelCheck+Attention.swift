@@ -1,7 +1,7 @@
 internal import DibitTensor
 
 extension KernelCheck {
-  /// What attention may be besides plain.
+  /// A variant of attention besides the plain one.
   private struct Variant {
     var name: String
     var window: Int?

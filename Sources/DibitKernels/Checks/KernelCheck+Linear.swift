@@ -2,7 +2,7 @@ internal import DibitQuantization
 internal import DibitTensor
 
 extension KernelCheck {
-  /// What a weight's formats are called, with groups that are shorter than a row, longer, and a row.
+  /// The names of a weight's formats, with groups that are shorter than a row, longer, and a row.
   private static let formats: [(name: String, format: WeightFormat)] =
     [("f32", .f32), ("f16", .f16), ("bf16", .bf16)]
     + GridLevels.all.flatMap { levels in

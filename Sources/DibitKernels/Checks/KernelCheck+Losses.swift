@@ -3,7 +3,7 @@ internal import DibitTensor
 extension KernelCheck {
   private static let shapes = [[1, 2], [3, 15], [6, 37], [5, 1000]]
 
-  /// What happens to logits; the shape is rows and vocabulary.
+  /// The ops on logits; the shape is rows and vocabulary.
   static let losses: [KernelCheck] = [
     KernelCheck("cross-entropy", ["cross_entropy", "log_sum_exp"], awkward: shapes, large: [64, 32_768]) { run, shape in
       var logits = run.matrix(shape[0], shape[1], bound: 8)

@@ -6,7 +6,7 @@ package import DibitTensor
 /// A new kernel adds one entry to ``KernelCheck/all``. Its body makes data, calls the op within ``KernelRun/measure(bytes:operations:_:)``
 /// and hands the result to ``KernelRun/record(_:)``; it runs once for each of the awkward shapes, and for the large one to be timed.
 package struct KernelCheck: Sendable {
-  /// How far two tiers may differ.
+  /// The difference that two tiers may have.
   package enum Agreement: Equatable, Sendable {
     /// Not at all.
     case bits
@@ -14,11 +14,11 @@ package struct KernelCheck: Sendable {
     case within(Float)
   }
 
-  /// What is checked: the op, and the format or variant.
+  /// The subject of the check: the op, and the format or variant.
   package let name: String
   /// The entries of the kernel table that it runs.
   package let kernels: [String]
-  /// What is promised.
+  /// The agreement that is promised.
   package let agreement: Agreement
   /// Shapes that leave remainders; what the numbers mean is the body's business.
   let awkward: [[Int]]
@@ -43,14 +43,14 @@ package struct KernelCheck: Sendable {
     }
   }
 
-  /// How fast it is with the large shape, repeated for `seconds`; the best repetition counts.
+  /// Measures how fast it is with the large shape, repeated for `seconds`; the best repetition counts.
   package func rate(on compute: Compute, seconds: Double) -> KernelRate {
     let run = KernelRun(compute, seed: 1, seconds: seconds, isReference: false)
     body(run, large)
     return KernelRate(bytes: run.bytes / run.bestTime, operations: run.operations / run.bestTime)
   }
 
-  /// Where `found` is not what `expected` promises: the place of the first such element.
+  /// Returns the place of the first element of `found` that is not what `expected` promises.
   package func firstMismatch(_ found: [UInt32], expected: [UInt32]) -> Int? {
     guard found.count == expected.count else { return min(found.count, expected.count) }
     switch agreement {
@@ -70,7 +70,7 @@ package struct KernelCheck: Sendable {
   }
 }
 
-/// What a kernel does in a second; a figure that says nothing about it is zero.
+/// The work of a kernel in a second; a figure that says nothing about it is zero.
 package struct KernelRate: Equatable, Sendable {
   /// Bytes read and written.
   package let bytes: Double
@@ -81,9 +81,9 @@ package struct KernelRate: Equatable, Sendable {
 /// One run of a check: seeded data, the clock, and the results.
 @safe
 package final class KernelRun {
-  /// Where the kernel runs.
+  /// The execution context of the kernel.
   package let compute: Compute
-  /// Whether this run says what is right.
+  /// True when this run says what is right.
   package let isReference: Bool
   private var generator: SplitMix64
   private let seconds: Double
