@@ -21,20 +21,20 @@ public struct TaggedText: Equatable, Sendable {
   public let truncatedTokens: Int
 }
 
-/// Tells how texts are tagged. The defaults are those of the command line.
+/// Options for tagging texts. The defaults are those of the command line.
 ///
 /// ```swift
 /// var options = TagOptions()
 /// options.threshold = 0.3
 /// ```
 public struct TagOptions: Equatable, Sendable {
-  /// Tells what a text loses that is too long.
+  /// The part that a text loses that is too long.
   public enum Cut: String, Equatable, Sendable, CaseIterable {
     /// Its end.
     case tail
     /// Its beginning.
     case head
-    /// Tells what is between the two.
+    /// Its middle.
     case middle
   }
 
@@ -42,7 +42,7 @@ public struct TagOptions: Equatable, Sendable {
   public var threshold: Double?
   /// The most tags of a text; more than 1 for adapters that learnt several. Nil for one, and with a ``threshold`` for any number.
   public var mostTags: Int?
-  /// Tells what a text loses that is too long.
+  /// The part that a text loses that is too long.
   public var cut = Cut.tail
 
   /// One tag, of the likeliest label.

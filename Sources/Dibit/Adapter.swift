@@ -29,7 +29,7 @@ public struct Adapter: Sendable {
   /// The labels that it chooses among; none for an adapter that was trained on conversations, or does not say.
   public var labels: [String] { description?.labels ?? [] }
 
-  /// Tells what the adapter is told to do with a text; nil where it has no ``labels``.
+  /// The instruction that the adapter is given for a text; nil where it has no ``labels``.
   public var instruction: String? { description?.task.instruction }
 
   /// The most tokens of a text with its prompt and answer that the adapter learnt to read; nil where it has no ``labels``.

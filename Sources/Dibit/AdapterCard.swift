@@ -72,7 +72,7 @@ package struct AdapterCard {
       """
   }
 
-  /// Tells what is known of the training.
+  /// The known facts of the training.
   private var training: String {
     guard let training = manifest["training"], let steps = training["steps"]?.int else { return "" }
     var lines: [String] = []
@@ -88,7 +88,7 @@ package struct AdapterCard {
   }
 
   private var isChat: Bool { manifest["task"]?["kind"]?.string == DatasetExample.Kind.conversation.rawValue }
-  /// Tells whether it has labels to choose among.
+  /// True where it has labels to choose among.
   private var isTagger: Bool { (try? AdapterDescription(manifest: .object(manifest), of: "")) != nil }
 
   /// The command that the adapter is for.

@@ -2,13 +2,13 @@ package import DibitDataset
 package import DibitJSON
 internal import DibitModelStore
 
-/// Tells what evaluation and prediction must know of how an adapter was trained: kept in its manifest.
+/// The facts of an adapter's training that evaluation and prediction must know: kept in its manifest.
 package struct AdapterDescription: Equatable, Sendable {
-  /// Tells what the adapter learnt from; only labelled texts have labels and an instruction.
+  /// The kind of examples that the adapter learnt from; only labelled texts have labels and an instruction.
   package var kind = DatasetExample.Kind.labelled
-  /// Tells what is chosen among.
+  /// The labels that are chosen among.
   package var labels: [String]
-  /// Tells how it is asked.
+  /// The task in which it is asked.
   package var task: TaggingTask
   /// The seed of the automatic split.
   package var seed: UInt64

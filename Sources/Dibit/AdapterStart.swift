@@ -10,7 +10,7 @@ package struct AdapterStart: Sendable {
   package let path: String
   /// SHA-256 of its weights.
   package let digest: String
-  /// Tells what it learnt from; nil where it does not say.
+  /// Sketches of the texts that it learnt from; nil where it does not say.
   package let sketches: TextSketches?
   /// Its shape.
   package let configuration: AdapterConfiguration

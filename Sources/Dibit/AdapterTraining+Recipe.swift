@@ -34,8 +34,8 @@ extension AdapterTraining.Options {
     if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or 'overwrites', found both") }
   }
 
-  /// Tells what an engine takes: the recipe over the defaults, these options over both; an adapter's own shape is the default of a run that goes
-  /// on from it.
+  /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a
+  /// run that goes on from it.
   package func engineOptions(_ recipe: TrainingRecipe?, from start: AdapterConfiguration? = nil) -> TrainingOptions {
     var options = TrainingOptions()
     if let start { options.adapter = start }

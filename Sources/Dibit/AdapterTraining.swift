@@ -2,7 +2,7 @@ internal import DibitTraining
 
 /// The training of an adapter: its options, what happens while it runs, and what comes of it. See ``Model/train(on:to:options:)``.
 public enum AdapterTraining {
-  /// Tells what happens while an adapter is trained.
+  /// An event in the training of an adapter.
   public enum Event: Equatable, Sendable {
     /// The run begins, or goes on.
     case started(Start)
@@ -16,7 +16,7 @@ public enum AdapterTraining {
     case note(String)
   }
 
-  /// Tells what a run will do.
+  /// The plan of a run.
   public struct Start: Equatable, Sendable {
     /// Steps that were done before, by the run that this one goes on with.
     public let step: Int
@@ -58,11 +58,11 @@ public enum AdapterTraining {
     public let loss: Double
     /// Mean loss in nats per token of the labels, or of the answers of conversations: what runs are judged by.
     public let contentLoss: Double
-    /// Tells whether it is the lowest so far.
+    /// True where it is the lowest so far.
     public let isBest: Bool
   }
 
-  /// Tells what came of a training.
+  /// The result of a training.
   public struct Report: Equatable, Sendable {
     /// The adapter's directory, for ``Model/adapter(at:)``.
     public let path: String
@@ -70,7 +70,7 @@ public enum AdapterTraining {
     public let steps: Int
     /// The step whose parameters were kept.
     public let keptStep: Int
-    /// Tells whether it ended before its last step because validation got no better.
+    /// True where it ended before its last step because validation got no better.
     public let endedEarly: Bool
     /// Tokens that went through the model in training steps.
     public let tokens: Int
@@ -86,7 +86,7 @@ public enum AdapterTraining {
     public let manifest: String
   }
 
-  /// Tells how much a text counts by its label.
+  /// The weights of texts by their labels.
   public enum ClassWeights: String, Equatable, Sendable, CaseIterable {
     /// Texts of rare labels more.
     case balanced
@@ -94,15 +94,16 @@ public enum AdapterTraining {
     case equal = "none"
   }
 
-  /// Tells what prompts are put into.
+  /// The form that prompts are put into.
   public enum PromptForm: String, Equatable, Sendable, CaseIterable {
-    /// Tells what the model knows of chats: the turns of its vocabulary, or its chat template.
+    /// The chat form that the model knows: the turns of its vocabulary, or its chat template.
     case chat
     /// A line for the instruction and one for the text.
     case plain
   }
 
-  /// Tells how an adapter is trained. What is nil is as the recipe says, and where that says nothing as the defaults of the command line.
+  /// Options for training an adapter. Those that are nil are as the recipe says, and where that says nothing as the defaults of the command
+  /// line.
   ///
   /// ```swift
   /// var options = AdapterTraining.Options()
@@ -126,9 +127,9 @@ public enum AdapterTraining {
     public var alpha: Double?
     /// The most tokens of a text with its prompt and answer; 512 where nobody says, and never more than the model's context.
     public var maximumTokens: Int?
-    /// Tells what prompts are put into; a chat where nobody says and the model can.
+    /// The form that prompts are put into; a chat where nobody says and the model can.
     public var promptForm: PromptForm?
-    /// Tells how much a text counts by its label; all alike where nobody says.
+    /// The weights of texts by their labels; all alike where nobody says.
     public var classWeights: ClassWeights?
     /// The seed of everything random: the same seed gives the same bytes. 0 where nobody says.
     public var seed: UInt64?
@@ -145,7 +146,7 @@ public enum AdapterTraining {
     /// The column or key of the label, or of a list of labels, in rows; nil for `label` or a name like it.
     public var labelColumn: String?
 
-    /// Tells what a failure calls ``settings``.
+    /// The name of ``settings`` in a failure.
     package var settingsName = "settings"
 
     /// The defaults.
@@ -161,7 +162,7 @@ public enum AdapterTraining {
 }
 
 extension AdapterTraining.Event {
-  /// Tells what an engine reports, without what only its log needs; nil for the rest.
+  /// Takes the report of an engine, without what only its log needs; nil for the rest.
   init?(_ event: TrainingEvent) {
     switch event.kind {
     case .start(let start):

@@ -14,24 +14,24 @@ package struct AdapterTrainingJob: Sendable {
   package let model: StoredModel
   /// The data, as the caller named it.
   package let dataPath: String
-  /// Tells what was read there, split.
+  /// The data that was read there, split.
   package let dataset: Dataset
-  /// Tells how many texts are in each split.
+  /// The number of texts in each split.
   package let split: SplitSummary
-  /// Tells what training goes on from; nil for a new adapter.
+  /// The adapter that training goes on from; nil for a new adapter.
   package let start: AdapterStart?
-  /// Tells how it is trained.
+  /// The options of the training.
   package let options: TrainingOptions
-  /// Tells how the model is asked about labelled texts.
+  /// The task in which the model is asked about labelled texts.
   package let task: TaggingTask
-  /// Tells what the bytes of the adapter depend on.
+  /// The identity of the run: all that the bytes of the adapter depend on.
   package let identity: RunIdentity
   private let recipe: String?
-  /// Tells how the model is asked.
+  /// The forms in which the model is asked.
   package let prompts: ModelPrompts
   private let compute: Compute
 
-  /// Tells what is in the data, and all that follows from it; nothing is computed or written yet.
+  /// Finds what is in the data, and all that follows from it; nothing is computed or written yet.
   ///
   /// - Parameters:
   ///   - recipe: what ``AdapterTraining/Options/readRecipe()`` found.
@@ -59,17 +59,17 @@ package struct AdapterTrainingJob: Sendable {
       lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
   }
 
-  /// Where a run writes, and where it begins.
+  /// The place where a run writes, and the point from which it begins.
   package struct Output: Sendable {
     /// The directory.
     package var path: String
-    /// Tells whether an adapter there is replaced, and a stopped run begun anew.
+    /// True to replace an adapter there, and to begin a stopped run anew.
     package var overwrites = false
-    /// Tells whether a stopped run goes on.
+    /// True to go on with a stopped run.
     package var resumes = false
-    /// When checkpoints are written.
+    /// The interval at which checkpoints are written.
     package var interval = CheckpointInterval.seconds(120)
-    /// Tells what no output may destroy.
+    /// The inputs that no output may destroy.
     package var inputs: JobInputs
 
     /// An output at `path`.
@@ -91,7 +91,7 @@ package struct AdapterTrainingJob: Sendable {
     return manifest
   }
 
-  /// Tells what trains, with all texts in tokens.
+  /// Makes the trainer, with all texts in tokens.
   package func makeTrainer(note: (String) -> Void) throws -> AdapterTrainer {
     let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
     let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
@@ -106,7 +106,7 @@ package struct AdapterTrainingJob: Sendable {
 
   /// A training into a directory, which appears when it is done.
   package struct Run: ~Copyable {
-    /// Where its checkpoints are.
+    /// The place of its checkpoints.
     package let checkpoints: CheckpointStore
     private let job: AdapterTrainingJob
     private var trainer: AdapterTrainer

@@ -10,7 +10,7 @@ package import DibitTraining
 /// Trains adapters on some texts and asks them, the base model and cheap baselines about others: the folds of a cross-validation, the
 /// points of a learning curve.
 package struct AdapterTrial: Sendable {
-  /// Tells what happens in a trial.
+  /// An event in a trial.
   package enum Event: Sendable {
     /// While an adapter is trained.
     case training(TrainingEvent)

@@ -8,9 +8,9 @@ internal import DibitQuantization
 
 /// The conversion of a checkpoint: its options, how far it is, and what it made. See ``Model/convert(_:to:options:)``.
 public enum Conversion {
-  /// Tells how far a conversion is.
+  /// The progress of a conversion.
   public struct Progress: Equatable, Sendable {
-    /// Tells what a conversion does.
+    /// The stages of a conversion.
     public enum Stage: String, Equatable, Sendable, CaseIterable {
       /// Tensors are rounded and written.
       case converting
@@ -18,7 +18,7 @@ public enum Conversion {
       case checking
     }
 
-    /// Tells what is going on.
+    /// The stage that is going on.
     public let stage: Stage
     /// The share of the stage that is done, from 0 to 1.
     public let fraction: Double
@@ -32,7 +32,7 @@ public enum Conversion {
     case row
   }
 
-  /// Tells how a checkpoint is converted. The defaults are those of the command line.
+  /// Options for the conversion of a checkpoint. The defaults are those of the command line.
   ///
   /// ```swift
   /// let options = Conversion.Options(bits: 4)
@@ -66,7 +66,7 @@ public enum Conversion {
     }
   }
 
-  /// Tells what a conversion made.
+  /// The result of a conversion.
   public struct Report: Equatable, Sendable {
     /// The model's directory, for ``Model/init(at:options:)``.
     public let path: String
@@ -82,18 +82,18 @@ public enum Conversion {
     public let bitsPerWeight: Double
     /// Signal over noise of all rounded tensors in dB; nil when none was rounded, infinite when all lay on the grid.
     public let signalToNoise: Double?
-    /// Tells what identifies the model, as SHA-256 in hexadecimal.
+    /// The digest that identifies the model, as SHA-256 in hexadecimal.
     public let digest: String
-    /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+    /// The reason for which the tokenizer may be another model's; nil where nothing speaks for that.
     public let tokenizerDoubt: String?
-    /// Tells how the model compares with its source; nil where no weight changed its value, where the source cannot be run, and where
+    /// The comparison of the model with its source; nil where no weight changed its value, where the source cannot be run, and where
     /// ``Options/checks`` is off.
     public let check: Check?
   }
 
-  /// Tells how far a converted model is from its source.
+  /// The distance of a converted model from its source.
   public struct Check: Equatable, Sendable {
-    /// Tells what the distance amounts to.
+    /// The meaning of the distance.
     public enum Verdict: String, Equatable, Sendable, CaseIterable {
       /// Close to the source.
       case close
@@ -103,11 +103,11 @@ public enum Conversion {
       case destroyed
     }
 
-    /// Tells what ``divergence`` amounts to.
+    /// The meaning of ``divergence``.
     public let verdict: Verdict
     /// The mean divergence of the two models' probabilities, in nats for each token.
     public let divergence: Double
-    /// Tells how often both have the same most likely token, from 0 to 1.
+    /// The share of tokens for which both have the same most likely token, from 0 to 1.
     public let agreement: Double
     /// Tokens of the text.
     public let tokens: Int
@@ -124,7 +124,7 @@ public enum Conversion {
 }
 
 extension Conversion.Options {
-  /// Tells what an engine takes.
+  /// Returns the options that an engine takes.
   package func engineOptions() throws(DibitError) -> ConversionOptions {
     func refuse(_ name: String, _ expected: String, _ found: some CustomStringConvertible) -> DibitError {
       DibitError(.invalidArgument, option: name, "expected \(expected), found \(found)")

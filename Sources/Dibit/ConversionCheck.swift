@@ -9,12 +9,12 @@ internal import DibitReport
 internal import DibitTensor
 internal import DibitTokenizer
 
-/// Tells how far a converted model is from its source, on texts that the source writes itself.
+/// A measurement of how far a converted model is from its source, on texts that the source writes itself.
 ///
 /// Texts drawn from the source's own probabilities need no data, and the mean divergence over them is that of the two models' texts for
 /// each token. Weights alone do not tell: a signal to noise ratio of 10 dB destroys one model and another, trained for it, is exact there.
 package struct ConversionCheck: Sendable {
-  /// Tells what a divergence amounts to.
+  /// The meaning of a divergence.
   package enum Verdict: String, Sendable {
     case close = "close to the source"
     case worse = "noticeably worse than the source"
@@ -27,14 +27,14 @@ package struct ConversionCheck: Sendable {
     }
   }
 
-  /// Tells how the two models differ.
+  /// The comparison of the two models.
   package let comparison: PerplexityComparison
-  /// Tells what the source wrote, its beginnings included.
+  /// The number of tokens that the source wrote, its beginnings included.
   package let tokens: Int
-  /// Tells what it took.
+  /// The time that it took, in seconds.
   package let seconds: Double
 
-  /// Tells what the divergence amounts to.
+  /// The meaning of the divergence.
   package var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
   /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
@@ -42,7 +42,7 @@ package struct ConversionCheck: Sendable {
   private static let lengths = 32...256
   /// Floats of the source that may have to be held, because its files hold them in another form.
   private static let mostExpanded = 2 << 30
-  /// Tells how texts begin where the tokenizer begins none by itself, and what is asked in chats.
+  /// The beginnings of texts where the tokenizer begins none by itself, and the questions that are asked in chats.
   private static let openings = ["The", "In", "A", "It"]
   private static let questions = ["What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?"]
 
@@ -93,7 +93,7 @@ package struct ConversionCheck: Sendable {
     return ConversionCheck(comparison: comparison, tokens: text.tokens, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
-  /// Tells how a text begins, and how long it may get.
+  /// The beginning of a text, and the length that it may reach.
   private struct Beginning {
     let tokens: [Int32]
     let endTokens: Set<Int32>

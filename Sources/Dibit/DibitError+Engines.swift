@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// Tells what engines say of a failure, as the library says it. This is the only place that knows their errors.
+/// The failures of engines, as the library tells them. This is the only place that knows their errors.
 extension DibitError {
   init(_ error: any Error) {
     switch error {

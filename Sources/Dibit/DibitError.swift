@@ -1,4 +1,4 @@
-/// Why something could not be done: a kind to decide by, and a sentence for people.
+/// The reason for which something could not be done: a kind to decide by, and a sentence for people.
 ///
 /// ```swift
 /// do {
@@ -28,13 +28,13 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
     case unexpected
   }
 
-  /// Tells what kind of failure this is.
+  /// The kind of the failure.
   public let kind: Kind
   /// The option that the sentence is about, by its name in this library; nil for none.
   package let option: String?
-  /// Tells what could not be done, what was expected and what was found.
+  /// The sentence that says what could not be done, what was expected and what was found.
   package let sentence: String
-  /// Tells what can be done about it; nil where the sentence says all.
+  /// The advice on what can be done about it; nil where the sentence says all.
   package let advice: Advice?
 
   /// A failure; the option stands before the sentence, the advice behind it.
@@ -58,11 +58,11 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension DibitError {
-  /// Tells what can be done about a failure. The words are the library's; the command line has its own for each.
+  /// Advice on what can be done about a failure. The words are the library's; the command line has its own for each.
   package enum Advice: Equatable, Sendable, CaseIterable {
     /// Prompts that need no chat template.
     case plainPrompts
-    /// Tells what an adapter without labels is good for.
+    /// The use of an adapter without labels.
     case generateInstead
     /// An adapter of another tool does not say its labels.
     case nameLabels

@@ -7,9 +7,9 @@ internal import DibitStatistics
 /// The evaluation of models and adapters on labelled texts: its options, how far it is, and what it found. See
 /// ``Model/evaluate(on:adapters:comparing:options:)``.
 public enum Evaluation {
-  /// Tells how far an evaluation is.
+  /// The progress of an evaluation.
   public struct Progress: Equatable, Sendable {
-    /// Tells what is going on, such as "evaluating base".
+    /// The name of the work that is going on, such as "evaluating base".
     public let title: String
     /// Texts that are done.
     public let done: Int
@@ -19,11 +19,11 @@ public enum Evaluation {
 
   /// A split of labelled texts.
   public enum Split: String, Equatable, Sendable, CaseIterable {
-    /// Tells what is learnt from.
+    /// The texts that are learnt from.
     case train
-    /// Tells what training watches.
+    /// The texts that training watches.
     case validation
-    /// Tells what nobody has seen.
+    /// The texts that nobody has seen.
     case test
 
     var name: SplitName {
@@ -49,7 +49,7 @@ public enum Evaluation {
     case shots
   }
 
-  /// Tells what becomes of texts that an adapter was trained on, or nearly so.
+  /// The treatment of texts that an adapter was trained on, or nearly so.
   public enum LeakagePolicy: Equatable, Sendable {
     /// The evaluation fails.
     case refuse
@@ -59,7 +59,7 @@ public enum Evaluation {
     case allow
   }
 
-  /// Tells how models and adapters are evaluated. The defaults are those of the command line.
+  /// Options for the evaluation of models and adapters. The defaults are those of the command line.
   ///
   /// ```swift
   /// var options = Evaluation.Options()
@@ -71,15 +71,15 @@ public enum Evaluation {
     public var split: Split?
     /// Labels of an answer, at most, from 1 to 100; 1 gives each text one.
     public var mostTags = 1
-    /// Tells whether models write their tags themselves, as JSON, instead of choosing among the labels.
+    /// True where models write their tags themselves, as JSON, instead of choosing among the labels.
     public var writesTags = false
-    /// Tells what a text loses that is too long.
+    /// The part that a text loses that is too long.
     public var cut = TagOptions.Cut.tail
-    /// Tells whether what each label has without any text is taken off, so that none is preferred whatever the text says.
+    /// True to take off what each label has without any text, so that none is preferred whatever the text says.
     public var calibrates = false
-    /// Tells what a model without an adapter is told to do; `{labels}` stands for the labels. Only where there is no adapter.
+    /// The instruction of a model without an adapter; `{labels}` stands for the labels. Only where there is no adapter.
     public var instruction: String?
-    /// Tells what prompts of a model without an adapter are put into. Only where there is no adapter.
+    /// The form that prompts of a model without an adapter are put into. Only where there is no adapter.
     public var promptForm: AdapterTraining.PromptForm?
     /// The classifiers that a model must beat.
     public var baselines = Baseline.allCases
@@ -93,7 +93,7 @@ public enum Evaluation {
     public var resamples = 2000
     /// The seed of everything random.
     public var seed: UInt64 = 0
-    /// Tells what becomes of texts that an adapter was trained on.
+    /// The treatment of texts that an adapter was trained on.
     public var leakage = LeakagePolicy.refuse
     /// The column or key of the text, in rows; nil for `text` or a name like it.
     public var textColumn: String?
@@ -108,9 +108,9 @@ public enum Evaluation {
     public init() {}
   }
 
-  /// Tells what an evaluation found.
+  /// The findings of an evaluation.
   public struct Report: Equatable, Sendable {
-    /// Tells how the best adapter stands against what it must beat: the base model and every baseline.
+    /// The standing of the best adapter against what it must beat: the base model and every baseline.
     public enum Standing: String, Equatable, Sendable, CaseIterable {
       /// Better than all of them, beyond noise.
       case better
@@ -128,7 +128,7 @@ public enum Evaluation {
 
     let report: EvaluationReport
 
-    /// Tells how the best adapter stands.
+    /// The standing of the best adapter.
     public var standing: Standing {
       switch report.standing {
       case .better: .better
@@ -148,7 +148,7 @@ public enum Evaluation {
     public var labels: [String] { report.labels }
     /// Models and adapters in the order in which they ran, the base model first; then baselines.
     public var runs: [Run] { report.everything.map { Run($0) } }
-    /// Tells what a reader should know about the data before believing the numbers, a sentence each.
+    /// Notes on the data that a reader should know before believing the numbers, a sentence each.
     public var notes: [String] { report.notes.map(\.text) }
 
     /// The whole report as JSON, as `dibit evaluate --json` prints it.
@@ -177,11 +177,11 @@ public enum Evaluation {
   public struct Run: Equatable, Sendable {
     /// "base", the path of an adapter or of another model, or what a baseline is called.
     public let name: String
-    /// Tells whether it is a cheap classifier.
+    /// True for a cheap classifier.
     public let isBaseline: Bool
     /// The share of texts that were answered right, from 0 to 1.
     public let accuracy: Double
-    /// Where the true accuracy is, with a probability of 0.95 (Wilson).
+    /// The interval of the true accuracy, with a probability of 0.95 (Wilson).
     public let accuracyInterval: ClosedRange<Double>?
     /// The mean of F1 over labels, from 0 to 1.
     public let macroF1: Double
@@ -189,7 +189,7 @@ public enum Evaluation {
     public let logLoss: Double?
     /// The expected calibration error, from 0 to 1; nil where it is not known.
     public let calibrationError: Double?
-    /// Tells how long the run took, in seconds.
+    /// The time that the run took, in seconds.
     public let seconds: Double
 
     init(_ run: ReportedRun) {
@@ -214,7 +214,7 @@ extension Evaluation.Options {
     try check("resamples", resamples, 100...1_000_000)
   }
 
-  /// Tells how texts are scored.
+  /// The options with which texts are scored.
   var tagging: TaggingOptions {
     var options = TaggingOptions()
     (options.cut, options.calibrates) = (cut.shortening, calibrates)

@@ -14,17 +14,17 @@ package import DibitTraining
 package struct EvaluationJob {
   /// The models and adapters.
   package let line: EvaluationLine
-  /// Tells what is asked: labels and prompt.
+  /// The labels and the prompt that are asked with.
   package let description: AdapterDescription
   /// The split that is evaluated.
   package let split: SplitName
   /// Its texts, those that are left out because of ``leakage`` not among them.
   package let examples: [LabelledExample]
-  /// Tells what learns from texts learns from these.
+  /// The texts that all baselines learn from.
   package let training: [LabelledExample]
   /// Texts that training has seen; nil where nobody could look.
   package let leakage: Leakage?
-  /// Tells what is done, part by part.
+  /// The plan of the work, part by part.
   package let plan: EvaluationPlan
   private let options: Evaluation.Options
   private let dataset: Dataset
@@ -98,7 +98,8 @@ package struct EvaluationJob {
     return (report, study)
   }
 
-  /// Tells what all answers depend on. Which baselines there are is in the names of their parts: other ones run no model again that is done.
+  /// Returns the identity that all answers depend on. Which baselines there are is in the names of their parts: other ones run no model
+  /// again that is done.
   package func identity(activations: String, cache: String) -> RunIdentity {
     let texts = examples.digestOfTexts + training.digestOfTexts
     let order = (examples.orderOfTexts + training.orderOfTexts).map { JSONValue.integer($0) }
@@ -116,7 +117,7 @@ package struct EvaluationJob {
     return RunIdentity(model: line.digests(data: "").model ?? "", data: texts, options: members)
   }
 
-  /// Tells what is said of a split that has no texts.
+  /// Returns the failure of a split that has no texts.
   private static func nothing(in split: SplitName, of dataset: Dataset, at path: String) -> DibitError {
     let others = SplitName.allCases.compactMap { other -> String? in
       let count = dataset.labelled(other).count

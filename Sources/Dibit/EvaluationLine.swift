@@ -14,7 +14,7 @@ package import DibitReport
 package struct EvaluationLine: Sendable {
   /// The first is the base; others are compared with it.
   package let models: [StoredModel]
-  /// Tells how each model is asked.
+  /// The forms in which each model is asked.
   package let prompts: [ModelPrompts]
   private let adapters: [Entry]
 
@@ -122,7 +122,7 @@ package struct EvaluationLine: Sendable {
 
   // MARK: What was learnt
 
-  /// Tells how each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
+  /// Finds how each example is known to an adapter or to what baselines learn from; nil where nothing has learnt that can be looked at.
   package func leaks(_ examples: [LabelledExample], _ training: [LabelledExample], _ split: SplitName) -> [TextSketches.Match?]? {
     var known = adapters.compactMap(\.sketches)
     // Adapters that keep no sketches have learnt from the training split too.
@@ -138,7 +138,7 @@ package struct EvaluationLine: Sendable {
     return found
   }
 
-  /// Tells what a reader should know of the adapters.
+  /// Returns the notes on the adapters that a reader should know.
   package func notes(_ dataset: Dataset, at path: String, _ split: SplitName) -> [HygieneNote] {
     var notes: [HygieneNote] = []
     for adapter in adapters {
@@ -174,7 +174,7 @@ package struct EvaluationLine: Sendable {
     return notes
   }
 
-  /// Tells what a prompt is put into.
+  /// Names the form that a prompt is put into.
   private static func words(for task: TaggingTask) -> String {
     switch task.form {
     case .chat: "the chat template"
@@ -192,7 +192,7 @@ package struct EvaluationLine: Sendable {
       adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
   }
 
-  /// Tells what tells these models and adapters from others, so that what they answered can be kept.
+  /// The identity of these models and adapters, which tells them from others, so that what they answered can be kept.
   package var identity: JSONValue {
     func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
     return [
@@ -200,7 +200,7 @@ package struct EvaluationLine: Sendable {
     ]
   }
 
-  /// Tells whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
+  /// Checks whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
     if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
     return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }

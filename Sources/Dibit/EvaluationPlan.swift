@@ -1,8 +1,8 @@
 package import DibitEvaluation
 
-/// Tells what an evaluation does, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
+/// The work of an evaluation, part by part: each can be kept when it is done, so that a stopped evaluation goes on behind it.
 package struct EvaluationPlan {
-  /// Tells what a part does.
+  /// The work of a part.
   package enum Work {
     case subject(EvaluationStudy.Subject)
     case baselines([BaselineKind])
@@ -10,23 +10,23 @@ package struct EvaluationPlan {
 
   /// A part.
   package struct Part {
-    /// Tells what its file is called after.
+    /// The name that its file is called after.
     package let name: String
-    /// Tells what a stopped job says that it was doing.
+    /// The work that a stopped job says that it was doing.
     package let title: String
-    /// Tells what it does.
+    /// The work of the part.
     package let work: Work
 
-    /// Tells whether it is worth a file of its own, and known well enough to be found again.
+    /// True where it is worth a file of its own, and known well enough to be found again.
     package let isKept: Bool
 
-    /// Tells whether it runs baselines.
+    /// True where it runs baselines.
     package var isBaseline: Bool { if case .baselines = work { true } else { false } }
   }
 
   /// Models and adapters, the base first.
   package let subjects: [EvaluationStudy.Subject]
-  /// Tells what is done, in order.
+  /// The parts of the work, in order.
   package let parts: [Part]
 
   /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot

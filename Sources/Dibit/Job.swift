@@ -9,23 +9,23 @@
 /// print(try await job.value.tokens.count, "tokens")
 /// ```
 public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendable {
-  /// Tells what happens.
+  /// The events of the work.
   public typealias Element = Event
-  /// Why the work ended.
+  /// The reason for which the work ended.
   public typealias Failure = DibitError
 
   private let events: AsyncStream<Event>
   private let outcome = Promise<Result<Value, DibitError>>()
   private let cancellation = Cancellation()
 
-  /// Tells what the work tells of itself, and is told.
+  /// The connection of the work to its job: the work tells its events, and is told when to end.
   struct Reporter: Sendable {
     fileprivate let continuation: AsyncStream<Event>.Continuation
     fileprivate let cancellation: Cancellation
 
     var isCancelled: Bool { cancellation.isRequested }
 
-    /// Tells what happened; false when the work should end.
+    /// Reports an event; false when the work should end.
     func callAsFunction(_ event: Event) -> Bool {
       continuation.yield(event)
       return !isCancelled
@@ -52,7 +52,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
 
   deinit { cancellation.request() }
 
-  /// Tells what comes of the work, once it is done.
+  /// The result of the work, once it is done.
   ///
   /// When the calling task is cancelled the work is told to stop; the error comes when it has.
   ///
@@ -72,7 +72,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
     }
   }
 
-  /// Tells the work to stop. It ends soon, with an error of the kind ``DibitError/Kind/cancelled`` unless it was done.
+  /// Asks the work to stop. It ends soon, with an error of the kind ``DibitError/Kind/cancelled`` unless it was done.
   ///
   /// ```swift
   /// let job = model.train(on: "notes", to: "adapter")
@@ -92,7 +92,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
     fileprivate let job: Job
     fileprivate var events: AsyncStream<Event>.AsyncIterator
 
-    /// Tells what happens next; nil at the end.
+    /// Returns the next event; nil at the end.
     ///
     /// ```swift
     /// var iterator = job.makeAsyncIterator()
@@ -102,7 +102,7 @@ public final class Job<Event: Sendable, Value: Sendable>: AsyncSequence, Sendabl
     /// - Throws: ``DibitError`` where the work failed, or was cancelled.
     public mutating func next() async throws(DibitError) -> Event? { try await next(isolation: #isolation) }
 
-    /// Tells what happens next, on the actor of the caller; nil at the end.
+    /// Returns the next event, on the actor of the caller; nil at the end.
     ///
     /// - Parameters:
     ///   - actor: The actor on which the iteration runs.

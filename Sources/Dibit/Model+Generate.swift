@@ -44,7 +44,7 @@ extension Model {
 }
 
 extension Adapter {
-  /// Tells what a prompt is put into; nil for an adapter that tags no texts.
+  /// The description and the task that a prompt is put into; nil for an adapter that tags no texts.
   var tagger: (description: AdapterDescription, task: TokenizedTask)? {
     guard let description, let task else { return nil }
     return (description, task)
@@ -61,7 +61,7 @@ extension Response {
 }
 
 extension TokenConstraint {
-  /// Tells what an answer must satisfy: the form that was asked for, otherwise the prompt's own; nil where there is neither.
+  /// Makes the constraint that an answer must satisfy: the form that was asked for, otherwise the prompt's own; nil where there is neither.
   package convenience init?(_ format: Response.Format, for prompt: ModelPrompt, _ tokenizer: Tokenizer) throws(ConstraintError) {
     let constraint: Constraint
     switch format {

@@ -3,7 +3,7 @@ internal import DibitEvaluation
 internal import DibitInference
 internal import DibitModelStore
 
-/// Tells how well a model predicts texts.
+/// A measurement of how well a model predicts texts.
 public struct PerplexityReport: Equatable, Sendable {
   /// Mean loss in nats per predicted token.
   public let loss: Double
@@ -28,7 +28,7 @@ public struct TextVector: Equatable, Sendable {
 }
 
 extension Model {
-  /// Tells what of the hidden states of a text's tokens stands for the text.
+  /// The part of the hidden states of a text's tokens that stands for the text.
   public enum Pooling: String, Equatable, Sendable, CaseIterable {
     /// Their mean.
     case mean

@@ -15,7 +15,7 @@ public struct ChoiceScore: Equatable, Sendable {
 }
 
 extension Model {
-  /// Tells how likely each of some texts is as the answer to a prompt, when it must be one of them.
+  /// Scores how likely each of some texts is as the answer to a prompt, when it must be one of them.
   ///
   /// At each token the model's probabilities of those that can still lead to a choice are scaled to sum to one, and a choice's probability is the
   /// product of its decisions. All choices share one pass.

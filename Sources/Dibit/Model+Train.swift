@@ -58,7 +58,7 @@ extension Model {
 }
 
 extension AdapterTraining.Report {
-  /// Tells what the manifest of a trained adapter says.
+  /// Reads the manifest of a trained adapter.
   init(_ manifest: JSONValue, path: String) {
     let training = manifest["training"]
     self.init(

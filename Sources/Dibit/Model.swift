@@ -45,7 +45,7 @@ public struct Model: Sendable {
   /// The directory, or the file.
   public var path: String { stored.path }
 
-  /// Tells what the model is called: the name of its directory.
+  /// The name of the model: that of its directory.
   public var name: String { stored.name }
 
   /// The number of tokens that a text has for this model, without those that begin or end it.
@@ -85,7 +85,7 @@ public struct Model: Sendable {
 }
 
 extension Model {
-  /// Tells what is known of a model without running it.
+  /// Facts of a model that are known without running it.
   ///
   /// ```swift
   /// print(model.facts.architecture, model.facts.parameters)
@@ -105,11 +105,12 @@ extension Model {
     public let hiddenSize: Int
     /// Bits of a weight of the linear layers; nil for a checkpoint that was not converted.
     public let bits: Int?
-    /// Tells what identifies the converted weights, as SHA-256 in hexadecimal: adapters name it. Nil for a checkpoint that was not converted.
+    /// The digest that identifies the converted weights, as SHA-256 in hexadecimal: adapters name it. Nil for a checkpoint that was not
+    /// converted.
     public let digest: String?
   }
 
-  /// Tells what is known of the model without running it.
+  /// The facts of the model that are known without running it.
   public var facts: Facts {
     let configuration = stored.configuration
     return Facts(
@@ -118,7 +119,7 @@ extension Model {
       bits: stored.scheme?.bits, digest: stored.digest)
   }
 
-  /// Tells what packed weights are multiplied with.
+  /// The type of the activations that packed weights are multiplied with.
   public enum Activations: String, Equatable, Sendable, CaseIterable {
     /// 255 levels for each 64 neighbours: the fastest, and half a percent of noise in a product.
     case int8
@@ -128,7 +129,7 @@ extension Model {
     case float
   }
 
-  /// Tells how exactly keys and values are kept. Models with static scales of their own use these.
+  /// The precision in which keys and values are kept. Models with static scales of their own use these.
   public enum CachePrecision: String, Equatable, Sendable, CaseIterable {
     /// One byte for each number, and a scale for each token and head: the smallest.
     case int8
@@ -138,7 +139,7 @@ extension Model {
     case float32
   }
 
-  /// Tells how a model is opened and run. The defaults are those of the command line.
+  /// Options for opening and running a model. The defaults are those of the command line.
   ///
   /// ```swift
   /// var options = Model.Options()
@@ -147,11 +148,11 @@ extension Model {
   public struct Options: Equatable, Sendable {
     /// Threads that share an operation, from 1 to 1024; nil for one for each core that the process may use. Results do not depend on it.
     public var threads: Int?
-    /// Tells what packed weights are multiplied with.
+    /// The type of the activations that packed weights are multiplied with.
     public var activations = Activations.int8
-    /// Tells how exactly keys and values are kept.
+    /// The precision in which keys and values are kept.
     public var cache = CachePrecision.int8
-    /// Tells whether opening waits until the weights were compared with the SHA-256 in the model's manifest, at some 1 to 2 GB/s.
+    /// True where opening waits until the weights were compared with the SHA-256 in the model's manifest, at some 1 to 2 GB/s.
     public var checksWeights = true
 
     /// The defaults.

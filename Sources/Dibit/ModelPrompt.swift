@@ -7,7 +7,7 @@ internal import DibitJinja
 package import DibitModelStore
 package import DibitTokenizer
 
-/// Tells what a model is asked, in tokens.
+/// The prompt that a model is asked, in tokens.
 package struct ModelPrompt: Sendable {
   /// The prompt.
   package let tokens: [Int32]
@@ -15,7 +15,7 @@ package struct ModelPrompt: Sendable {
   package private(set) var shown = ""
   /// The tokens that end the answer.
   package let endTokens: Set<Int32>
-  /// Tells what the answer satisfies if nothing else was asked for: the form that an adapter learnt.
+  /// The schema that the answer satisfies if nothing else was asked for: the form that an adapter learnt.
   package private(set) var answer: JSONValue?
   /// Tokens of the text that were cut off to fit what an adapter learnt with.
   package private(set) var truncatedTokens = 0
@@ -52,7 +52,7 @@ package struct ModelPrompt: Sendable {
     }
   }
 
-  /// Tells what an adapter that tags is not asked for.
+  /// The failure for a prompt that an adapter that tags cannot be asked.
   private static let hasInstruction = DibitError(.invalidArgument, "the adapter tags texts and has an instruction of its own")
 
   /// A text in the prompt of an adapter that tags, and the form of its answer.
@@ -78,7 +78,7 @@ package struct ModelPrompt: Sendable {
 }
 
 extension StoredModel {
-  /// Tells how the model is spoken to, today.
+  /// Returns the format in which the model is spoken to, today.
   package func chatFormat() throws -> ChatFormat {
     let today = LocalTime.now.flatMap {
       JinjaClock(year: $0.year, month: $0.month, day: $0.day, hour: $0.hour, minute: $0.minute, second: $0.second)
@@ -86,12 +86,12 @@ extension StoredModel {
     return try ChatSource.open(path).format(for: tokenizer, today: today)
   }
 
-  /// Tells what the model's chat template makes.
+  /// Returns the tokens that the model's chat template makes.
   fileprivate func render(_ body: () throws(JinjaError) -> [Int32]) throws -> [Int32] {
     do throws(JinjaError) { return try body() } catch { throw ModelStoreError.chatTemplate("\(error)", path: path) }
   }
 
-  /// Tells what to say of a model that cannot tell who speaks.
+  /// Returns the failure of a model that cannot tell who speaks.
   package static func noChat(_ path: String) -> DibitError {
     DibitError(
       .invalidData, "'\(path)' has no chat template, nor turns that Dibit knows, so that it cannot tell who speaks", .continueTexts)

@@ -4,14 +4,14 @@ package import DibitModelStore
 package import DibitTokenizer
 package import DibitTraining
 
-/// Tells how a model can be asked: in the turns of its vocabulary, in its own chat template, or in plain lines.
+/// The forms in which a model can be asked: in the turns of its vocabulary, in its own chat template, or in plain lines.
 package struct ModelPrompts: Sendable {
   /// The model's path.
   package let path: String
   private let tokenizer: Tokenizer
   private let chat: ChatSource?
   private let frame: ChatFrame?
-  /// Why there is no chat template that prompts can be put into; nil where the model has none either.
+  /// The reason for which there is no chat template that prompts can be put into; nil where the model has none either.
   package let fault: String?
 
   /// The prompts of a model.
@@ -47,7 +47,7 @@ package struct ModelPrompts: Sendable {
   /// The digest of the chat template, for tasks that are put into it.
   package func templateDigest(for task: TaggingTask) -> String? { task.form == .chat ? chat?.digest : nil }
 
-  /// Tells what the identity of a run says of the template that its prompts are put into.
+  /// Returns the members that the identity of a run has for the template that its prompts are put into.
   package func identity(of task: TaggingTask) -> [(key: String, value: JSONValue)] {
     templateDigest(for: task).map { [("chat_template_sha256", .string($0))] } ?? []
   }
@@ -74,7 +74,7 @@ package struct ModelPrompts: Sendable {
     return try tokenized(description.task)
   }
 
-  /// Tells what turns examples of either kind into tokens.
+  /// Returns the encoder that turns examples of either kind into tokens.
   package func encoder(_ task: TaggingTask, for examples: [DatasetExample]) throws -> ExampleEncoder {
     // Only conversations cannot do without a template that is there.
     let speaks = examples.contains { $0.kind == .conversation }

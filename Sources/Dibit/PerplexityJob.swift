@@ -11,7 +11,7 @@ internal import DibitTokenizer
 package struct PerplexityJob: Sendable {
   /// The texts, cut into windows.
   package let text: MeasuredText
-  /// Tells what was noticed while they were read.
+  /// Notes on what was noticed while they were read.
   package let notes: [String]
   private let model: StoredModel
   private let adapter: LoadedAdapter?

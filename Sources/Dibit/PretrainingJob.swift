@@ -14,19 +14,19 @@ package import DibitTraining
 /// The training of a whole model on plain text, as a recipe says: a new model and tokenizer, or those of a checkpoint, and the text in tokens.
 /// ``Run`` trains.
 package struct PretrainingJob: ~Copyable {
-  /// Tells what happens before the first step.
+  /// An event before the first step.
   package enum Event: Sendable {
     /// A tokenizer of so many tokens is trained.
     case tokenizer(Int)
     /// Text is tokenized: bytes that were read, of all; `isOver` once for each kind of text.
     case reading(heldOut: Bool, bytes: Int, total: Int, isOver: Bool)
-    /// Tells what was noticed in a folder of text.
+    /// Something that was noticed in a folder of text.
     case finding(String)
     /// Rows of the embedding are made of what tokens occur together.
     case cooccurrence
   }
 
-  /// Tells what the bytes of the model depend on.
+  /// The identity of the run: all that the bytes of the model depend on.
   package let identity: RunIdentity
   /// Training tokens.
   package var textTokens: Int { text.count }
@@ -73,13 +73,13 @@ package struct PretrainingJob: ~Copyable {
     (self.text, self.validation) = (text, validation)
   }
 
-  /// Where a run writes, and where it begins.
+  /// The place where a run writes, and the point from which it begins.
   package typealias Output = AdapterTrainingJob.Output
 
-  /// Tells what an existing directory must bear for a model to replace it.
+  /// The mark that an existing directory must bear for a model to replace it.
   package static let mark = FloatCheckpoint.mark
 
-  /// Tells whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
+  /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
   package func isFinished(_ output: Output) throws -> Bool {
     let path = output.path + "/" + StoreFile.manifest
     guard isRegularFile(path), let manifest = try? JSONValue(parsing: readFile(path, limit: 1 << 24)),
@@ -89,7 +89,7 @@ package struct PretrainingJob: ~Copyable {
     return true
   }
 
-  /// Tells what trains.
+  /// Makes the trainer.
   package mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
     try check?.finish()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
@@ -124,7 +124,7 @@ package struct PretrainingJob: ~Copyable {
     checkpoints.removeAll()
   }
 
-  /// Tells what the result depends on: the first weights, before the text says more of them, the tokens and the options.
+  /// Returns the identity that the result depends on: the first weights, before the text says more of them, the tokens and the options.
   private static func identity(
     _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
     _ compute: Compute
@@ -228,7 +228,7 @@ package struct PretrainingJob: ~Copyable {
 }
 
 extension PretrainingOptions {
-  /// Tells what a recipe says, over the defaults.
+  /// Takes the settings of a recipe, over the defaults.
   init(_ recipe: PretrainingRecipe) {
     self.init()
     (steps, batchSize) = (recipe.steps, recipe.batchSize)

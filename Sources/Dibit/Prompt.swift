@@ -1,6 +1,6 @@
 package import DibitTokenizer
 
-/// Tells what a model is asked: a text of a user, the messages of a chat, or a text to go on with.
+/// A request to a model: a text of a user, the messages of a chat, or a text to go on with.
 ///
 /// A text in quotes is one of a user:
 ///
@@ -80,7 +80,7 @@ public struct Prompt: Equatable, Sendable, ExpressibleByStringLiteral {
 /// let message = Message(.user, "Name a river.")
 /// ```
 public struct Message: Equatable, Sendable {
-  /// Who speaks.
+  /// The speaker of a message.
   public enum Role: String, Equatable, Sendable, CaseIterable {
     /// Whoever sets up the chat.
     case system
@@ -90,9 +90,9 @@ public struct Message: Equatable, Sendable {
     case assistant
   }
 
-  /// Who speaks.
+  /// The speaker.
   public var role: Role
-  /// Tells what is said, as plain text.
+  /// The text that is said, as plain text.
   public var content: String
 
   /// A message.

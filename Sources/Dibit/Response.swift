@@ -2,7 +2,7 @@ internal import DibitInference
 
 /// A text that a model made.
 public struct Response: Equatable, Sendable {
-  /// Why a text ended.
+  /// The reason for which a text ended.
   public enum End: String, Equatable, Sendable, CaseIterable {
     /// The model ended it, a stop string did, or the form that was asked for is complete.
     case stop
@@ -18,14 +18,14 @@ public struct Response: Equatable, Sendable {
   public let promptTokens: Int
   /// Tokens of the prompt's text that were cut off to fit what an adapter learnt with; 0 otherwise.
   public let truncatedTokens: Int
-  /// Why the text ended.
+  /// The reason for which the text ended.
   public let end: End
   /// The stop string at which it ended, if it was one.
   public let stopString: String?
 
   /// The form of an answer.
   public enum Format: Equatable, Sendable {
-    /// Tells what the model says.
+    /// Any text that the model says.
     case text
     /// One JSON value, without spaces, that satisfies a JSON Schema: the schema as JSON. No keyword is ignored; one that Dibit does not know
     /// is an error.
@@ -34,7 +34,7 @@ public struct Response: Equatable, Sendable {
     case choices([String])
   }
 
-  /// Tells how a text is made. The defaults are those of the command line.
+  /// Options for making a text. The defaults are those of the command line.
   ///
   /// ```swift
   /// var options = Response.Options()
@@ -46,7 +46,7 @@ public struct Response: Equatable, Sendable {
 
     /// The most tokens to make.
     public var maximumTokens = generation.maximumTokens
-    /// Tells what logits are divided by, from 0 to 100; 0 takes the most likely token each time.
+    /// The number that logits are divided by, from 0 to 100; 0 takes the most likely token each time.
     public var temperature = Double(generation.sampling.temperature)
     /// Chooses among the k most likely tokens; 0 for all.
     public var topK = generation.sampling.topK
@@ -56,7 +56,7 @@ public struct Response: Equatable, Sendable {
     public var minP = Double(generation.sampling.minP)
     /// Divides the logits of recent tokens, and multiplies negative ones, from 0.01 to 100; 1 changes nothing.
     public var repetitionPenalty = Double(generation.sampling.repetitionPenalty)
-    /// Tells how many of the last tokens are recent.
+    /// The number of the last tokens that are recent.
     public var repetitionWindow = generation.sampling.repetitionWindow
     /// The seed of every draw: the same seed gives the same text.
     public var seed = generation.sampling.seed
@@ -82,7 +82,7 @@ public struct Response: Equatable, Sendable {
 }
 
 extension Response.Options {
-  /// Tells what an engine takes.
+  /// Returns the options that an engine takes.
   func engineOptions(stopTokens: Set<Int32>) throws(DibitError) -> GenerationOptions {
     func check<Number: Comparable>(_ name: String, _ value: Number, _ isAllowed: Bool, _ expected: String) throws(DibitError) {
       if !isAllowed { throw DibitError(.invalidArgument, option: name, "expected \(expected), found \(value)") }

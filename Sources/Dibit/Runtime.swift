@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The kernels and threads that a model's jobs run on, made when they are first used.
 final class Runtime: Sendable {
-  /// Tells what is computed: it decides which library's products may be used, and in which type they are computed.
+  /// The purpose of a computation: it decides which library's products may be used, and in which type they are computed.
   enum Purpose: Hashable {
     /// One text at a time.
     case writing

@@ -88,7 +88,7 @@ extension TrainingOptions {
 }
 
 extension ProductPrecision {
-  /// Tells what a recipe asks for; BF16 where it says nothing.
+  /// Takes the type that a recipe asks for; BF16 where it says nothing.
   package init(recipe: OptimizationRecipe?) { self = Self.allCases.first { $0.recipeName == recipe?.computeType } ?? .bfloat16 }
 
   /// The name in recipes and manifests.

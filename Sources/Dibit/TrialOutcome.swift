@@ -2,7 +2,7 @@ package import DibitJSON
 package import DibitReport
 package import DibitTraining
 
-/// Tells what a trial found: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
+/// The findings of a trial: all that a report needs of it. Kept in a file, so that a stopped job can go on behind it.
 package struct TrialOutcome: Equatable, Sendable {
   /// Texts that were learnt.
   package var training: Int
@@ -14,16 +14,16 @@ package struct TrialOutcome: Equatable, Sendable {
   package var steps: Int
   /// The step whose parameters were kept.
   package var keptStep: Int
-  /// Why training ended.
+  /// The reason for which training ended.
   package var end: TrainingResult.End
   /// Texts that were asked about and cut to fit.
   package var truncated = 0
   /// The true labels of each text that was asked about.
   package var truths: [[Int]] = []
-  /// Tells what was said about them; times are not kept.
+  /// The answers about them; times are not kept.
   package var runs: [RunOutcomes] = []
 
-  /// Tells what came of a training on so many texts, before anything was asked.
+  /// Makes the outcome of a training on so many texts, before anything was asked.
   init(training: Int, validation: Int, heldOut: Int, _ result: TrainingResult) {
     (self.training, self.validation, self.heldOut) = (training, validation, heldOut)
     (steps, keptStep, end) = (result.steps, result.keptStep, result.end)

@@ -5,11 +5,11 @@ internal import RealModule
 ///
 /// Minimises `Σ -log p(label | row) + ½ penalty ‖W‖²` by L-BFGS; intercepts are not penalised. Same data, same weights: no random start.
 package struct LogisticRegression: FeatureBaseline, Equatable {
-  /// How a fit is done.
+  /// The settings of a fit.
   package struct Options: Equatable, Sendable {
     /// The weight of `½ ‖W‖²` beside the summed loss; scikit-learn's `1 / C`. Positive.
     package var penalty = 1.0
-    /// Whether each column is shifted to mean 0 and scaled to variance 1 first, so that the penalty treats all alike.
+    /// True to shift each column to mean 0 and scale it to variance 1 first, so that the penalty treats all alike.
     package var standardizes = true
     /// The most steps.
     package var steps = 500
@@ -20,9 +20,9 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     package init() {}
   }
 
-  /// How many steps were taken.
+  /// The number of steps that were taken.
   package let steps: Int
-  /// Whether the gradient fell below the tolerance.
+  /// True where the gradient fell below the tolerance.
   package let converged: Bool
   /// `weights[column * labels + label]`; the row behind the last column holds the intercepts.
   private let weights: [Double]
@@ -72,7 +72,8 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     return normalized(scores)
   }
 
-  /// What is taken off each column, and by what it is then multiplied. A column that never changes is left as it is.
+  /// Returns the shift that is taken off each column, and the factor that it is then multiplied by. A column that never changes is left as
+  /// it is.
   private static func standardization(_ features: [[Float]], _ columns: Int, _ wanted: Bool) -> (
     shift: [Double], scale: [Double]
   ) {

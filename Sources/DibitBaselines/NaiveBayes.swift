@@ -5,7 +5,7 @@ internal import RealModule
 ///
 /// Words that no training text has do not count, and results are normalised.
 package struct NaiveBayes: TextBaseline {
-  /// Where a word's vote comes from.
+  /// The source of a word's vote.
   package enum Model: CaseIterable, Sendable {
     /// `log p(l | text) = log p(l) + Σ log((count(w, l) + α) / (words(l) + α V))`. Source: McCallum and Nigam, "A comparison of event models
     /// for naive Bayes text classification" (1998).
@@ -86,7 +86,7 @@ package struct NaiveBayes: TextBaseline {
     return NaiveBayes(WordCounts(words, labels: labels, count: count), model: best.0, smoothing: best.1)
   }
 
-  /// How many different words the training texts have.
+  /// The number of different words of the training texts.
   package var vocabularyCount: Int { vocabulary.count }
 
   /// The logarithm of each label's probability.
@@ -102,7 +102,7 @@ package struct NaiveBayes: TextBaseline {
   }
 }
 
-/// How often each label's texts have each word: what every model and smoothing learns from.
+/// The counts of each word in each label's texts: the basis of every model and smoothing.
 private struct WordCounts {
   private(set) var vocabulary: [String: Int] = [:]
   /// `counts[w * labels + l]`.

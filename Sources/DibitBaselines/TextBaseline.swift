@@ -26,7 +26,7 @@ package struct MajorityClass: TextBaseline, Equatable {
   /// The logarithm of each label's probability.
   package func logProbabilities(_ text: String) -> [Double] { values }
 
-  /// How many examples each label has.
+  /// Counts the examples of each label.
   static func support(_ labels: [Int], _ count: Int) -> [Int] {
     var support = [Int](repeating: 0, count: count)
     for label in labels {

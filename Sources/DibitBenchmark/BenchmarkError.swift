@@ -4,7 +4,7 @@ package import DibitInference
 package import DibitModelStore
 package import DibitTraining
 
-/// Why nothing was measured.
+/// The reasons for which nothing was measured.
 package enum BenchmarkError: EngineError, Equatable {
   case store(ModelStoreError)
   case checkpoint(CheckpointError)

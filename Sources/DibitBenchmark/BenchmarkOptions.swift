@@ -1,4 +1,4 @@
-/// What is measured, and how often.
+/// The settings of a benchmark: what is measured, and how often.
 package struct BenchmarkOptions: Equatable, Sendable {
   /// Tokens of the prompt whose reading is timed.
   package var promptTokens = 512
@@ -6,9 +6,9 @@ package struct BenchmarkOptions: Equatable, Sendable {
   package var decodeTokens = 32
   /// Tokens in the cache when decoding begins.
   package var context = 0
-  /// How often everything is repeated; medians are reported.
+  /// The number of times that everything is repeated; medians are reported.
   package var runs = 5
-  /// How long the machine's bandwidth is measured before and after each run of decoding; with zero only one pass.
+  /// The time for which the machine's bandwidth is measured before and after each run of decoding, in seconds; with zero only one pass.
   package var machineSeconds = 0.05
   /// The seed of the tokens.
   package var seed: UInt64 = 0
@@ -25,7 +25,7 @@ package struct BenchmarkOptions: Equatable, Sendable {
   package var contextNeeded: Int { max(promptTokens, context + max(decodeTokens, Self.profiledTokens), Self.firstPrompt) }
 }
 
-/// What a benchmark is doing.
+/// The steps of a benchmark.
 package enum BenchmarkStep: String, Sendable {
   case writing = "writing a model"
   case loading = "loading"

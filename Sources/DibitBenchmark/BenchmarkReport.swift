@@ -1,6 +1,6 @@
 package import DibitJSON
 
-/// What a benchmark found; rates and times are medians over the runs.
+/// The findings of a benchmark; rates and times are medians over the runs.
 package struct BenchmarkReport: Equatable, Sendable {
   /// The shape, or the path of the model.
   package var shape: String
@@ -8,9 +8,9 @@ package struct BenchmarkReport: Equatable, Sendable {
   package var isa: String
   /// Threads that share an op.
   package var threads: Int
-  /// What runs matrix products.
+  /// The library that runs matrix products.
   package var productLibrary: String
-  /// What was measured.
+  /// The options of the measurement.
   package var options: BenchmarkOptions
   /// Decoded tokens per second, one sequence.
   package var decode: Measurement

@@ -1,4 +1,4 @@
-/// What several runs measured.
+/// The values that several runs measured.
 package struct Measurement: Equatable, Sendable {
   /// One value for each run, sorted.
   package let values: [Double]

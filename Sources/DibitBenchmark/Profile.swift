@@ -1,11 +1,11 @@
 package import DibitJSON
 package import DibitKernels
 
-/// Where the time of a prompt and of decoded tokens goes, op by op.
+/// The time of a prompt and of decoded tokens, op by op.
 package struct Profile: Equatable, Sendable {
   /// A prompt, or some decoded tokens.
   package struct Phase: Equatable, Sendable {
-    /// What was done.
+    /// The phase that was run.
     package let name: Profiler.Phase
     /// Each pass through the model.
     package let passes: [Profiler.Event]
@@ -29,11 +29,11 @@ package struct Profile: Equatable, Sendable {
     }
   }
 
-  /// What an op took altogether.
+  /// The sums of an op over all its calls.
   package struct OpSummary: Equatable, Sendable {
     /// The op and its shape.
     package let name: String
-    /// How often it ran.
+    /// The number of times that it ran.
     package var calls = 0
     /// Nanoseconds of all calls.
     package var duration = 0
@@ -55,7 +55,7 @@ package struct Profile: Equatable, Sendable {
   /// In the order in which they ran.
   package let phases: [Phase]
 
-  /// What a trace says of its origin, near its start.
+  /// The name that a trace gives its origin, near its start.
   package static let generator = "dibit bench"
 
   /// A trace for Perfetto or chrome://tracing: the passes on one track, the ops on another.

@@ -3,21 +3,21 @@ package import DibitKernels
 
 /// Runs every kernel on every tier of this CPU and compares it with the scalar tier on one thread.
 package struct SelfTest: Sendable {
-  /// What a kernel did on a tier.
+  /// The outcome of a kernel on a tier.
   package struct Outcome: Equatable, Sendable {
     /// The check's name.
     package let kernel: String
     /// The tier.
     package let isa: ISA
-    /// Where the first result lies that is not as promised; nil when all are.
+    /// The place of the first result that is not as promised; nil when all are.
     package let mismatch: Int?
-    /// What it does in a second; nil when it was not timed.
+    /// The work that it does in a second; nil when it was not timed.
     package let rate: KernelRate?
     /// The rate as a share of what the machine can do at most with the tier: of its bandwidth or of its float operations.
     package let share: Double?
   }
 
-  /// What the machine can do with a tier.
+  /// The limits of the machine with a tier.
   package struct Tier: Equatable, Sendable {
     /// The tier.
     package let isa: ISA
@@ -25,11 +25,11 @@ package struct SelfTest: Sendable {
     package let limits: MachineLimits
   }
 
-  /// What was found.
+  /// The findings of the test.
   package struct Report: Equatable, Sendable {
     /// One for each kernel and tier, tier by tier.
     package let outcomes: [Outcome]
-    /// What the machine can do with each tier.
+    /// The limits of the machine with each tier.
     package let tiers: [Tier]
 
     /// The kernels that are wrong.

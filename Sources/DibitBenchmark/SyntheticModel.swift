@@ -10,9 +10,9 @@ internal import DibitTensor
 /// A model directory of any shape with random weights, written without ever holding them: codes are random bits, and scales are such
 /// that activations stay of the order of one.
 package struct SyntheticModel: Sendable {
-  /// What config.json will say, apart from how the tensors are stored.
+  /// The content of config.json, apart from how the tensors are stored.
   package let configuration: JSONObject
-  /// How the tensors are stored.
+  /// The scheme in which the tensors are stored.
   package let scheme: QuantizationScheme
   /// The same seed gives the same files.
   package let seed: UInt64
@@ -55,7 +55,7 @@ package struct SyntheticModel: Sendable {
     return try writer.finish()
   }
 
-  /// What to write, in the order of a converted model.
+  /// Lists the tensors to write, in the order of a converted model.
   private func tensors(_ shape: ModelConfiguration) -> [SyntheticTensor] {
     let (parameters, scales) = DecoderWeights.declarations(of: shape)
     var order: [String] = []

@@ -6,7 +6,7 @@ internal import DibitTensor
 /// One tensor of a ``SyntheticModel``.
 struct SyntheticTensor {
   let stored: ModelTensor
-  /// What every element of a vector is; nil for a matrix, whose elements are random.
+  /// The value of every element of a vector; nil for a matrix, whose elements are random.
   let value: Float?
 
   /// Bytes that are made and written at a time.

@@ -7,7 +7,7 @@ internal import DibitModelStore
 internal import DibitTensor
 internal import DibitTraining
 
-/// What a training benchmark does.
+/// The settings of a training benchmark.
 package struct TrainingBenchmarkOptions: Equatable, Sendable {
   /// Sequences of a step.
   package var batch = 8
@@ -26,7 +26,7 @@ package struct TrainingBenchmarkOptions: Equatable, Sendable {
   package init() {}
 }
 
-/// What a training benchmark found: medians over the steps.
+/// The findings of a training benchmark: medians over the steps.
 package struct TrainingBenchmarkReport: Equatable, Sendable {
   /// The shape, or the path of the model.
   package var shape: String
@@ -34,9 +34,9 @@ package struct TrainingBenchmarkReport: Equatable, Sendable {
   package var isa: String
   /// Threads that share an op.
   package var threads: Int
-  /// What runs matrix products.
+  /// The library that runs matrix products.
   package var productLibrary: String
-  /// What was measured.
+  /// The options of the measurement.
   package var options: TrainingBenchmarkOptions
   /// The number of trained parameters.
   package var parameters: Int

@@ -21,7 +21,7 @@ extension AdapterPart {
 }
 
 extension AdapterFacts {
-  /// What is known of the sum of adapters: labels and prompt of the first, the texts of all. Of one alone, all that it says.
+  /// Gathers the facts of the sum of adapters: labels and prompt of the first, the texts of all. Of one alone, all that it says.
   init(summing parts: [AdapterPart]) throws {
     for part in parts { _ = try StoredAdapter.readManifest(part.path) }
     let all = try parts.map { try AdapterFacts.read($0.path) }

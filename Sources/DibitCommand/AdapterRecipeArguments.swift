@@ -10,7 +10,7 @@ internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
 
-/// How an adapter is trained: a recipe and the options that win over it. For every command that trains adapters.
+/// The training of an adapter: a recipe and the options that win over it. For every command that trains adapters.
 struct AdapterRecipeArguments: ParsableArguments {
   @Option(help: ArgumentHelp("A recipe; options on the command line win over it.", valueName: "file")) var recipe: String?
   @Option(help: "Passes over the texts.") var epochs: Int?

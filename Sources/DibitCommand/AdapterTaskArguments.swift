@@ -5,7 +5,7 @@ internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
 
-/// What an adapter of another tool answers and how it is asked, where its files do not say it.
+/// The labels and the prompt of an adapter of another tool, where its files do not say them.
 struct AdapterTaskArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(

@@ -3,7 +3,7 @@ internal import DibitFiles
 internal import DibitModelStore
 internal import DibitReport
 
-/// What engines say, in the words of a command line.
+/// The sentences of engines, in the words of a command line.
 ///
 /// Their sentences name an option as a program does, between backticks, and know nothing of commands: `maxTokens` becomes --max-tokens here,
 /// and where another command helps its call is added.
@@ -22,7 +22,7 @@ enum Advice {
     }
   }
 
-  /// What a command line has to offer for a failure.
+  /// Returns the advice that a command line has to offer for a failure.
   private static func advice(_ root: any EngineError) -> String {
     switch root {
     case FileError.outputExists: " or pass --overwrite"

@@ -110,7 +110,7 @@ struct BenchCommand: ParsableCommand {
 
   private var inputs: JobInputs { JobInputs([model]) }
 
-  /// What a trace must bear to be replaced.
+  /// The mark that a trace must bear to be replaced.
   private var mark: OutputMark? { overwrite ? OutputMark("a trace", text: Profile.generator) : nil }
 
   private func measure(_ path: String, name: String, on compute: Compute) throws {

@@ -14,7 +14,7 @@ enum CheckedArguments {
     return joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// What is wrong with an argument, by the name of the option whose value it is.
+  /// Describes the fault of an argument, by the name of the option whose value it is.
   private static func fault(_ bytes: [[UInt8]], _ place: Int, _ offset: Int) -> String {
     let (argument, before) = (bytes[place], String(decoding: bytes[place - 1], as: UTF8.self))
     if argument.starts(with: "--".utf8), let end = argument.prefix(offset).firstIndex(of: UInt8(ascii: "=")) {
@@ -43,7 +43,7 @@ enum CheckedArguments {
     return joined
   }
 
-  /// Whether it begins as a negative number does, like "-5G"; no option begins so.
+  /// Checks whether it begins as a negative number does, like "-5G"; no option begins so.
   private static func isNegative(_ argument: String) -> Bool {
     guard argument.first == "-" else { return false }
     return Double(argument) != nil || argument.dropFirst().first.map { $0.isASCII && $0.isNumber } ?? false

@@ -1,21 +1,21 @@
 internal import ArgumentParser
 internal import DibitJSON
 
-/// What a command takes, as the argument parser describes it: for suggestions, completions and the manual.
+/// The arguments of a command, as the argument parser describes them: for suggestions, completions and the manual.
 struct CommandDescription {
   /// A flag, an option or a value by its place.
   struct Argument {
     /// With their dashes; none for a value by its place.
     let names: [String]
-    /// What stands for its value; nil for a flag.
+    /// The word that stands for its value; nil for a flag.
     let value: String?
     let abstract: String
     let defaultValue: String?
     let isOptional: Bool
     let isRepeating: Bool
-    /// Whether the next word is its value even if that begins with a dash.
+    /// True where the next word is its value even if that begins with a dash.
     let takesAnyWord: Bool
-    /// Whether help shows it.
+    /// True where help shows it.
     let isShown: Bool
   }
 
@@ -24,7 +24,7 @@ struct CommandDescription {
   let discussion: String
   let arguments: [Argument]
   let subcommands: [CommandDescription]
-  /// Whether help lists it.
+  /// True where help lists it.
   let isShown: Bool
 
   /// The whole of `dibit`.

@@ -82,8 +82,9 @@ package struct CommandLineTool: ParsableCommand {
     return Failure(.usage, message + (help ?? ""))
   }
 
-  /// What was expected in place of a value that is no number of the right kind, of which the parser says no more than that; nil for other
-  /// messages. Numbers are the only values that are parsed without a check of ours, and what was refused tells which kind it should be.
+  /// Describes the value that was expected in place of a value that is no number of the right kind, of which the parser says no more than
+  /// that; nil for other messages. Numbers are the only values that are parsed without a check of ours, and what was refused tells which
+  /// kind it should be.
   private static func refusedNumber(_ message: String) -> String? {
     guard let mark = message.firstRange(of: "' is invalid for '--"), message.hasPrefix("The value '") else { return nil }
     let value = message[..<mark.lowerBound].dropFirst("The value '".count)
@@ -94,7 +95,7 @@ package struct CommandLineTool: ParsableCommand {
     return "--\(option): expected \(expected), found '\(value)'"
   }
 
-  /// What the call names and nothing knows. Of calls that the parser takes, only one for help can hold it.
+  /// Finds the word that the call names and nothing knows. Of calls that the parser takes, only one for help can hold it.
   private static func mistake(_ arguments: [String], isHelp: Bool) -> Failure? {
     guard !isHelp || arguments.first == "help" else { return nil }
     guard let tool = CommandDescription.tool() else { return nil }

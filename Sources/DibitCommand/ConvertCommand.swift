@@ -128,7 +128,7 @@ struct ConvertCommand: ParsableCommand {
     }
   }
 
-  /// What to do about a model that is of no use.
+  /// Says what to do about a model that is of no use.
   private func warn() {
     let more = bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
     Terminal.write(

@@ -73,7 +73,7 @@ struct CrossValidationReport {
     }
   }
 
-  /// What the adapter is compared with, in accuracy.
+  /// The comparisons of the adapter with the others, in accuracy.
   private var comparisons: [RunComparison] {
     rows.dropFirst().compactMap { pooled.comparison(AdapterTrial.adapter, $0.name) }
   }

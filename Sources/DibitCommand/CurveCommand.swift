@@ -33,7 +33,7 @@ struct CurveCommand: ParsableCommand {
     guard (1...1_000_000_000).contains(more) else { throw ValidationError("--more: expected a positive number, found \(more)") }
   }
 
-  /// What is trained on and asked about.
+  /// The texts that are trained on and asked about.
   private struct Texts {
     let training: [LabelledExample]
     /// The given validation split; nil where every training draws its own.

@@ -2,7 +2,7 @@ internal import DibitDataset
 internal import DibitFailure
 internal import DibitJSON
 
-/// What `dibit dataset` says.
+/// The output of `dibit dataset`.
 struct DatasetReport {
   let path: String
   let dataset: Dataset
@@ -12,7 +12,7 @@ struct DatasetReport {
   var surveySeconds = 0.0
   /// Nil without a tokenizer.
   var tokens: TokenLengths?
-  /// Why examples cannot be learnt.
+  /// The reasons for which examples cannot be learnt.
   var unfit: [String] = []
   var preview: [TokenPreview] = []
 

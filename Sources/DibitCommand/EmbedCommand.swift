@@ -86,7 +86,7 @@ private struct EmbeddingJob {
   /// Standard output that is a terminal, and few texts, need no bar.
   private static let few = 64
 
-  /// Whether there is one input alone, whose fault is told in the end.
+  /// True for one input alone, whose fault is told in the end.
   private let isOnly: Bool
 
   init(normalizes: Bool, line: ProgressLine, isOnly: Bool) {

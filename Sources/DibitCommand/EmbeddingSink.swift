@@ -6,7 +6,7 @@ internal import DibitJSON
 internal import DibitReport
 internal import DibitTensor
 
-/// Where vectors go: standard output, or a file that appears when it is whole.
+/// The destination of vectors: standard output, or a file that appears when it is whole.
 struct EmbeddingSink: ~Copyable {
   /// The forms.
   enum Format: String, CaseIterable, Equatable {
@@ -18,7 +18,7 @@ struct EmbeddingSink: ~Copyable {
     case safetensors
   }
 
-  /// What each form has near its start.
+  /// The mark that each form has near its start.
   private static let mark = OutputMark("a file of embeddings") { start in
     // Behind the length of the header.
     if start.dropFirst(8).starts(with: "{\"__metadata__\":{\"paths\":\"[".utf8) { return true }
@@ -42,7 +42,7 @@ struct EmbeddingSink: ~Copyable {
     if format != .safetensors, let path = staged?.path { file = try JournalFile(path: path, inputs: .none) }
   }
 
-  /// Whether it is a file.
+  /// True for a file.
   var isFile: Bool { file != nil || format == .safetensors }
 
   /// Writes the vector of a text; false when nobody reads it any more.

@@ -4,7 +4,7 @@ internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitTokenizer
 
-/// How texts are scored.
+/// The options with which texts are scored.
 struct ScoringArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("The split to evaluate on: test, validation or train.", valueName: "split"), transform: { try choice($0, "--split") }
@@ -41,7 +41,7 @@ struct ScoringArguments: ParsableArguments {
   }
 }
 
-/// What is computed beside the scores.
+/// The statistics that are computed beside the scores.
 struct StatisticsArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(

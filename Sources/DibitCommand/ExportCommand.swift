@@ -95,7 +95,7 @@ struct ExportCommand: ParsableCommand {
     Terminal.wrote(output)
   }
 
-  /// What the README.md of a model says of adapters that are merged into it.
+  /// Returns the note in the README.md of a model on adapters that are merged into it.
   private func mergedNote(_ parts: [AdapterPart]) throws -> String? {
     guard !parts.isEmpty else { return nil }
     return try "\n" + AdapterCard(base: OpenedModels.openConverted(model), facts: AdapterFacts(summing: parts)).task

@@ -6,7 +6,7 @@ internal import Glibc
 struct Failure: Error {
   /// Codes of sysexits.h, the shell's code for an interruption, and one for what was asked for and does not hold.
   enum Code: Int32 {
-    /// What was asked for with an option does not hold: nothing failed.
+    /// A condition that was asked for with an option and does not hold: nothing failed.
     case unmet = 3
     case usage = 64
     case badData = 65

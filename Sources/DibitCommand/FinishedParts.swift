@@ -4,7 +4,7 @@ internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 
-/// Where commands of several trainings or runs keep what is done.
+/// The place where commands of several trainings or runs keep what is done.
 struct KeepArguments: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -21,7 +21,7 @@ struct KeepArguments: ParsableArguments {
   }
 }
 
-/// What can be kept of a job.
+/// A part of a job that can be kept.
 enum JobPart: String {
   case training, run
 
@@ -100,7 +100,7 @@ struct FinishedParts {
     return outcome
   }
 
-  /// What a stopped job says.
+  /// Returns the message of a stopped job.
   func interruption(_ job: String) -> Failure {
     let count = "interrupted in \(job): \(done) of \(total) \(part)s are done"
     guard let folder else { return Failure(.interrupted, count + ", and nothing was kept; --output FOLDER keeps them") }

@@ -110,7 +110,7 @@ struct GenerateCommand: ParsableCommand {
     if result.finishReason == .interrupted { throw Failure(.interrupted, "interrupted after \(counted(result.tokens.count, "token"))") }
   }
 
-  /// What the model makes; it ends early, and `isRead` becomes false, when nobody reads it any more.
+  /// Generates the model's text; it ends early, and `isRead` becomes false, when nobody reads it any more.
   private func generate(
     _ session: inout Session, _ asked: ModelPrompt, _ tokenizer: Tokenizer, _ options: GenerationOptions,
     _ constraint: TokenConstraint?, _ progress: inout GenerationProgress, _ isRead: inout Bool
@@ -137,7 +137,7 @@ struct GenerateCommand: ParsableCommand {
     }
   }
 
-  /// What the answer must satisfy.
+  /// Returns the constraint that the answer must satisfy.
   private func tokenConstraint(_ asked: ModelPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
     guard schema != nil || choices != nil || asked.answer != nil else { return nil }
     let isInline = schema.map(Self.isJSON) ?? false
@@ -150,7 +150,7 @@ struct GenerateCommand: ParsableCommand {
     }
   }
 
-  /// Whether a text is a schema, or what somebody may take for one, and not the name of a file with it.
+  /// Checks whether a text is a schema, or what somebody may take for one, and not the name of a file with it.
   private static func isJSON(_ text: String) -> Bool {
     let start = text.drop(while: \.isWhitespace)
     return start.first == "{" || start.first == "[" || start == "true" || start == "false"

@@ -1,13 +1,13 @@
 internal import DibitFailure
 
-/// What a person is told of a prompt that takes long to read, and of the speed in the end.
+/// The messages to a person about a prompt that takes long to read, and about the speed in the end.
 struct GenerationProgress {
   private let clock = ContinuousClock()
   private let start: ContinuousClock.Instant
   private var end: ContinuousClock.Instant?  // of reading
   private var line: ProgressLine?
 
-  /// How long nobody needs to be told anything, in seconds.
+  /// The time for which nobody needs to be told anything, in seconds.
   private static let patience = 1.0
 
   init() { start = clock.now }

@@ -5,18 +5,18 @@
 struct HelpText {
   /// So wide that the argument parser breaks no line.
   static let unwrapped = 10_000
-  /// Where there is no terminal.
+  /// The width where there is no terminal.
   static let usualWidth = 80
   /// Narrower, words would stand alone.
   private static let narrowest = 40
-  /// Where the explanations of options begin.
+  /// The column in which the explanations of options begin.
   private static let explanation = 26
   private static let overview = "OVERVIEW: "
   private static let usage = "USAGE: "
 
   private let text: String
 
-  /// What the parser wrote with ``unwrapped`` columns: help, or anything else, which stays as it is.
+  /// Takes a text that the parser wrote with ``unwrapped`` columns: help, or anything else, which stays as it is.
   init(_ text: String) { self.text = text }
 
   /// The text without a line longer than `width`, but for words that are.

@@ -3,7 +3,7 @@ internal import DibitFiles
 
 /// The lines of standard input, one by one as they come.
 struct InputLines {
-  /// What comes next.
+  /// The next item of the input.
   enum Item {
     case line(String)
     case end
@@ -15,7 +15,7 @@ struct InputLines {
 
   /// Lines so far, blank ones included.
   private(set) var count = 0
-  /// Whether an interruption has been told of since the last line.
+  /// True where an interruption has been told of since the last line.
   var toldOfInterrupt = false
   private var pending: [UInt8] = []
   private var searched = 0  // bytes of `pending` without a line end

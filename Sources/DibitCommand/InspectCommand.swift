@@ -72,7 +72,7 @@ struct InspectCommand: ParsableCommand {
     return facts
   }
 
-  /// How many tensors are stored in each way.
+  /// Counts the tensors that are stored in each way.
   private static func storage(_ infos: [TensorInfo]) -> JSONValue {
     let names = infos.reduce(into: [String: Int]()) { $0[$1.storage, default: 0] += 1 }
     return .object(JSONObject(names.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))

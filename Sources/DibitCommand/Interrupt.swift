@@ -16,10 +16,10 @@ enum Interrupt {
   /// Begins to listen; call it before a long job, and before threads are started.
   static func listen() { _ = watch }
 
-  /// Whether the user asked to stop.
+  /// True where the user asked to stop.
   static var isRequested: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
 
-  /// Whether it was not Ctrl-C that asked, but whoever ends processes.
+  /// True where it was not Ctrl-C that asked, but whoever ends processes.
   static var isTermination: Bool { terminations.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Begins anew: the job that was to stop has stopped, and another may begin.

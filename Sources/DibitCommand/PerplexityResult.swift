@@ -2,7 +2,7 @@ internal import DibitFailure
 internal import DibitInference
 internal import DibitJSON
 
-/// What `dibit perplexity` found, for people and for machines.
+/// The findings of `dibit perplexity`, for people and for machines.
 struct PerplexityResult {
   let text: MeasuredText
   let model: Perplexity

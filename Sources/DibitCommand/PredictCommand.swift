@@ -137,7 +137,7 @@ private final class PendingInputs: Sequence, IteratorProtocol {
   var bytesRead: Int { inputs.bytesRead }
   /// Files below folders that are no text.
   var passedBy: Int { inputs.passedBy }
-  /// What was finished earlier and is no input of this job.
+  /// The number of records that were finished earlier and are no input of this job.
   var unclaimed: Int { finished.unclaimed }
 
   func next() -> TextInput? {

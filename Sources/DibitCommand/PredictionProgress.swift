@@ -3,13 +3,13 @@ internal import DibitEvaluation
 internal import DibitFailure
 internal import DibitFiles
 
-/// What a person is told while texts are tagged, and in the end.
+/// The messages to a person while texts are tagged, and in the end.
 struct PredictionProgress {
   /// Texts that were tagged by this job.
   private(set) var tagged = 0
   /// Inputs without a prediction.
   private(set) var failed = 0
-  /// Why the first of them has none.
+  /// The reason for which the first of them has none.
   private(set) var firstFailure: Failure?
   private var (truncated, empty) = (0, 0)
   private var line = ProgressLine("tagging")

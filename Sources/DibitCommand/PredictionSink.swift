@@ -2,11 +2,11 @@ internal import DibitCheckpoint
 internal import DibitEvaluation
 internal import DibitFiles
 
-/// Where predictions go: standard output, or a file that grows record by record, so that an interrupted job can go on.
+/// The destination of predictions: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
-  /// What an earlier job has written, behind which this one goes on.
+  /// The records that an earlier job has written, behind which this one goes on.
   private(set) var finished: FinishedPredictions
-  /// Whether nothing but the header has been written.
+  /// True while nothing but the header has been written.
   private var isFirst = true
   private let format: PredictionFormat
   private let output: String?
@@ -73,7 +73,7 @@ struct PredictionSink: ~Copyable {
     return true
   }
 
-  /// Whether something lies there, readable or not.
+  /// Checks whether something lies there, readable or not.
   private static func exists(_ path: String) -> Bool {
     do throws(FileError) { _ = try SequentialFile(path) } catch {
       if case .notFound = error { return false }
@@ -97,6 +97,6 @@ struct PredictionSink: ~Copyable {
 }
 
 extension OutputMark {
-  /// What `predict` writes, in any form.
+  /// The mark of files that `predict` writes, in any form.
   static let predictions = OutputMark("a file of predictions", isBorne: PredictionFormat.isForm(ofStart:))
 }

@@ -5,7 +5,7 @@ internal import DibitDataset
 internal import DibitFiles
 internal import DibitTokenizer
 
-/// Where the prompt of `dibit generate` comes from, and how it is read.
+/// The source of the prompt of `dibit generate`, and the way in which it is read.
 struct PromptArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -76,7 +76,7 @@ enum TranscriptFile {
     }
   }
 
-  /// How a chat that was kept begins.
+  /// The beginning of a chat that was kept.
   static let mark = OutputMark("a chat") { $0.starts(with: "[\n  {\"role\":".utf8) || $0.elementsEqual("[]\n".utf8) }
 
   static func write(_ messages: [ChatMessage], to path: String, overwrite: Bool, inputs: JobInputs) throws {

@@ -6,7 +6,7 @@ internal import DibitFiles
 internal import DibitJSON
 internal import DibitReport
 
-/// Where the result of an evaluation goes.
+/// The destination of the result of an evaluation.
 struct ResultArguments: ParsableArguments {
   @Flag(help: "Print the report as JSON.") var json = false
   @Flag(help: "Put mistakes with their texts into the JSON too.") var samples = false
@@ -26,7 +26,7 @@ struct ResultArguments: ParsableArguments {
     if withoutTexts, report == nil { throw ValidationError("--without-texts: expected --report beside it") }
   }
 
-  /// Whether the report needs texts.
+  /// True where the report needs texts.
   var keepsTexts: Bool { samples || report != nil && !withoutTexts }
 
   /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.

@@ -45,7 +45,7 @@ struct RunOptions: ParsableArguments {
     }
   }
 
-  /// When to write checkpoints; the command line wins over the recipe.
+  /// Returns the interval at which to write checkpoints; the command line wins over the recipe.
   func interval(_ recipe: OptimizationRecipe?) -> CheckpointInterval {
     (checkpointEvery ?? recipe?.checkpointSteps).map { .steps($0) } ?? .seconds(120)
   }
@@ -60,7 +60,7 @@ extension RunOptions {
     if let tensorboard { try inputs.adding([output, checkpoints]).check(folder: tensorboard) }
   }
 
-  /// What a stopped run says.
+  /// Returns the message of a stopped run.
   func interruption(_ result: TrainingResult, _ checkpoints: CheckpointStore) -> Failure {
     Failure(
       .interrupted,

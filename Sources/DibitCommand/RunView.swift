@@ -1,7 +1,7 @@
 internal import DibitFiles
 internal import DibitTraining
 
-/// What a person sees of a training run, and what TensorBoard reads of it: views of the same events.
+/// The views of a training run that a person sees and that TensorBoard reads: both are of the same events.
 struct RunView: ~Copyable {
   private var line: ProgressLine
   private var tensorboard: TensorBoardLog?

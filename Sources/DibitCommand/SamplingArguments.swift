@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import DibitInference
 
-/// How tokens are chosen, on the command line.
+/// The choice of tokens, on the command line.
 struct SamplingArguments: ParsableArguments {
   @Option(help: "0 takes the most likely token; higher is more random.") var temperature = 0.0
   @Option(help: "Choose among the k most likely tokens; 0 for all.") var topK = 0
@@ -24,7 +24,7 @@ struct SamplingArguments: ParsableArguments {
     guard repetitionWindow >= 0 else { throw ValidationError("--repetition-window: expected 0 or more, found \(repetitionWindow)") }
   }
 
-  /// What the sampler takes.
+  /// The options that the sampler takes.
   var options: SamplingOptions {
     var options = SamplingOptions()
     options.temperature = Float(temperature)

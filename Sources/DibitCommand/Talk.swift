@@ -17,9 +17,9 @@ struct Talk: ~Copyable {
   private let isInteractive: Bool
   private let json: Bool
   private let save: String?
-  /// What no chat may be written over. The messages that it began with are none: what is kept holds them too.
+  /// The inputs that no chat may be written over. The messages that it began with are none: what is kept holds them too.
   private let inputs: JobInputs
-  /// Whether anybody reads the answers.
+  /// True while anybody reads the answers.
   private var isRead = true
 
   /// - Parameter replacesSaved: whether a file that lies at `save` already may be replaced.
@@ -121,7 +121,7 @@ struct Talk: ~Copyable {
     Interrupt.clear()
   }
 
-  /// What helps against a full context.
+  /// The advice against a full context.
   private var advice: String {
     isInteractive
       ? ": nothing is lost; /undo takes back the last turn, /save keeps the chat, /reset begins anew"

@@ -3,7 +3,7 @@ internal import DibitFiles
 
 /// The error stream: progress and failures go there, results to standard output.
 enum Terminal {
-  /// Whether a person watches.
+  /// True where a person watches.
   static let isInteractive = StandardError.isTerminal
 
   static func write(_ text: String) { StandardError.write(text) }
@@ -19,7 +19,7 @@ struct ProgressLine {
   private let start: ContinuousClock.Instant
   private var last: ContinuousClock.Instant
   private var isShown = false
-  /// When the work itself began, and what was done by then: a model is opened before.
+  /// The time at which the work itself began, and the amount done by then: a model is opened before.
   private var begun: (time: ContinuousClock.Instant, done: Int)?
 
   init(_ title: String) {
@@ -68,7 +68,7 @@ struct ProgressLine {
   }
 }
 
-/// What a ``ProgressLine`` shows a person: a line that is never wrapped, because a wrapped one cannot be drawn over.
+/// The text that a ``ProgressLine`` shows a person: a line that is never wrapped, because a wrapped one cannot be drawn over.
 struct ProgressBar {
   let title: String
   /// From 0 to 1.

@@ -30,7 +30,7 @@ struct TextInputArguments: ParsableArguments {
     return TextInputs(paths, options: options)
   }
 
-  /// What an output may not destroy: `others` and the files. Folders leave the output out, so one may lie there.
+  /// Returns the inputs that an output may not destroy: `others` and the files. Folders leave the output out, so one may lie there.
   func jobInputs(beside others: [String?]) -> JobInputs {
     let files = paths.filter { $0 != TextPlace.standardInput && !isDirectory($0) }
     return JobInputs(others + files, searched: paths.filter(isDirectory))

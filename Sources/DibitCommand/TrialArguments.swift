@@ -8,7 +8,7 @@ internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
 
-/// What commands ask for that train a recipe several times on parts of the same texts.
+/// The arguments of commands that train a recipe several times on parts of the same texts.
 struct TrialArguments: ParsableArguments {
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
   @Option(help: ArgumentHelp("The labelled texts: a folder or a file, as for 'dibit train'.", valueName: "path")) var data: String
@@ -19,7 +19,7 @@ struct TrialArguments: ParsableArguments {
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
 
-  /// What the job reads.
+  /// The inputs that the job reads.
   var inputs: JobInputs { JobInputs([model, data, adapter.recipe]) }
 
   /// Reads the recipe, the model and the texts.
@@ -37,7 +37,7 @@ struct TrialArguments: ParsableArguments {
     return inputs
   }
 
-  /// How the texts of `labels` are asked about.
+  /// Returns the task in which the texts of `labels` are asked about.
   func task(_ inputs: TrialInputs, labels: [String]) throws -> TaggingTask {
     let task = try inputs.asked.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels) {
       Terminal.write("note: \($0)\n")
@@ -46,7 +46,7 @@ struct TrialArguments: ParsableArguments {
     return task
   }
 
-  /// What the results of the job depend on: `texts` are the digests of all texts, `own` the values of the job's own options.
+  /// Returns the identity of the results of the job: `texts` are the digests of all texts, `own` the values of the job's own options.
   func identity(
     _ job: String, of inputs: TrialInputs, _ task: TaggingTask, texts: String, own: [(key: String, value: JSONValue)] = []
   ) -> RunIdentity {
@@ -59,12 +59,12 @@ struct TrialArguments: ParsableArguments {
   }
 }
 
-/// What a job of several trainings begins with.
+/// The inputs that a job of several trainings begins with.
 struct TrialInputs {
   let recipe: TrainingRecipe?
   let asked: AdapterTraining.Options
   let options: TrainingOptions
-  /// What trains, and what asks: products must not depend on how many texts share a pass.
+  /// The compute that trains, and the one that asks: products must not depend on how many texts share a pass.
   let training: Compute
   let inference: Compute
   let model: StoredModel

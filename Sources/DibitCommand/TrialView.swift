@@ -5,7 +5,7 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitTraining
 
-/// What a person sees of a trial: a line while the adapter is trained, and one for each of those who are asked.
+/// The view that a person has of a trial: a line while the adapter is trained, and one for each of those who are asked.
 struct TrialView: ~Copyable {
   private let title: String
   private var training: RunView

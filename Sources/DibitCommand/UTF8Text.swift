@@ -8,14 +8,14 @@ enum UTF8Text {
   /// The most bytes of a text.
   private static let limit = 64 << 20
 
-  /// Where the first byte lies that is no UTF-8; nil where all is.
+  /// Finds the first byte that is no UTF-8; nil where all is.
   static func fault(in bytes: some Collection<UInt8>) -> Int? {
     let bytes = Array(bytes)
     do throws(UTF8.ValidationError) { _ = try UTF8Span(validating: bytes.span) } catch { return error.byteOffsets.lowerBound }
     return nil
   }
 
-  /// What is wrong at such a place.
+  /// Describes the fault at such a place.
   static func message(_ bytes: [UInt8], _ offset: Int) -> String {
     let byte = String(bytes[offset], radix: 16, uppercase: true)
     return "UTF-8 expected, byte 0x\(byte.count < 2 ? "0" : "")\(byte) found at offset \(offset)"

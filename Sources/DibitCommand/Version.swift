@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import CDibitBuild
 internal import DibitKernels
 
-/// What this program is, for people and for reports of faults.
+/// The name and the version of this program, for people and for reports of faults.
 enum Version {
   static let number = "0.1.0"
 

@@ -53,7 +53,7 @@ struct ByteAutomaton: Sendable {
     return base
   }
 
-  /// Whether the whole of `bytes` leads from `start` to an end.
+  /// Checks whether the whole of `bytes` leads from `start` to an end.
   func accepts(_ bytes: some Sequence<UInt8>, from start: Int32) -> Bool {
     var state = start
     for byte in bytes {

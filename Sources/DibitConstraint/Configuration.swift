@@ -1,7 +1,7 @@
 /// One way to read the text so far: a state in a leaf and what must follow it.
 struct Configuration: Hashable, Sendable {
   var state: Int32
-  /// What follows the leaf, or -1 for nothing. For an undeclared key: the rest of its object.
+  /// The cell that follows the leaf, or -1 for nothing. For an undeclared key: the rest of its object.
   var cell: Int32
   /// The scalars that a string must still get, and may.
   var atLeast: Int32 = 0

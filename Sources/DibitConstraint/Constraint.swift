@@ -1,12 +1,12 @@
 package import DibitJSON
 
-/// What generated text must be: one of some strings, or JSON for a schema.
+/// A rule for generated text: one of some strings, or JSON for a schema.
 ///
 /// Made once and shared: nothing in it changes. Bind it to a vocabulary with ``TokenConstraint``.
 package struct Constraint: Sendable {
   let grammar: Grammar
 
-  /// How many objects and arrays may be open at a time.
+  /// The numbers of objects and arrays that may be open at a time.
   package static let depths = 1...64
 
   /// The text is exactly one of these strings. Where one begins with another, the text may end or go on.

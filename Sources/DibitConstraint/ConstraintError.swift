@@ -1,8 +1,8 @@
 package import DibitFailure
 package import DibitJSON
 
-/// Why choices or a schema cannot be made into a ``Constraint``, or why a vocabulary cannot spell its output. Pointers name the place
-/// in the schema: `#/properties/topics`.
+/// The reasons for which choices or a schema cannot be made into a ``Constraint``, or a vocabulary cannot spell its output. Pointers name
+/// the place in the schema: `#/properties/topics`.
 package enum ConstraintError: EngineError, Equatable {
   case json(JSONError)
   case noChoices

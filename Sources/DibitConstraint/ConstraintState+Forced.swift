@@ -66,7 +66,7 @@ extension ConstraintState {
     return result
   }
 
-  /// Whether some token begins with these bytes and goes on in a way that is allowed behind them.
+  /// Checks whether some token begins with these bytes and goes on in a way that is allowed behind them.
   private mutating func reachesBeyond(_ bytes: ArraySlice<UInt8>, _ end: Front) -> Bool {
     let trie = program.vocabulary.trie
     guard let node = trie.node(of: bytes) else { return false }

@@ -33,7 +33,7 @@ extension ConstraintState {
     return max(most, addTails(leaf, way, start, budget, &mask))
   }
 
-  /// Whether the limits of a string and the costs leave a token that ends inside the leaf.
+  /// Checks whether the limits of a string and the costs leave a token that ends inside the leaf.
   private static func fits(_ entry: LeafTokens.Inside, _ way: Configuration, _ room: Int32) -> Bool {
     let scalars = Int32(entry.scalars)
     guard scalars <= way.atMost else { return false }
@@ -106,7 +106,7 @@ extension ConstraintState {
     return worst
   }
 
-  /// Whether a token leads somewhere from one way, byte by byte.
+  /// Checks whether a token leads somewhere from one way, byte by byte.
   private mutating func isExactlyAllowed(_ token: Int32, from way: Configuration) -> Bool {
     var start = Front()
     start.insert(way)

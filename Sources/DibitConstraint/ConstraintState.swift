@@ -14,11 +14,11 @@ package struct ConstraintState: Sendable {
   let program: TokenConstraint
   var walker: Walker
   var front = Front()
-  /// Whether an end token was taken.
+  /// True once an end token was taken.
   package private(set) var isFinished = false
   private var masks: [MaskKey: KnownMask] = [:]
   var scratch: TokenMask
-  /// Where ``advance(_:)`` writes what comes next; kept for its memory.
+  /// The memory into which ``advance(_:)`` writes the next front; kept from call to call.
   private var spare = (Front(), Front())
 
   private struct MaskKey: Hashable {
@@ -44,10 +44,10 @@ package struct ConstraintState: Sendable {
     walker.begin(&front)
   }
 
-  /// Whether the text may end here.
+  /// True where the text may end here.
   package var isComplete: Bool { !isFinished && front.isComplete }
 
-  /// Whether the text must end here: nothing can follow.
+  /// True where the text must end here: nothing can follow.
   package var mustEnd: Bool { isFinished || front.ways.isEmpty }
 
   /// The tokens that suffice to reach an end from here, the end token not counted: an upper bound of the shortest way, and 0 where
@@ -83,7 +83,7 @@ package struct ConstraintState: Sendable {
     return true
   }
 
-  /// Whether a token may come next.
+  /// Returns whether a token may come next.
   package mutating func allows(_ token: Int32) -> Bool {
     if isFinished { return false }
     if program.vocabulary.endTokens.contains(token) { return front.isComplete }

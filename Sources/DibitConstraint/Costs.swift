@@ -1,4 +1,4 @@
-/// How many tokens, at most, the shortest end of each part of a grammar takes.
+/// The number of tokens, at most, that the shortest end of each part of a grammar takes.
 ///
 /// A sum of parts is an upper bound: a token may also reach over the border of two parts. It never grows along the shortest way, so a
 /// state whose costs fit the tokens left always has a token whose costs fit one less.

@@ -2,7 +2,7 @@
 struct Grammar: Sendable {
   var automaton: ByteAutomaton
   let leaves: SharedLeaves
-  /// What each value may be.
+  /// The alternatives of each value.
   var rules: [[ValueNode]] = []
   var objects: [ObjectShape] = []
   var arrays: [ArrayShape] = []
@@ -24,7 +24,7 @@ struct Grammar: Sendable {
 
 /// One way to spell a value.
 enum ValueNode: Hashable, Sendable {
-  /// What an automaton accepts from this state.
+  /// Any text that an automaton accepts from this state.
   case leaf(Int32)
   /// Any string with a number of scalars in this range.
   case text(atLeast: Int32, atMost: Int32)

@@ -1,4 +1,4 @@
-/// What every token of a vocabulary does from one state of a leaf, whatever stands around the leaf.
+/// The effect of every token of a vocabulary from one state of a leaf, whatever stands around the leaf.
 struct LeafTokens: Sendable {
   /// A token that ends inside the leaf.
   struct Inside: Sendable {

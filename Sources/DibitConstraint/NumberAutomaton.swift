@@ -1,4 +1,4 @@
-/// Which numbers an automaton accepts. All of them have few enough digits that 64-bit integers and doubles tell them apart.
+/// The numbers that an automaton accepts. All of them have few enough digits that 64-bit integers and doubles tell them apart.
 struct NumberRange: Hashable, Sendable {
   /// The least number, in units of ``fractionDigits`` places.
   var lower: Int128
@@ -55,13 +55,13 @@ struct NumberAutomaton {
 
   private enum Phase: Hashable { case integer, point, fraction, exponent, exponentSign, exponentDigit }
 
-  /// What a prefix is worth: two prefixes with the same worth continue alike.
+  /// The worth of a prefix: two prefixes with the same worth continue alike.
   private struct Key: Hashable {
     var isNegative = false
     var phase = Phase.integer
     var digits = 0
     var places = 0
-    /// How the numbers of each further digit lie in the range.
+    /// The place in the range of the numbers of each further digit.
     var relations: [Relation] = []
     /// The digits so far, where the limits still depend on them.
     var value: Int128?
@@ -69,7 +69,7 @@ struct NumberAutomaton {
     var isZero = false
   }
 
-  /// Whether building stopped because there are too many states.
+  /// True where building stopped because there are too many states.
   private(set) var isTooLarge = false
   private let range: NumberRange
   private let unit: Int128
@@ -145,7 +145,7 @@ struct NumberAutomaton {
     return state
   }
 
-  /// Whether the digits so far are a number in the range.
+  /// Checks whether the digits so far are a number in the range.
   private func isNumber(_ key: Key, _ value: Int128) -> Bool {
     switch key.phase {
     case .point, .exponent, .exponentSign: return false

@@ -61,7 +61,7 @@ struct PatternAutomaton {
     return state
   }
 
-  /// Where each class of scalars leads.
+  /// Returns the target of each class of scalars.
   private mutating func arcs(of key: Key) -> [ScalarEncoder.Arc] {
     let count = maximum == nil ? min(key.count + 1, minimum) : key.count + 1
     var arcs: [ScalarEncoder.Arc] = []

@@ -15,10 +15,10 @@ struct PatternMachine {
   private var calls = 0
   private static let stepLimit = 20_000
 
-  /// Where the pattern's automaton is, as the set of its steps that wait for a scalar.
+  /// The position of the pattern's automaton, as the set of its steps that wait for a scalar.
   struct Position: Hashable {
     var steps: [Int32]
-    /// Whether the text may end here.
+    /// True where the text may end here.
     var matches: Bool
   }
 
@@ -77,10 +77,10 @@ struct PatternMachine {
     return result
   }
 
-  /// Where the automaton is before the first scalar.
+  /// Returns the position of the automaton before the first scalar.
   func begin() -> Position { close([first], atStart: true) }
 
-  /// Where the steps lead without a scalar. Behind `$` nothing waits any more.
+  /// Follows the steps as far as they lead without a scalar. Behind `$` nothing waits any more.
   func close(_ starts: [Int], atStart: Bool) -> Position {
     var seen = Set<Int>()
     var waiting: [Int32] = []

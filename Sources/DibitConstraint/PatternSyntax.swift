@@ -153,7 +153,7 @@ struct PatternParser {
     return (ScalarRanges([scalar.value...scalar.value]), scalar.value)
   }
 
-  /// What follows a backslash.
+  /// Reads the part that follows a backslash.
   private mutating func escape(inClass: Bool) throws(Fault) -> (set: ScalarRanges, single: UInt32?) {
     guard let scalar = peek else { throw fault("it ends in '\\'") }
     index += 1

@@ -8,7 +8,7 @@ struct PreorderTrie: Sendable {
   let depths: [Int32]
   /// The first node behind each node's branch.
   let ends: [Int32]
-  /// Where each node's values start; those of the whole branch stand together, its own first.
+  /// The start of each node's values; those of the whole branch stand together, its own first.
   private let starts: [Int32]
   /// The places, in the list the trie was made of, ordered by their strings.
   let order: [Int32]

@@ -38,7 +38,7 @@ extension SchemaCompiler {
     return try admits(value, keywords)
   }
 
-  /// Whether the keywords beside `enum` leave the value.
+  /// Checks whether the keywords beside `enum` leave the value.
   private mutating func admits(_ value: JSONValue, _ keywords: SchemaKeywords) throws(ConstraintError) -> Bool {
     switch value {
     case .null, .bool: return true

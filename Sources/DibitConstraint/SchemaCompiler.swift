@@ -8,7 +8,8 @@ struct SchemaCompiler {
   private var rules: [String: Int32] = [:]
   private var queue: [(rule: Int32, schemas: [Located])] = []
   private var effort = 0
-  /// Why nothing satisfies the alternative that was looked at last, where more can be said than that its keywords exclude each other.
+  /// The reason for which nothing satisfies the alternative that was looked at last, where more can be said than that its keywords exclude
+  /// each other.
   var exclusion: String?
   var numbers: [NumberRange: Int32] = [:]
   var literals: [String: Int32] = [:]

@@ -1,7 +1,7 @@
 internal import DibitJSON
 
 extension SchemaKeywords {
-  /// What two schemas ask together; nil when no value can satisfy both.
+  /// Returns the demands of two schemas together; nil when no value can satisfy both.
   func merged(with other: SchemaKeywords) -> SchemaKeywords? {
     var result = self
     result.types.formIntersection(other.types)

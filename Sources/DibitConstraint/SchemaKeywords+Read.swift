@@ -1,6 +1,6 @@
 internal import DibitJSON
 
-/// What a schema says besides its own keywords.
+/// The parts of a schema besides its own keywords.
 struct SchemaLinks {
   var reference: String?
   var all: [Located] = []

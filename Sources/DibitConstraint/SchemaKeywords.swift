@@ -71,7 +71,7 @@ struct TypeSet: OptionSet, Hashable, Sendable {
   }
 }
 
-/// What one or several schemas together ask of a value, without references and alternatives.
+/// The demands of one or several schemas together on a value, without references and alternatives.
 struct SchemaKeywords: Sendable {
   struct Property: Sendable {
     var name: String
@@ -89,7 +89,7 @@ struct SchemaKeywords: Sendable {
   var types = TypeSet.all
   /// Kinds of values that keywords speak of, for schemas without `type`.
   var implied: TypeSet = []
-  /// What `enum` and `const` leave.
+  /// The values that `enum` and `const` leave.
   var values: [JSONValue]?
 
   var properties: [Property] = []

@@ -1,4 +1,4 @@
-/// What must still follow a leaf: a list of parts, of which equal ones are one cell, so that stacks are compared by their numbers.
+/// The list of parts that must still follow a leaf. Equal ones are one cell, so that stacks are compared by their numbers.
 struct Stack: Sendable {
   enum Part: Hashable, Sendable {
     case value(rule: Int32)

@@ -29,7 +29,7 @@ package final class TokenConstraint: Sendable {
   /// The state before the first token.
   package func start() -> ConstraintState { ConstraintState(self) }
 
-  /// What the tokens do from a state of a leaf.
+  /// Returns the effect of the tokens from a state of a leaf.
   func tokens(at state: Int32) -> LeafTokens {
     if state < grammar.leaves.count {
       if let known = vocabulary.sharedTokens.withLock({ $0[state] }) { return known }

@@ -1,4 +1,4 @@
-/// Which tokens of a vocabulary may come next: one bit for each id.
+/// The tokens of a vocabulary that may come next: one bit for each id.
 package struct TokenMask: Equatable, Sendable {
   /// 64 ids a word, the lowest id in the lowest bit.
   package internal(set) var words: [UInt64]
@@ -11,7 +11,7 @@ package struct TokenMask: Equatable, Sendable {
     words = [UInt64](repeating: 0, count: (self.count + 63) / 64)
   }
 
-  /// Whether the id may come next; ids outside the vocabulary may not.
+  /// True where the id may come next; ids outside the vocabulary may not.
   package subscript(id: Int32) -> Bool {
     guard id >= 0, Int(id) < count else { return false }
     return words[Int(id) >> 6] >> UInt64(id & 63) & 1 == 1
@@ -20,7 +20,7 @@ package struct TokenMask: Equatable, Sendable {
   /// The number of allowed ids.
   package var allowedCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-  /// Whether no id is allowed.
+  /// True where no id is allowed.
   package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
   /// Calls `body` with each allowed id, in ascending order.

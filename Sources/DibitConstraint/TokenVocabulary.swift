@@ -12,10 +12,10 @@ package final class TokenVocabulary: Sendable {
   let trie: PreorderTrie
   private let arena: [UInt8]
   private let starts: [Int32]
-  /// Whether each byte is a token by itself.
+  /// True for each byte that is a token by itself.
   let hasByte: [Bool]
   let tokenizer: Tokenizer?
-  /// What tokens do in the leaf states that every schema shares.
+  /// The effects of tokens in the leaf states that every schema shares.
   let sharedTokens = Mutex<[Int32: LeafTokens]>([:])
 
   /// The vocabulary of a tokenizer; a token's bytes are those in the middle of a text, so the output is meant to follow a prompt.

@@ -175,7 +175,7 @@ struct Walker: Sendable {
 
   // MARK: Keys
 
-  /// Whether an object has the key already, or declares it.
+  /// Returns whether an object has the key already, or declares it.
   mutating func isRefused(_ key: Int32, in cell: Int32) -> Bool {
     let bytes = stack.bytes(ofKey: key)
     var isUnknown = false

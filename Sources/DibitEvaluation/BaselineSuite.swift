@@ -20,7 +20,7 @@ package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   /// The base model, asked with some answered examples before each text.
   case shots
 
-  /// What a report calls it.
+  /// The name of the baseline in a report.
   package var name: String {
     switch self {
     case .majority: "most frequent label"
@@ -31,7 +31,7 @@ package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it runs the model over texts.
+  /// True where it runs the model over texts.
   package var runsModel: Bool { self != .majority && self != .words }
 }
 
@@ -41,11 +41,11 @@ package struct BaselineSuite: Sendable {
   package let labels: [String]
   /// The base model, without an adapter and as it is asked.
   package let base: EvaluationSubject
-  /// How texts are scored.
+  /// The options with which texts are scored.
   package let options: TaggingOptions
   /// The most examples in a few-shot prompt, which takes as many as the model's context holds.
   package let shots: Int
-  /// What the draw of those examples follows from.
+  /// The seed of the draw of those examples.
   package let seed: UInt64
   private let truths: Truths
 
@@ -55,9 +55,9 @@ package struct BaselineSuite: Sendable {
     truths = Truths(labels)
   }
 
-  /// How far baselines are.
+  /// The progress of baselines.
   package struct Progress: Equatable, Sendable {
-    /// What runs.
+    /// The name of the baseline that runs.
     package let name: String
     /// Texts that went through the model.
     package let done: Int
@@ -103,7 +103,7 @@ package struct BaselineSuite: Sendable {
     return found
   }
 
-  /// What is learnt from and what is asked.
+  /// The examples that are learnt from and those that are asked.
   private struct LearningTask {
     let training: [LabelledExample]
     let examples: [LabelledExample]

@@ -6,9 +6,9 @@ internal import DibitTokenizer
 
 /// Scores the labels of many texts, packed into passes: see ``BatchScorer``.
 package struct BatchTagger: ~Copyable {
-  /// What the tagger chooses among.
+  /// The labels that the tagger chooses among.
   package let labels: [String]
-  /// How texts are scored.
+  /// The options with which texts are scored.
   package let options: TaggingOptions
   /// Log-probabilities of the labels behind an empty text, once they have been measured.
   package private(set) var prior: [Double]?
@@ -41,7 +41,7 @@ package struct BatchTagger: ~Copyable {
       rows: options.rows, on: compute)
   }
 
-  /// What the scorer has done so far.
+  /// The work of the scorer so far.
   package var statistics: BatchScorer.Statistics { scorer.statistics }
 
   /// Goes on with another subject of the same model and the same prompt: another adapter, or none.

@@ -1,7 +1,7 @@
 package import DibitDataset
 package import DibitReport
 
-/// What a reader should know about evaluation data before believing its numbers.
+/// Checks of evaluation data: all that a reader should know before believing its numbers.
 package enum DataHygiene {
   /// Notes on the `examples` to evaluate on, beside the `training` texts and the `labels` that are chosen among.
   package static func notes(examples: [LabelledExample], training: [LabelledExample], labels: [String]) -> [HygieneNote] {
@@ -42,7 +42,7 @@ package enum DataHygiene {
     return notes
   }
 
-  /// How many examples carry each label.
+  /// Counts the examples that carry each label.
   private static func support(_ examples: [LabelledExample], _ labels: [String]) -> [Int] {
     let truths = Truths(labels)
     var support = [Int](repeating: 0, count: labels.count)

@@ -2,7 +2,7 @@ package import DibitFailure
 internal import DibitDataset
 package import DibitInference
 
-/// Why an evaluation cannot be done.
+/// The reasons for which an evaluation cannot be done.
 package enum EvaluationError: EngineError, Equatable {
   case noExamples
   case unknownLabels([String], known: Int)

@@ -13,7 +13,7 @@ internal import Glibc
 package struct EvaluationStudy {
   /// A model, with or without an adapter, in a study.
   package struct Subject: Sendable {
-    /// What a report takes it for.
+    /// The kind of run that a report takes it for.
     package let kind: ReportedRun.Kind
     /// The model and how it is asked.
     package let subject: EvaluationSubject
@@ -22,9 +22,9 @@ package struct EvaluationStudy {
     package init(_ kind: ReportedRun.Kind, _ subject: EvaluationSubject) { (self.kind, self.subject) = (kind, subject) }
   }
 
-  /// How far the work is that is going on.
+  /// The progress of the work that is going on.
   package struct Progress: Equatable, Sendable {
-    /// What is going on: "evaluating base".
+    /// The work that is going on: "evaluating base".
     package let title: String
     /// Texts that are done.
     package let done: Int
@@ -32,7 +32,7 @@ package struct EvaluationStudy {
     package let total: Int
   }
 
-  /// What is chosen among.
+  /// The labels that are chosen among.
   package let labels: [String]
   /// The texts that every subject is asked about.
   package let examples: [LabelledExample]
@@ -81,7 +81,7 @@ package struct EvaluationStudy {
     return ScoredRun(outcomes, failures: Dictionary(failures, uniquingKeysWith: { first, _ in first }), truncated: records.truncated)
   }
 
-  /// What a report calls an answer that is none of the labels.
+  /// The name in a report of an answer that is none of the labels.
   package static let otherTag = "(another tag)"
 
   /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
@@ -167,7 +167,7 @@ package struct EvaluationStudy {
     }
   }
 
-  /// What all runs are reported on: texts that one of them could not score are left out of all.
+  /// The examples that all runs are reported on: texts that one of them could not score are left out of all.
   private var kept: [Int] { examples.indices.filter { index in runs.allSatisfy { $0.failures[index] == nil } } }
 
   /// The names of the labels in the report.
@@ -203,7 +203,7 @@ package struct EvaluationStudy {
     return report
   }
 
-  /// What ``predictionsCSV`` begins with.
+  /// The header of ``predictionsCSV``.
   package static let predictionColumns = ["run", "kind", "text", "truth", "prediction", "probability", "correct"]
 
   /// Every answer of every run and baseline as CSV, in the order of the report: which text, its labels and those of the answer (several

@@ -10,7 +10,7 @@ package struct EvaluationSubject: Sendable {
   package let model: MeasuredModel
   /// The prompt.
   package let task: TokenizedTask
-  /// What stands before every prompt: see ``FewShotPrompt``.
+  /// The tokens before every prompt: see ``FewShotPrompt``.
   package let shots: [Int32]
 
   /// A subject; `shots` are tokens that stand before every prompt.
@@ -31,7 +31,7 @@ package struct EvaluationSubject: Sendable {
     return (shots + rest, prompt.truncatedTokens)
   }
 
-  /// What all prompts begin with.
+  /// Returns the tokens that all prompts begin with.
   func commonStart(cut: TextShortening) -> [Int32] {
     // Texts that differ in their first token, whatever joins a letter to what stands before it.
     let prompts = ["a", "Z", "7", "?"].map { prompt($0, reserving: 0, cut: cut).tokens }

@@ -2,7 +2,7 @@ package import DibitDataset
 internal import DibitInference
 package import DibitKernels
 
-/// How far an evaluation is.
+/// The progress of an evaluation.
 package struct EvaluationProgress: Equatable, Sendable {
   /// The subject that is running.
   package let name: String

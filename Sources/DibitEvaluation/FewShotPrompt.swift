@@ -7,7 +7,7 @@ package struct FewShotPrompt: Equatable, Sendable {
   package let tokens: [Int32]
   /// The examples in the order in which they stand, as places among those they were drawn from.
   package let examples: [Int]
-  /// How many examples were asked for and could be had, whether they fit or not.
+  /// The number of examples that were asked for and could be had, whether they fit or not.
   package let asked: Int
   /// Examples whose text was cut.
   package let truncated: Int

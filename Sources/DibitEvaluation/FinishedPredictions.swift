@@ -1,15 +1,16 @@
 package import DibitDataset
 internal import DibitJSON
 
-/// What an earlier job has written, so that the same job can go on behind it. Feed it the bytes of the file with ``add(_:)``, then ``end()``.
+/// The record of what an earlier job has written, so that the same job can go on behind it. Feed it the bytes of the file with
+/// ``add(_:)``, then ``end()``.
 ///
 /// A record counts when its line end is there; what stands behind the last one was cut off while it was written.
 package struct FinishedPredictions: Sendable {
-  /// How many bytes the finished records take, the header among them: where to cut the file.
+  /// The number of bytes that the finished records take, the header among them: the place at which to cut the file.
   package private(set) var byteCount = 0
   /// Finished records.
   package private(set) var count = 0
-  /// How many of them say why there is no prediction.
+  /// The number of them that say why there is no prediction.
   package private(set) var failures = 0
 
   private let format: PredictionFormat
@@ -48,7 +49,7 @@ package struct FinishedPredictions: Sendable {
     guard fits else { throw UnfitPredictions(line: 1, expected: expected) }
   }
 
-  /// Whether an input was done; each finished record stands for one input, so this may be asked once for each.
+  /// Checks an input off and returns whether it was done; each finished record stands for one input, so this may be asked once for each.
   package mutating func take(_ place: TextPlace) -> Bool {
     let digest = self.digest(place)
     guard let left = places[digest] else { return false }
@@ -144,9 +145,9 @@ package struct FinishedPredictions: Sendable {
 package struct UnfitPredictions: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line where that shows, from 1.
   package let line: Int
-  /// What was expected there.
+  /// The content that was expected there.
   package let expected: String
 
-  /// What is wrong, without the file's name.
+  /// The fault, without the file's name.
   package var description: String { "line \(line): \(expected) expected, something else found" }
 }

@@ -11,7 +11,7 @@ struct LabelChoices: Sendable {
   /// For each choice its label: a label may end in two ways.
   private let owners: [Int]
   private let count: Int
-  /// Whether another label follows: ``goesOn`` or the end.
+  /// The choice between another label, ``goesOn``, and the end.
   let endings: ChoiceSet?
 
   /// The choice of ``endings`` that says that another label follows.

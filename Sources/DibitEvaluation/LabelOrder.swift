@@ -4,7 +4,7 @@ package import DibitKernels
 internal import DibitTensor
 internal import Glibc
 
-/// How much the answer depends on the order in which the prompt lists the labels.
+/// The dependence of the answer on the order in which the prompt lists the labels.
 ///
 /// The instruction names them where it says ``TaggingTask/labelsPlaceholder``. The texts are scored under several orders, drawn with a seed.
 package struct LabelOrderBias: Equatable, Sendable {
@@ -47,7 +47,7 @@ package struct LabelOrderBias: Equatable, Sendable {
     return LabelOrderBias(orders: orders, probabilities: probabilities.map { rows in scored.compactMap { rows[$0] } })
   }
 
-  /// What probabilities, by order, text and label, say.
+  /// Measures the bias of probabilities, by order, text and label.
   init(orders: [[Int]], probabilities: [[[Double]]]) {
     self.orders = orders
     texts = probabilities.first?.count ?? 0

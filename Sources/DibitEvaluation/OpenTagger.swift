@@ -6,18 +6,18 @@ internal import DibitTokenizer
 
 /// An answer that the model wrote word for word.
 package struct OpenAnswer: Equatable, Sendable {
-  /// What it wrote.
+  /// The text that it wrote.
   package let text: String
   /// The tags in their order, without repetition; nil where the text is no object that has a list of strings under the task's key.
   package let tags: [String]?
   /// Tokens of the answer.
   package let tokens: Int
-  /// Why it ended.
+  /// The reason for which it ended.
   package let finishReason: FinishReason
   /// Tokens of the prompt's text that were cut off to fit.
   package let truncatedTokens: Int
 
-  /// Whether the answer can be read.
+  /// True where the answer can be read.
   package var isParsable: Bool { tags != nil }
 
   /// The tags of an answer in JSON, `{"topics": ["a", "b"]}`; nil where it is something else. Other keys do not matter; white space around
@@ -41,9 +41,9 @@ extension [OpenAnswer] {
 
 /// Asks for tags that no list names: the model writes them, guided so that the answer is JSON of the task's form, or freely.
 package struct OpenTagger: ~Copyable {
-  /// What an answer may be.
+  /// The limits of an answer.
   package struct Options: Equatable, Sendable {
-    /// Whether tokens are kept from the answer that break its form. Free answers may be unreadable: see ``OpenAnswer/isParsable``.
+    /// True to keep tokens from the answer that break its form. Free answers may be unreadable: see ``OpenAnswer/isParsable``.
     package var isGuided = true
     /// The most tags.
     package var mostTags = 8

@@ -1,7 +1,7 @@
 internal import DibitJSON
 
 extension PredictionFormat {
-  /// Whether a file that begins with these bytes holds predictions, of whatever form, labels and task.
+  /// Checks whether a file that begins with these bytes holds predictions, of whatever form, labels and task.
   package static func isForm(ofStart start: [UInt8]) -> Bool {
     isLine(start) || isTable(start) || isObject(start) || isArray(start)
   }

@@ -3,7 +3,7 @@ internal import DibitJSON
 internal import DibitReport
 internal import Glibc
 
-/// How predictions are written: what stands before them, between them, behind them, and for each.
+/// The form of written predictions: the text before them, between them, behind them, and for each.
 package struct PredictionFormat: Equatable, Sendable {
   /// The forms.
   package enum Kind: String, Equatable, Sendable, CaseIterable {
@@ -23,9 +23,9 @@ package struct PredictionFormat: Equatable, Sendable {
   package var labels: [String]
   /// The key of the tags in JSON: that of the task.
   package var key: String
-  /// Whether the probabilities of all labels are written.
+  /// True where the probabilities of all labels are written.
   package var hasScores: Bool
-  /// Whether an answer may have several labels: then a label's probability is that of being in the answer.
+  /// True where an answer may have several labels: then a label's probability is that of being in the answer.
   package var severalLabels: Bool
 
   /// A form for these labels.
@@ -34,7 +34,7 @@ package struct PredictionFormat: Equatable, Sendable {
     (self.hasScores, self.severalLabels) = (hasScores, severalLabels)
   }
 
-  /// What stands before the first prediction, with its line end.
+  /// The text before the first prediction, with its line end.
   package var header: String {
     switch kind {
     case .text, .jsonl: ""
@@ -43,10 +43,10 @@ package struct PredictionFormat: Equatable, Sendable {
     }
   }
 
-  /// What stands behind the last one.
+  /// Returns the text behind the last one.
   package func footer(isEmpty: Bool) -> String { kind == .json ? (isEmpty ? "]\n" : "\n]\n") : "" }
 
-  /// What is written for an input, with its line end; empty for one that this form leaves out.
+  /// Returns the text for an input, with its line end; empty for one that this form leaves out.
   ///
   /// - Parameters:
   ///   - isFirst: whether nothing but ``header`` stands before it.

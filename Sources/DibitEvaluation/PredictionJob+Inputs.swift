@@ -1,7 +1,7 @@
 package import DibitDataset
 package import DibitFailure
 
-/// Why there is no prediction for an input.
+/// The reasons for which there is no prediction for an input.
 package enum PredictionFault: EngineError, Equatable {
   /// It cannot be read.
   case input(DatasetError)
@@ -25,11 +25,11 @@ package enum PredictionFault: EngineError, Equatable {
   package var description: String { "\(underlying)" }
 }
 
-/// What came of one input.
+/// The outcome of one input.
 package struct InputPrediction: Equatable, Sendable {
-  /// Where the text is from.
+  /// The place that the text is from.
   package let place: TextPlace
-  /// What is predicted, or why nothing is.
+  /// The prediction, or the reason for which there is none.
   package let result: Result<TextPrediction, PredictionFault>
 
   /// The prediction of a place.

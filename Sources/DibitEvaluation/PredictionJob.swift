@@ -1,6 +1,6 @@
 package import DibitKernels
 
-/// What is predicted for one of many texts.
+/// The prediction for one of many texts.
 package struct TextPrediction: Equatable, Sendable {
   /// The text's number, from 0.
   package let index: Int
@@ -9,7 +9,7 @@ package struct TextPrediction: Equatable, Sendable {
   /// The labels that are in the answer with at least the threshold's probability, the likeliest first; without a threshold, those of
   /// the likeliest answer. Never more than several labels may be.
   package let tags: [String]
-  /// What the labels' probabilities are.
+  /// The probabilities of the labels.
   package let scores: TextScores
 }
 

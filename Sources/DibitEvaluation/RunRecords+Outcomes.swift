@@ -2,7 +2,7 @@ package import DibitReport
 internal import Glibc
 
 extension RunRecords {
-  /// What a report is computed from; an example that has no scores has empty rows.
+  /// Returns the outcomes that a report is computed from; an example that has no scores has empty rows.
   ///
   /// With `answersSets` the run gives each example a set of labels besides the likeliest one.
   package func outcomes(_ kind: ReportedRun.Kind, answersSets: Bool = false) -> RunOutcomes {

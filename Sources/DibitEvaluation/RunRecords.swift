@@ -1,10 +1,10 @@
-/// What one subject said about one example.
+/// The answer of one subject to one example.
 package struct ExampleRecord: Equatable, Sendable {
   /// The example's place in the data.
   package let example: Int
   /// The example's labels, as places among the labels of the run; several where it carries several.
   package let truths: [Int]
-  /// What the model said, or why it said nothing.
+  /// The scores of the model, or the reason for which it gave none.
   package let outcome: Result<TextScores, EvaluationError>
 
   /// A record.
@@ -12,7 +12,7 @@ package struct ExampleRecord: Equatable, Sendable {
     (self.example, self.truths, self.outcome) = (example, truths, outcome)
   }
 
-  /// What the model said; nil where it failed.
+  /// The scores of the model; nil where it failed.
   package var scores: TextScores? { if case .success(let scores) = outcome { scores } else { nil } }
 }
 
@@ -26,7 +26,7 @@ package struct RunRecords: Equatable, Sendable {
   package let records: [ExampleRecord]
   /// Log-probabilities of the labels behind an empty text, where scores are calibrated with them.
   package let prior: [Double]?
-  /// How long the run took.
+  /// The time that the run took.
   package let seconds: Double
   /// Tokens of all prompts.
   package let promptTokens: Int
@@ -37,7 +37,7 @@ package struct RunRecords: Equatable, Sendable {
 
   /// Examples that have no scores.
   package var failures: Int { records.count { $0.scores == nil } }
-  /// Why the first of them has none.
+  /// The reason for which the first of them has none.
   package var firstFailure: EvaluationError? {
     for record in records { if case .failure(let error) = record.outcome { return error } }
     return nil

@@ -1,12 +1,12 @@
 package import DibitJSON
 package import DibitReport
 
-/// What a run of an ``EvaluationStudy`` said about all examples, and why it said nothing about some. It can be kept in a file, so that a
-/// stopped evaluation goes on behind it.
+/// The answers of a run of an ``EvaluationStudy`` to all examples, and the reasons for which some have none. They can be kept in a file, so
+/// that a stopped evaluation goes on behind it.
 package struct ScoredRun: Equatable, Sendable {
-  /// What was said; examples without an answer have empty rows.
+  /// The answers; examples without an answer have empty rows.
   package var outcomes: RunOutcomes
-  /// Why examples have no answer, by their place.
+  /// The reasons for which examples have no answer, by their place.
   package var failures: [Int: String] = [:]
   /// Examples whose text was cut.
   package var truncated = 0

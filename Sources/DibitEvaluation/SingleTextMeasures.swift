@@ -3,7 +3,7 @@ package import DibitKernels
 internal import DibitInference
 internal import DibitModel
 
-/// What some texts tell when they go through a model one at a time and nothing guides it: whether its answers can be read, and how likely
+/// Measures of some texts that go through a model one at a time while nothing guides it: whether its answers can be read, and how likely
 /// the true labels are among all that it could write.
 package struct SingleTextMeasures: Equatable, Sendable {
   /// The share of answers that are no object with a list of strings under the task's key.

@@ -44,7 +44,7 @@ struct TagProgress {
     return BatchScorer.Query(choices.tokens[best], set: 1)
   }
 
-  /// What is known at the end.
+  /// The scores, as known at the end.
   var scores: TextScores {
     TextScores(
       logProbabilities: first, inclusion: missing.map { 1 - $0 }, chosen: Array(written.prefix(answer ?? written.count)), tokens: tokens,

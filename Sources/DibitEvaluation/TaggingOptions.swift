@@ -1,6 +1,6 @@
 package import DibitTokenizer
 
-/// How many labels an answer has, and how they are chosen.
+/// The selection of labels for an answer: their number, and the way in which they are chosen.
 package enum TagSelection: Equatable, Sendable {
   /// One: the most likely label when the answer must be one of them.
   case one
@@ -16,13 +16,13 @@ package enum TagSelection: Equatable, Sendable {
   }
 }
 
-/// How texts are scored.
+/// The options with which texts are scored.
 package struct TaggingOptions: Equatable, Sendable {
-  /// What texts lose that are too long.
+  /// The part that texts lose that are too long.
   package var cut = TextShortening.tail
-  /// Whether one label is chosen or several.
+  /// The choice of one label or of several.
   package var selection = TagSelection.one
-  /// Whether the labels' log-probabilities behind an empty text are taken off, so that a label is not preferred whatever the text says
+  /// True to take off the labels' log-probabilities behind an empty text, so that a label is not preferred whatever the text says
   /// (contextual calibration: Zhao et al., "Calibrate before use", 2021).
   package var calibrates = false
   /// Rows of a pass of the model. Results do not depend on it.

@@ -5,7 +5,7 @@ package import DibitTokenizer
 
 /// The vectors that a frozen model makes of texts, for baselines that learn from them: a row of ``TextEmbedder/size`` floats for each.
 package struct TextFeatures: ~Copyable {
-  /// What the texts are cut to, and what of them.
+  /// The length that the texts are cut to, and the part of them that is cut.
   package let cut: TextShortening
   private let tokenizer: Tokenizer
   private let beginning: [Int32]

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a model says about the labels of one text.
+/// The scores that a model gives the labels of one text.
 package struct TextScores: Equatable, Sendable {
   /// The log-probability of each label in nats when the answer's first label must be one of them; as probabilities they sum to one.
   package let logProbabilities: [Double]
@@ -19,7 +19,7 @@ package struct TextScores: Equatable, Sendable {
   package let tokens: Int
   /// Tokens of the text that were cut off to fit.
   package let truncatedTokens: Int
-  /// Whether the text holds nothing but white space.
+  /// True where the text holds nothing but white space.
   package let isEmpty: Bool
 
   /// The most likely label; the first wins a tie.

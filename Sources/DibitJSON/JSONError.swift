@@ -1,4 +1,4 @@
-/// Why bytes are not the JSON document that was expected. Offsets are in bytes from the start of the text.
+/// The reasons for which bytes are not the JSON document that was expected. Offsets are in bytes from the start of the text.
 package enum JSONError: Error, Equatable, Sendable {
   case unexpected(offset: Int, expected: String, found: String)
   case invalidUTF8(offset: Int)

@@ -129,7 +129,7 @@ private struct SeenKeys {
 
   private static let few = 8
 
-  /// Whether `key` differs from those of `members`, behind which it comes.
+  /// Takes in `key` and returns whether it differs from those of `members`, behind which it comes.
   mutating func insert(_ key: String, behind members: [(key: String, value: JSONValue)]) -> Bool {
     if members.count < Self.few { return !members.contains { Self.isSame($0.key, key) } }
     if members.count == Self.few { for (place, member) in members.enumerated() { places[Self.hash(member.key)] = place } }

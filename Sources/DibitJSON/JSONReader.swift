@@ -5,7 +5,7 @@
 package struct JSONReader {
   let bytes: [UInt8]
   let depthLimit: Int
-  /// Where the next byte is read.
+  /// The offset at which the next byte is read.
   package internal(set) var offset: Int
   var depth = 0
 

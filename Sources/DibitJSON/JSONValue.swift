@@ -45,13 +45,13 @@ extension JSONValue {
   /// The members, or nil when this is not an object.
   package var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-  /// Whether this is `null`.
+  /// True for `null`.
   package var isNull: Bool { self == .null }
 
   /// The member called `key`, or nil when there is none or this is not an object.
   package subscript(key: String) -> JSONValue? { object?[key] }
 
-  /// What kind of value this is, for error messages: "a string", "an array", …
+  /// The kind of this value, for error messages: "a string", "an array", …
   package var kind: String {
     switch self {
     case .null: "null"

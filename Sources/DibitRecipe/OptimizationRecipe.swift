@@ -1,4 +1,4 @@
-/// What recipes for adapters and for whole models have in common; nil leaves the command's default.
+/// The settings that recipes for adapters and for whole models have in common; nil leaves the command's default.
 package struct OptimizationRecipe: Equatable, Sendable {
   /// The seed of everything random.
   package var seed: UInt64?
@@ -8,7 +8,7 @@ package struct OptimizationRecipe: Equatable, Sendable {
   package var warmUp: Double?
   /// The same in steps, `lr_schedule.warmup`.
   package var warmUpSteps: Int?
-  /// What follows the warm-up: `cosine_decay`, `linear_schedule` or `constant`, `lr_schedule.name`.
+  /// The course of the learning rate after the warm-up: `cosine_decay`, `linear_schedule` or `constant`, `lr_schedule.name`.
   package var schedule: String?
   /// The learning rate of the last step, `lr_schedule.end`.
   package var finalLearningRate: Double?
@@ -16,19 +16,19 @@ package struct OptimizationRecipe: Equatable, Sendable {
   package var weightDecay: Double?
   /// The largest gradient norm, `grad_clip`.
   package var clipNorm: Double?
-  /// How much of the running average a step keeps, `ema_decay`.
+  /// The share of the running average that a step keeps, `ema_decay`.
   package var averageDecay: Double?
   /// The most tokens that go through the model at once, `micro_batch_tokens`.
   package var microBatchTokens: Int?
   /// Validations without a gain that end a run, `patience`.
   package var patience: Int?
-  /// Whether the best parameters are kept and not the last, `keep`.
+  /// True to keep the best parameters and not the last, `keep`.
   package var keepsBest: Bool?
-  /// What products are computed in, `compute_dtype`: `bfloat16` or `float32`.
+  /// The type that products are computed in, `compute_dtype`: `bfloat16` or `float32`.
   package var computeType: String?
   /// Steps between checkpoints, `save_every`.
   package var checkpointSteps: Int?
-  /// How far above the median a loss is suspicious, `watchdog.factor`.
+  /// The factor above the median at which a loss is suspicious, `watchdog.factor`.
   package var watchdogFactor: Double?
   /// Suspicious steps in a row that end a run, `watchdog.steps`.
   package var watchdogSteps: Int?

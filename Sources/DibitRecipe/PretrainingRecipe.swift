@@ -1,6 +1,6 @@
-/// How to train all weights of a model, as written in a recipe. Paths are relative to the working directory.
+/// The settings of a training of all weights of a model, as written in a recipe. Paths are relative to the working directory.
 package struct PretrainingRecipe: Equatable, Sendable {
-  /// Where training begins.
+  /// The start of training.
   package enum Start: Equatable, Sendable {
     /// Random weights of a new shape, `model`.
     case random(Shape)
@@ -28,15 +28,15 @@ package struct PretrainingRecipe: Equatable, Sendable {
     package var contextLength = 1024
     /// The base of the rotary frequencies, `model.rope_theta`.
     package var ropeTheta = 500_000.0
-    /// What the embedding begins with, `model.embedding`.
+    /// The first values of the embedding, `model.embedding`.
     package var embedding = Embedding.random
   }
 
-  /// What an embedding begins with.
+  /// The first values of an embedding.
   package enum Embedding: String, CaseIterable, Equatable, Sendable {
     /// Random numbers.
     case random
-    /// What company each token keeps in the text.
+    /// Values from the company that each token keeps in the text.
     case cooccurrence
   }
 
@@ -54,17 +54,17 @@ package struct PretrainingRecipe: Equatable, Sendable {
   package var data: [String]
   /// Held-out text, `validation_data`; empty for none.
   package var validationData: [String]
-  /// What is trained.
+  /// The start of the model that is trained.
   package var start: Start
   /// The checkpoint that the model begins as, if it does.
   package var initial: String? { if case .checkpoint(let path) = start { path } else { nil } }
-  /// Whether control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
+  /// True where control tokens that the text spells out count as such, `parse_special_tokens`: for text in the form of chats.
   package var parsesSpecialTokens = false
-  /// What does not depend on text.
+  /// The settings that do not depend on text.
   package var optimization: OptimizationRecipe
   /// The peak learning rate of the embedding, `embedding_learning_rate`; nil for that of all other weights.
   package var embeddingLearningRate: Double?
-  /// How weights are rounded in every pass, `quantization`; nil for float weights.
+  /// The rounding of weights in every pass, `quantization`; nil for float weights.
   package var quantization: Quantization?
   /// Training steps.
   package var steps: Int
@@ -75,7 +75,7 @@ package struct PretrainingRecipe: Equatable, Sendable {
   /// Steps between two looks at the held-out text, `validation_interval`.
   package var validationInterval = 250
 
-  /// What the embedding begins with; a checkpoint's is no matter of the text.
+  /// The first values of the embedding; a checkpoint's is no matter of the text.
   package var embedding: Embedding {
     if case .random(let shape) = start { shape.embedding } else { .random }
   }

@@ -1,6 +1,6 @@
 package import DibitFailure
 
-/// Why a recipe cannot be read. Lines count from 1; line 0 is a setting of the command line, and `file` says so.
+/// The reasons for which a recipe cannot be read. Lines count from 1; line 0 is a setting of the command line, and `file` says so.
 package enum RecipeError: EngineError, Equatable {
   case syntax(file: String, line: Int, problem: String)
   case unknownKey(file: String, line: Int, key: String, suggestion: String?, allowed: [String])

@@ -131,7 +131,7 @@ struct RecipeReader {
     return value
   }
 
-  /// What may stand where either a word or a number for each of some names is expected.
+  /// The value of a key where either a word or a number for each of some names is expected.
   enum WordOrNumbers {
     case word(String)
     case numbers([(key: String, value: Double)])

@@ -1,6 +1,7 @@
-/// How to train an adapter, as written in a recipe; nil leaves the command's default. Key names follow mlx-lm where it has one.
+/// The settings of the training of an adapter, as written in a recipe; nil leaves the command's default. Key names follow mlx-lm where it
+/// has one.
 package struct TrainingRecipe: Equatable, Sendable {
-  /// What does not depend on adapters.
+  /// The settings that do not depend on adapters.
   package var optimization: OptimizationRecipe
   /// Passes over the texts.
   package var epochs: Int?
@@ -10,7 +11,7 @@ package struct TrainingRecipe: Equatable, Sendable {
   package var accumulation: Int?
   /// Steps between two validations, `steps_per_eval`; otherwise they come after each pass.
   package var validationInterval: Int?
-  /// How much texts count by their labels, `class_weights`.
+  /// The weights of texts by their labels, `class_weights`.
   package var classWeights: ClassWeights?
   /// The most tokens of a text with its prompt and answer, `max_seq_length`.
   package var maximumTokens: Int?
@@ -20,26 +21,26 @@ package struct TrainingRecipe: Equatable, Sendable {
   package var alpha: Double?
   /// The update is multiplied by it, `lora_parameters.scale`, in the place of alpha.
   package var scale: Double?
-  /// Whether alpha is divided by the root of the rank, `lora_parameters.use_rslora`.
+  /// True to divide alpha by the root of the rank, `lora_parameters.use_rslora`.
   package var stabilizesRank: Bool?
-  /// Whether each output of an adapted layer has a trained magnitude, `lora_parameters.use_dora`.
+  /// True to give each output of an adapted layer a trained magnitude, `lora_parameters.use_dora`.
   package var decomposesWeights: Bool?
   /// The share of inputs that the adapter does not see in a step, `lora_parameters.dropout`.
   package var dropout: Double?
   /// Names of the adapted linear layers, `lora_parameters.keys`.
   package var targets: [String]?
-  /// What the model is told to do, `prompt.instruction`.
+  /// The instruction that the model is given, `prompt.instruction`.
   package var instruction: String?
   /// The key of the answer's JSON, `prompt.key`.
   package var key: String?
-  /// What the prompt is put into, `prompt.form`: `chat` or `plain`.
+  /// The form that the prompt is put into, `prompt.form`: `chat` or `plain`.
   package var form: String?
-  /// How the prompt is written, with `{instruction}` and `{text}`, `prompt.template`.
+  /// The template of the prompt, with `{instruction}` and `{text}`, `prompt.template`.
   package var template: String?
-  /// How much a token of the answer's JSON counts, where one of a label counts 1, `prompt.scaffolding_weight`.
+  /// The weight of a token of the answer's JSON, where one of a label counts 1, `prompt.scaffolding_weight`.
   package var scaffoldingWeight: Double?
 
-  /// How much texts count by their labels.
+  /// The weights of texts by their labels.
   package enum ClassWeights: Equatable, Sendable {
     /// All alike.
     case equal
@@ -49,11 +50,11 @@ package struct TrainingRecipe: Equatable, Sendable {
     case given([LabelWeight])
   }
 
-  /// How much the texts of a label count.
+  /// The weight of the texts of a label.
   package struct LabelWeight: Equatable, Sendable {
     /// The label.
     package let label: String
-    /// How much: 1 where nothing is said.
+    /// The weight: 1 where nothing is said.
     package let weight: Double
 
     /// A label and its weight.

@@ -13,7 +13,7 @@ package enum CSV {
 }
 
 extension EvaluationReport {
-  /// What a table of confusions begins with.
+  /// The header of a table of confusions.
   package static let confusionColumns = ["run", "kind", "truth", "prediction", "texts"]
 
   /// The confusion matrices of all runs and baselines as CSV: a record for each run, true label and predicted label, with zeros.

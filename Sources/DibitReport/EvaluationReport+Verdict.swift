@@ -1,7 +1,7 @@
 internal import DibitStatistics
 
 extension EvaluationReport {
-  /// How the subject stands against what it must beat.
+  /// The standing of the subject against the runs that it must beat.
   package enum Standing: String, Equatable, Sendable {
     /// Better than the base and than every baseline, beyond noise.
     case better
@@ -17,7 +17,7 @@ extension EvaluationReport {
     case alone
   }
 
-  /// How the report's ``subject`` stands, by accuracy and corrected p-values.
+  /// The standing of the report's ``subject``, by accuracy and corrected p-values.
   package var standing: Standing {
     let found = rivals.map { comparison(subject?.name ?? "", $0.name) }
     if found.isEmpty { return .alone }
@@ -35,8 +35,9 @@ extension EvaluationReport {
     return best(of: cheap.isEmpty ? unbeaten : cheap)
   }
 
-  /// How many texts are likely (0.8) to show a run better than the strongest unbeaten rival that has all of them right; nil where that was
-  /// not tested. A rival that has all of a few right is not known to be always right: its share is then the middle of Wilson's interval.
+  /// The number of texts that are likely (0.8) to show a run better than the strongest unbeaten rival that has all of them right; nil where
+  /// that was not tested. A rival that has all of a few right is not known to be always right: its share is then the middle of Wilson's
+  /// interval.
   private var textsForPerfection: Int? {
     guard let subject, let rival = unbeaten, let found = comparison(subject.name, rival.name) else { return nil }
     let hits = ConfidenceInterval.wilson(successes: examples, of: examples)
@@ -44,7 +45,7 @@ extension EvaluationReport {
     return PairedOutcomes.examplesNeeded(difference: 1 - share, alpha: 0.05 / found.correction)
   }
 
-  /// What the subject must beat: the base model, unless it is the subject, and every baseline.
+  /// The runs that the subject must beat: the base model, unless it is the subject, and every baseline.
   private var rivals: [ReportedRun] {
     guard let subject else { return [] }
     return runs.filter { $0.kind == .base && $0.name != subject.name } + baselines
@@ -91,7 +92,7 @@ extension EvaluationReport {
     }
   }
 
-  /// How many texts would do, and where to get them.
+  /// Says how many texts would do, and where to get them.
   private func enough(_ subject: ReportedRun, _ rival: ReportedRun) -> String {
     let perfect = textsForPerfection.map { "about \($0) texts would show one that is always right" } ?? ""
     let found = comparison(subject.name, rival.name)

@@ -1,6 +1,6 @@
 internal import DibitStatistics
 
-/// What an evaluation found, as a value: it can be made of outcomes, written and read as JSON, and shown in a terminal or a browser.
+/// The findings of an evaluation, as a value: it can be made of outcomes, written and read as JSON, and shown in a terminal or a browser.
 package struct EvaluationReport: Equatable, Sendable {
   /// The model that was evaluated, as a person would name it.
   package var model: String?
@@ -14,7 +14,8 @@ package struct EvaluationReport: Equatable, Sendable {
   package var truncated: Int
   /// The labels, in the order of every index.
   package var labels: [String]
-  /// Whether runs wrote their answers themselves: the last of ``labels`` is none then, but stands for every answer that is none of the others.
+  /// True where runs wrote their answers themselves: the last of ``labels`` is none then, but stands for every answer that is none of the
+  /// others.
   package var isOpen = false
   /// Models and adapters in the order in which they were run; the base model comes first.
   package var runs: [ReportedRun]
@@ -24,11 +25,11 @@ package struct EvaluationReport: Equatable, Sendable {
   package var comparisons: [RunComparison] = []
   /// Examples that training has seen, or nil when nobody looked.
   package var leakage: Leakage?
-  /// What a reader should know about the data before believing the numbers.
+  /// Notes on the data that a reader should know before believing the numbers.
   package var notes: [HygieneNote] = []
-  /// What every random choice followed from.
+  /// The seed that every random choice followed from.
   package var seed: UInt64?
-  /// Which bytes were evaluated.
+  /// The digests of the bytes that were evaluated.
   package var digests = Digests()
   /// The command that makes this report again.
   package var command: String?
@@ -82,7 +83,7 @@ package struct Leakage: Equatable, Sendable {
   package var exact: Int
   /// Examples whose text is nearly that of a training example.
   package var near: Int
-  /// Whether these examples were left out of the scores.
+  /// True where these examples were left out of the scores.
   package var leftOut: Bool
 
   /// Counts of what was found.
@@ -91,7 +92,7 @@ package struct Leakage: Equatable, Sendable {
 
 /// Something about the data that changes what the numbers mean.
 package struct HygieneNote: Equatable, Sendable {
-  /// What it is about.
+  /// The subject of a note.
   package enum Kind: String, Equatable, Sendable, CaseIterable {
     /// Texts that were cut to fit.
     case truncated
@@ -111,9 +112,9 @@ package struct HygieneNote: Equatable, Sendable {
     case other
   }
 
-  /// What it is about.
+  /// The subject of the note.
   package var kind: Kind
-  /// How many examples, labels or answers are concerned.
+  /// The number of examples, labels or answers that are concerned.
   package var count: Int
   /// One sentence for people.
   package var text: String
@@ -122,7 +123,7 @@ package struct HygieneNote: Equatable, Sendable {
   package init(_ kind: Kind, count: Int, _ text: String) { (self.kind, self.count, self.text) = (kind, count, text) }
 }
 
-/// Which bytes a report is about: SHA-256 digests in hexadecimal.
+/// The bytes that a report is about: SHA-256 digests in hexadecimal.
 package struct Digests: Equatable, Sendable {
   /// Something that has a name and a digest.
   package struct Named: Equatable, Sendable {
@@ -142,7 +143,7 @@ package struct Digests: Equatable, Sendable {
   /// The adapters'.
   package var adapters: [Named]
 
-  /// What is known.
+  /// Makes digests of those that are known.
   package init(model: String? = nil, data: String? = nil, adapters: [Named] = []) {
     (self.model, self.data, self.adapters) = (model, data, adapters)
   }

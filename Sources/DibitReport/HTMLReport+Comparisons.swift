@@ -39,7 +39,7 @@ extension HTMLReport {
 
   private func bare(_ p: Double) -> String { pText(p).replacing("p = ", with: "").replacing("p < ", with: "< ").html }
 
-  /// What a reader should know about the data.
+  /// The notes that a reader should know about the data.
   var hygiene: String {
     var text = ""
     if let leakage = report.leakage {

@@ -73,7 +73,7 @@ extension HTMLReport {
     return text + entries.map { "<dt>\($0.0.html)</dt><dd><code>\($0.1.html)</code></dd>" }.joined() + "</dl>\n"
   }
 
-  /// What the words on the page mean.
+  /// The meaning of the words on the page.
   static let reading: String = {
     let entries = [
       (

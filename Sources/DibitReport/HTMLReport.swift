@@ -51,7 +51,7 @@ package struct HTMLReport: Sendable {
       + "</main>\n<footer>Made by <code>dibit evaluate</code>. The page holds all it shows and loads nothing.</footer>\n</body>\n</html>\n"
   }
 
-  /// What tells these pages from others.
+  /// The mark that tells these pages from others.
   package static let generator = "<meta name=\"generator\" content=\"dibit evaluate\">"
 
   /// Styles are the page's own; everything else is forbidden.
@@ -83,7 +83,7 @@ package struct HTMLReport: Sendable {
     }
   }
 
-  /// What takes the ground from under the verdict belongs beside it.
+  /// The notes that take the ground from under the verdict: they belong beside it.
   private var caution: String {
     var cautions: [String] = []
     if report.split == "train" { cautions.append("these are the texts of the training split") }

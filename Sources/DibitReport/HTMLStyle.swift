@@ -1,4 +1,4 @@
-/// How a report's page looks: one style sheet, light and dark, for phones and desks. No font, image or script is loaded.
+/// The look of a report's page: one style sheet, light and dark, for phones and desks. No font, image or script is loaded.
 enum HTMLStyle {
   static let sheet =
     """

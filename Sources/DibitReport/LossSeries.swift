@@ -13,7 +13,7 @@ package struct LossSeries: Equatable, Sendable {
     package init(step: Int, loss: Double) { (self.step, self.loss) = (step, loss) }
   }
 
-  /// What it is: "training", "validation".
+  /// The name of the series: "training", "validation".
   package var name: String
   /// In the order of steps.
   package var points: [Point]

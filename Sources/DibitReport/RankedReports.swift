@@ -10,7 +10,7 @@ package struct RankedReports: Equatable, Sendable {
     package let run: ReportedRun
     /// Its report, by its place among ``RankedReports/reports``.
     package let report: Int
-    /// Whether the order of this run and the best may be noise: by the comparison of both if a report holds one, otherwise by whether
+    /// True where the order of this run and the best may be noise: by the comparison of both if a report holds one, otherwise by whether
     /// their intervals overlap; nil where nothing tells.
     package let mayBeNoise: Bool?
     /// The best run less this one, where a report holds that comparison.
@@ -21,7 +21,7 @@ package struct RankedReports: Equatable, Sendable {
   package struct Group: Equatable, Sendable {
     /// A report of these texts, by its place: it says what they are.
     package let first: Int
-    /// How many reports are about these texts.
+    /// The number of reports about these texts.
     package let count: Int
     /// From the best to the worst.
     package let entries: [Entry]
@@ -29,9 +29,9 @@ package struct RankedReports: Equatable, Sendable {
     package let histories: [RunHistory]
   }
 
-  /// What was ranked.
+  /// The reports that were ranked.
   package let reports: [SavedReport]
-  /// What runs are ranked by.
+  /// The metric that runs are ranked by.
   package let metric: RunMetric
   /// One for each set of texts, in the order of their first reports.
   package let groups: [Group]
@@ -96,7 +96,7 @@ package struct RunHistory: Equatable, Sendable {
   package struct Point: Equatable, Sendable {
     /// The report, by its place among ``RankedReports/reports``.
     package let report: Int
-    /// When it was made.
+    /// The time at which it was made.
     package let date: ReportDate
     /// The metric; nil where it is unknown.
     package let value: Double?
@@ -106,7 +106,7 @@ package struct RunHistory: Equatable, Sendable {
 
   /// The run's name.
   package let name: String
-  /// What made its answers.
+  /// The kind of thing that made its answers.
   package let kind: ReportedRun.Kind
   /// In the order of time.
   package let points: [Point]

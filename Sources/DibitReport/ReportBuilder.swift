@@ -7,13 +7,13 @@ package struct ReportBuilder: Sendable {
   package let labels: Int
   /// Each example's true labels; at least one.
   package let truths: [[Int]]
-  /// How intervals are made.
+  /// The resampling from which intervals are made.
   package var bootstrap: Bootstrap
   /// The examples' texts; empty when the report shall hold none.
   package var texts: [String] = []
-  /// How many mistakes are shown with their text.
+  /// The number of mistakes that are shown with their text.
   package var sampleCount = 12
-  /// How many characters of a text are shown.
+  /// The number of characters of a text that are shown.
   package var sampleLength = 600
 
   /// A builder for examples with these true labels.

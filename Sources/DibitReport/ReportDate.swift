@@ -41,7 +41,7 @@ package struct ReportDate: Equatable, Comparable, Sendable, CustomStringConverti
   /// "2026-11-21T17:45:03Z", the form of ISO 8601.
   package var iso: String { "\(text(0, 4))-\(text(4, 2))-\(text(6, 2))T\(text(8, 2)):\(text(10, 2)):\(text(12, 2))Z" }
 
-  /// Whether the left time comes first.
+  /// Returns whether the left time comes first.
   package static func < (left: ReportDate, right: ReportDate) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
 
   private func text(_ start: Int, _ count: Int) -> String { String(decoding: digits[start..<start + count], as: UTF8.self) }

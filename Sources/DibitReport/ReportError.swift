@@ -1,7 +1,7 @@
 package import DibitFailure
 package import DibitJSON
 
-/// Why bytes are not a saved report. `place` is the way to the value, as in `runs[0].confusion`.
+/// The reasons for which bytes are not a saved report. `place` is the way to the value, as in `runs[0].confusion`.
 package enum ReportError: EngineError, Equatable {
   case json(JSONError)
   case missing(place: String)

@@ -3,9 +3,9 @@ package import DibitJSON
 extension ReportedRun {
   /// The answered examples before each text of a few-shot prompt.
   package struct Shots: Equatable, Sendable {
-    /// How many were asked for and could be had.
+    /// The number that was asked for and could be had.
     package var asked: Int
-    /// How many there are: as many as fit into the model's context.
+    /// The number of examples that there are: as many as fit into the model's context.
     package var examples: Int
     /// Of how many the text was cut.
     package var cutExamples: Int
@@ -41,7 +41,7 @@ extension ReportedRun {
         context: try shots.required("context").count(), cutTexts: try shots.required("cut_texts").count())
     }
 
-    /// What the prompt had to leave out, in sentences for people.
+    /// Notes on what the prompt had to leave out, in sentences for people.
     package var notes: [HygieneNote] {
       var notes: [HygieneNote] = []
       if examples < asked {

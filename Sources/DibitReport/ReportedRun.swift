@@ -2,7 +2,7 @@ package import DibitStatistics
 
 /// One model, adapter or baseline over all examples.
 package struct ReportedRun: Equatable, Sendable {
-  /// What made the answers.
+  /// The kinds of things that make answers.
   package enum Kind: String, Equatable, Sendable, CaseIterable {
     /// The model without an adapter.
     case base
@@ -16,19 +16,19 @@ package struct ReportedRun: Equatable, Sendable {
     case baseline
   }
 
-  /// What the run is called; unique in a report.
+  /// The name of the run; unique in a report.
   package var name: String
-  /// What made the answers.
+  /// The kind of thing that made the answers.
   package var kind: Kind
   /// Accuracy, F1 and confusion over all examples.
   package var metrics: ClassificationMetrics
-  /// Where the true accuracy is (Wilson).
+  /// The interval of the true accuracy (Wilson).
   package var accuracyInterval: ConfidenceInterval?
-  /// Where the true macro F1 is (bootstrap).
+  /// The interval of the true macro F1 (bootstrap).
   package var macroF1Interval: ConfidenceInterval?
-  /// Where the true values of other metrics are (bootstrap).
+  /// The intervals of the true values of other metrics (bootstrap).
   package var intervals: [Metric: ConfidenceInterval] = [:]
-  /// Where each label's true F1 is (bootstrap); empty when unknown.
+  /// The interval of each label's true F1 (bootstrap); empty when unknown.
   package var f1Intervals: [ConfidenceInterval] = []
   /// Mean negative log-likelihood of the true label in nats; nil when unknown, or infinite because one was given probability zero.
   package var logLoss: Double?
@@ -48,9 +48,9 @@ package struct ReportedRun: Equatable, Sendable {
   package var abstention: [RiskCoverage.Point] = []
   /// The area under the whole curve of which ``abstention`` has some points.
   package var abstentionArea: Double?
-  /// How long the run took, in seconds.
+  /// The time that the run took, in seconds.
   package var seconds: Double = 0
-  /// What one text alone takes.
+  /// The time that one text alone takes.
   package var latency: Latency?
   /// Tokens read per second of the run.
   package var tokensPerSecond: Double?
@@ -62,11 +62,11 @@ package struct ReportedRun: Equatable, Sendable {
   package var contentLoss: Double?
   /// The exponential of ``contentLoss``.
   package var perplexity: Double?
-  /// How far the labels' probabilities are from the base model's: the mean over texts of `Σ p ln(p / q)` in nats, q the base's.
+  /// The distance of the labels' probabilities from the base model's: the mean over texts of `Σ p ln(p / q)` in nats, q the base's.
   package var divergence: Double?
   /// Scores of sets of labels, where examples have several.
   package var tags: ReportedTags?
-  /// What stood before each text, in a few-shot prompt.
+  /// The examples before each text, in a few-shot prompt.
   package var shots: Shots?
   /// Examples with their text, where the caller asked for them.
   package var samples: [ReportedSample] = []
@@ -92,7 +92,7 @@ package struct ReportedRun: Equatable, Sendable {
     case jaccard = "tags_jaccard"
   }
 
-  /// What one text alone takes, in seconds.
+  /// The time that one text alone takes, in seconds.
   package struct Latency: Equatable, Sendable {
     /// Half of the texts take no longer.
     package var median: Double
@@ -123,9 +123,9 @@ package struct ReportedTags: Equatable, Sendable {
   /// Precision and recall of the likeliest labels, by their number.
   package var atK: [AtK] = []
 
-  /// What the k likeliest labels are worth.
+  /// The worth of the k likeliest labels.
   package struct AtK: Equatable, Sendable {
-    /// How many labels are looked at.
+    /// The number of labels that are looked at.
     package var k: Int
     /// The share of them that are true.
     package var precision: Double
@@ -136,7 +136,7 @@ package struct ReportedTags: Equatable, Sendable {
     package init(k: Int, precision: Double, recall: Double) { (self.k, self.precision, self.recall) = (k, precision, recall) }
   }
 
-  /// What `metrics` say.
+  /// Takes the numbers of `metrics`.
   package init(_ metrics: TagMetrics) {
     (micro, macro, samples) = (metrics.micro, metrics.macro, metrics.samples)
     (subsetAccuracy, hammingLoss) = (metrics.subsetAccuracy, metrics.hammingLoss)

@@ -11,13 +11,14 @@ package struct RunComparison: Equatable, Sendable {
   package var metric: RunMetric
   /// The first run's metric less the second's.
   package var difference: Double
-  /// Where the true difference is. It leaves out 0 exactly where ``pValue`` is below 0.05: it is of the same test, corrected in the same way.
+  /// The interval of the true difference. It leaves out 0 exactly where ``pValue`` is below 0.05: it is of the same test, corrected in the
+  /// same way.
   package var interval: ConfidenceInterval
   /// The p-value of "there is no difference", corrected by Holm's method for all comparisons of this metric in the report.
   package var pValue: Double
   /// The p-value of this comparison alone.
   package var rawPValue: Double
-  /// What ``rawPValue`` was multiplied with; the level of ``interval``, were it alone, is `1 - 0.05 / correction`.
+  /// The factor that ``rawPValue`` was multiplied with; the level of ``interval``, were it alone, is `1 - 0.05 / correction`.
   package var correction: Double = 1
   /// Cohen's h, for accuracies.
   package var effectSize: Double?
@@ -25,9 +26,9 @@ package struct RunComparison: Equatable, Sendable {
   package var oddsRatio: Double?
   /// The smallest difference that so many examples would have shown with a chance of 80 %, for accuracies.
   package var smallestDetectable: Double?
-  /// How many examples would show a difference as large as the one found with a chance of 80 %, for accuracies that differ.
+  /// The number of examples that would show a difference as large as the one found with a chance of 80 %, for accuracies that differ.
   package var examplesNeeded: Int?
-  /// Whether both runs gave every label of every example the very same probability: two names for one thing.
+  /// True where both runs gave every label of every example the very same probability: two names for one thing.
   package var isIdentical = false
 
   /// A comparison of known values.
@@ -40,9 +41,9 @@ package struct RunComparison: Equatable, Sendable {
     (self.effectSize, self.oddsRatio, self.smallestDetectable) = (effectSize, oddsRatio, smallestDetectable)
   }
 
-  /// Whether the first run is better beyond noise: the difference is positive and the corrected p-value below 0.05.
+  /// True where the first run is better beyond noise: the difference is positive and the corrected p-value below 0.05.
   package var isBetter: Bool { difference > 0 && pValue < 0.05 }
-  /// Whether the second run is better beyond noise.
+  /// True where the second run is better beyond noise.
   package var isWorse: Bool { difference < 0 && pValue < 0.05 }
 
   /// The same with the runs exchanged.

@@ -1,14 +1,14 @@
-/// What a run said about every example: all that its metrics follow from.
+/// The answers of a run to every example: all that its metrics follow from.
 package struct RunOutcomes: Equatable, Sendable {
-  /// What the run is called; unique in a report.
+  /// The name of the run; unique in a report.
   package var name: String
-  /// What made the answers.
+  /// The kind of thing that made the answers.
   package var kind: ReportedRun.Kind
   /// For each example the natural logarithm of each label's probability.
   package var logProbabilities: [[Double]]
-  /// Whether these are probabilities, and not only which label was answered: 0 for that one and -∞ for others.
+  /// True where these are probabilities, and not only which label was answered: 0 for that one and -∞ for others.
   package var hasProbabilities = true
-  /// How long the run took, in seconds.
+  /// The time that the run took, in seconds.
   package var seconds: Double
   /// Times of single texts, in seconds.
   package var latencies: [Double] = []
@@ -25,7 +25,7 @@ package struct RunOutcomes: Equatable, Sendable {
   /// The mean loss over the tokens of labels without any guidance, in nats per token.
   package var contentLoss: Double?
 
-  /// What stood before each text, in a few-shot prompt.
+  /// The examples before each text, in a few-shot prompt.
   package var shots: ReportedRun.Shots?
 
   /// The outcomes of the examples at `indices` alone.

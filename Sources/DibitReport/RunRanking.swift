@@ -7,7 +7,7 @@ internal import DibitStatistics
 package struct RunRanking: Equatable, Sendable {
   /// A run and where it is from.
   package struct Entry: Equatable, Sendable {
-    /// Which report, by its place in the list that was ranked.
+    /// The report, by its place in the list that was ranked.
     package let report: Int
     /// The run.
     package let run: ReportedRun
@@ -47,7 +47,7 @@ package struct RunRanking: Equatable, Sendable {
 }
 
 extension EvaluationReport {
-  /// Whether both are about the same texts under the same labels, so that their runs can be compared.
+  /// Checks whether both are about the same texts under the same labels, so that their runs can be compared.
   func asksTheSame(as other: EvaluationReport) -> Bool {
     labels == other.labels && isOpen == other.isOpen && split == other.split && examples == other.examples
       && digests.data == other.digests.data

@@ -6,7 +6,7 @@ package struct SavedReport: Equatable, Sendable {
   package var file: String
   /// The report.
   package var report: EvaluationReport
-  /// When it was made, as far as the file's name tells.
+  /// The time at which it was made, as far as the file's name tells.
   package var date: ReportDate?
 
   /// A report that was read from `file`.
@@ -25,7 +25,7 @@ package enum RunMetric: String, Equatable, Sendable, CaseIterable {
   /// Mean negative log-likelihood in nats; less is better.
   case logLoss = "log_loss"
 
-  /// What a person calls it.
+  /// The name that a person calls it by.
   package var name: String {
     switch self {
     case .accuracy: "accuracy"

@@ -39,7 +39,7 @@ package struct TerminalReport: Sendable {
 
   // MARK: Runs
 
-  /// Where answers are sets, F1 over all decisions about them is what counts besides accuracy.
+  /// The columns of the table. Where answers are sets, F1 over all decisions about them is what counts besides accuracy.
   private var columns: [(title: String, width: Int)] {
     let last = hasSets ? ("sets' F1", 9) : ("ECE", 7)
     return [("accuracy", 9), ("95 %", 13), ("macro F1", 9), ("log loss", 9), last, ("texts/s", 8)]

@@ -13,7 +13,7 @@ package enum TerminalText {
     return String(result)
   }
 
-  /// How many cells a character takes: none for marks that join the one before, two for East Asian wide characters and emoji.
+  /// The number of cells of a character: none for marks that join the one before, two for East Asian wide characters and emoji.
   static func width(_ scalar: Unicode.Scalar) -> Int {
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0
@@ -27,7 +27,7 @@ package enum TerminalText {
     }
   }
 
-  /// How many cells `text` takes.
+  /// The number of cells of `text`.
   static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
   /// `text` in exactly `cells` cells: cut with an ellipsis or filled with spaces, on the left for numbers.

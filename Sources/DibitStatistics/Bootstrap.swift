@@ -1,13 +1,13 @@
 internal import DibitTensor
 internal import RealModule
 
-/// How much a statistic of a test set would vary if the set were drawn again.
+/// The resampling of a test set: it shows how much a statistic would vary if the set were drawn again.
 ///
 /// Examples are drawn with replacement from the set itself, as many as it has, and the statistic is computed of each such sample. The same
 /// seed gives the same interval. Sources: Efron and Tibshirani, "An introduction to the bootstrap" (1993), chapters 13 and 14; Efron, "Better
 /// bootstrap confidence intervals" (1987) for BCa.
 package struct Bootstrap: Equatable, Sendable {
-  /// How an interval is read from the statistics of the samples.
+  /// The way in which an interval is read from the statistics of the samples.
   package enum Method: Equatable, Sendable {
     /// Their quantiles.
     case percentile
@@ -15,13 +15,13 @@ package struct Bootstrap: Equatable, Sendable {
     case bca
   }
 
-  /// How many samples are drawn.
+  /// The number of samples that are drawn.
   package var resamples: Int
   /// The share of repetitions in which an interval should be right.
   package var level: Double
-  /// How intervals are read.
+  /// The way in which intervals are read.
   package var method: Method
-  /// What the samples follow from.
+  /// The seed that the samples follow from.
   package var seed: UInt64
 
   /// A bootstrap with these settings.
@@ -33,7 +33,7 @@ package struct Bootstrap: Equatable, Sendable {
   package struct Estimate: Equatable, Sendable {
     /// The statistic of the set.
     package let value: Double
-    /// Where the true value is.
+    /// The interval of the true value.
     package let interval: ConfidenceInterval
     /// The standard deviation of the samples' statistics.
     package let standardError: Double

@@ -21,12 +21,12 @@ package struct CalibrationBin: Equatable, Sendable {
   }
 }
 
-/// Whether a confidence of 80 % is right in 80 % of cases.
+/// The trustworthiness of confidences: a confidence of 80 % should be right in 80 % of cases.
 ///
 /// Sources: Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015); Guo et al., "On
 /// calibration of modern neural networks" (2017); for bins of equal mass Nguyen and O'Connor (2015).
 package struct Calibration: Equatable, Sendable {
-  /// Where one bin ends and the next begins.
+  /// The borders of bins: the rule for where one ends and the next begins.
   package enum Binning: Equatable, Sendable {
     /// Confidences `((m - 1) / M, m / M]`; bins may be empty.
     case equalWidth

@@ -21,13 +21,13 @@ package struct LabelMetrics: Equatable, Sendable {
   }
 }
 
-/// How predictions compare with the truth: one predicted label per example.
+/// Metrics of predictions against the truth: one predicted label per example.
 package struct ClassificationMetrics: Equatable, Sendable {
   /// `confusion[t][p]`: examples of true label `t` that were given label `p`.
   package let confusion: [[Int]]
   /// Metrics of each label, by its index.
   package let perLabel: [LabelMetrics]
-  /// How often each label was predicted.
+  /// The number of times that each label was predicted.
   package let predicted: [Int]
   /// The number of examples.
   package let count: Int
@@ -39,7 +39,7 @@ package struct ClassificationMetrics: Equatable, Sendable {
     self.init(counts: confusion)
   }
 
-  /// What a confusion matrix says, or nil when it is not square, has a negative count or more than 2^52 examples.
+  /// Computes the metrics of a confusion matrix, or nil when it is not square, has a negative count or more than 2^52 examples.
   package init?(confusion: [[Int]]) {
     var count = 0
     for row in confusion {

@@ -7,7 +7,7 @@ package struct ConfidenceInterval: Equatable, Sendable {
   package let low: Double
   /// Its upper end.
   package let high: Double
-  /// How often such an interval is right, for instance 0.95.
+  /// The share of such intervals that are right, for instance 0.95.
   package let level: Double
 
   /// An interval of known ends.

@@ -32,7 +32,7 @@ package struct Forecasts: Equatable, Sendable {
   /// The probability of each example's most likely label.
   package var confidences: [Double] { logProbabilities.map { min(1, .exp($0.max() ?? 0)) } }
 
-  /// Whether the most likely label is the true one.
+  /// True for each example whose most likely label is the true one.
   package var hits: [Bool] { zip(predictions, truths).map { $0 == $1 } }
 
   /// The mean negative logarithm of the true label's probability, in nats; infinite where one was given zero.
@@ -87,7 +87,7 @@ package enum BinaryForecasts {
   }
 }
 
-/// How well a score tells two groups apart.
+/// Measures of how well a score tells two groups apart.
 package enum ROC {
   /// The probability that a positive example scores higher than a negative one, ties counting half: the area under the ROC curve.
   ///

@@ -1,7 +1,7 @@
 internal import DibitTensor
 internal import RealModule
 
-/// How accuracy grows with the number of training texts, and what more of them would bring.
+/// The growth of accuracy with the number of training texts, and the gain that more of them would bring.
 ///
 /// `error(n) = c + a n^-b` with `c, a ≥ 0` is fitted to the errors of trainings on n texts; with fewer than four sizes, which cannot tell
 /// c from the rest, c is 0. For each of ``exponents`` the best c and a are those of weighted least squares, an error of variance v
@@ -9,7 +9,7 @@ internal import RealModule
 /// converge, and errors of 0 are no harder than others. Sources: Cortes et al., "Learning curves: asymptotic values and rate of
 /// convergence" (1993); Viering and Loog, "The shape of learning curves: a review" (2022).
 package struct LearningCurve: Equatable, Sendable {
-  /// What training on some texts led to.
+  /// The result of training on some texts.
   package struct Point: Equatable, Sendable {
     /// The number of training texts.
     package let texts: Int
@@ -41,7 +41,7 @@ package struct LearningCurve: Equatable, Sendable {
     package func error(_ texts: Int) -> Double { limit + scale * .exp(-exponent * .log(Double(texts))) }
   }
 
-  /// Why the curve says nothing about more texts.
+  /// The reasons for which the curve says nothing about more texts.
   package enum Doubt: Error, Equatable, Sendable {
     /// There are fewer than three sizes.
     case tooFewPoints(Int)
@@ -53,17 +53,17 @@ package struct LearningCurve: Equatable, Sendable {
     case tooFar(most: Int)
   }
 
-  /// What more texts would bring.
+  /// The expected result of more texts.
   package struct Prediction: Equatable, Sendable {
     /// All training texts.
     package let texts: Int
     /// The accuracy with them.
     package let accuracy: Double
-    /// Where it is, as far as the test texts tell.
+    /// The interval of that accuracy, as far as the test texts tell.
     package let interval: ConfidenceInterval
-    /// How much it is above the curve at the texts that there are.
+    /// The height above the curve at the texts that there are.
     package let gain: Double
-    /// Where that is.
+    /// The interval of that gain.
     package let gainInterval: ConfidenceInterval
   }
 
@@ -93,7 +93,7 @@ package struct LearningCurve: Equatable, Sendable {
     fit = self.points.count < 3 ? nil : solver.solve(self.points.map(\.error))
   }
 
-  /// What `more` texts beside those of the largest point would bring, or why the curve cannot tell.
+  /// Predicts the result of `more` texts beside those of the largest point, or tells why the curve cannot.
   ///
   /// Test texts are drawn anew `bootstrap.resamples` times, and where a size was trained several times its trainings too; the curve is
   /// fitted to each draw, and the quantiles of what the fits say are the interval. With one training of each size the interval does not

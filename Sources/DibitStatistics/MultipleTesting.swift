@@ -7,8 +7,8 @@ package enum MultipleTesting {
     zip(pValues, holmFactors(pValues)).map { min(1, $0 * $1) }
   }
 
-  /// What Holm's correction multiplies each p-value with: from the number of p-values for the smallest to 1 for the largest, but no product
-  /// below that of a smaller one.
+  /// The factors with which Holm's correction multiplies p-values: from the number of p-values for the smallest to 1 for the largest, but
+  /// no product below that of a smaller one.
   ///
   /// An interval at level `1 - alpha / factor` leaves out what its test refutes at alpha once the p-value is corrected.
   package static func holmFactors(_ pValues: [Double]) -> [Double] {

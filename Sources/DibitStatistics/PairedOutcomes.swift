@@ -19,7 +19,7 @@ package struct PairedOutcomes: Equatable, Sendable {
     )
   }
 
-  /// Whether each run was right, example by example in the same order.
+  /// Counts the outcomes of two runs, true where a run was right, example by example in the same order.
   package init(first: [Bool], second: [Bool]) {
     require(
       first.count == second.count, "PairedOutcomes: \(first.count) and \(second.count) examples")
@@ -70,7 +70,8 @@ package struct PairedOutcomes: Equatable, Sendable {
 
   // MARK: The interval of the difference
 
-  /// Where the true difference in accuracy is: every difference whose own test has a p-value, times `correction`, of at least `alpha`.
+  /// The interval of the true difference in accuracy: every difference whose own test has a p-value, times `correction`, of at least
+  /// `alpha`.
   ///
   /// As ``pValue`` is that test at 0, the interval leaves out 0 exactly where the corrected p-value is below `alpha`. It is Tango's score
   /// interval with the correction for continuity that the test has. Sources: Tango, "Equivalence test and confidence interval for the
@@ -118,7 +119,8 @@ package struct PairedOutcomes: Equatable, Sendable {
   /// Cohen's h, `2 arcsin √p₁ - 2 arcsin √p₂`: a difference in accuracy on a scale where 0.2 is small, 0.5 medium and 0.8 large.
   package var cohenH: Double { 2 * .asin(.sqrt(firstAccuracy)) - 2 * .asin(.sqrt(secondAccuracy)) }
 
-  /// How many times as often the first run alone is right as the second alone; infinite where the second never is, nil where none is.
+  /// The ratio of examples that the first run alone has right to those of the second alone; infinite where the second has none, nil where
+  /// neither has any.
   package var oddsRatio: Double? {
     discordant > 0 ? (onlySecond > 0 ? Double(onlyFirst) / Double(onlySecond) : .infinity) : nil
   }
@@ -146,8 +148,8 @@ package struct PairedOutcomes: Equatable, Sendable {
     return high
   }
 
-  /// How many examples show a true difference of this size with probability `power`, where the runs are discordant on a share `discordance`
-  /// of them, at least the difference; nil for no difference, which no number shows.
+  /// The number of examples that show a true difference of this size with probability `power`, where the runs are discordant on a share
+  /// `discordance` of them, at least the difference; nil for no difference, which no number shows.
   ///
   /// ``smallestDetectableDifference(power:alpha:)`` solved for n; for a `discordance` of 0 one of both runs has right whatever the other has.
   package static func examplesNeeded(

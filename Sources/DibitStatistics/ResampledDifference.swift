@@ -34,7 +34,7 @@ package struct ResampledDifference: Equatable, Sendable {
     return pValue(rank: min(below, above) + 1)
   }
 
-  /// Where the true difference is: see ``ResampledDifference``; p-values are multiplied by `correction`.
+  /// The interval of the true difference: see ``ResampledDifference``; p-values are multiplied by `correction`.
   ///
   /// Where there are too few examples or samples for any p-value to be small enough, it is everything that is possible.
   package func interval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {

@@ -1,6 +1,6 @@
 internal import DibitTensor
 
-/// What is gained by staying silent when unsure: the error among the answered examples, for every share that is answered.
+/// The gain of staying silent when unsure: the error among the answered examples, for every share that is answered.
 ///
 /// Sources: El-Yaniv and Wiener, "On the foundations of noise-free selective classification" (2010); the excess area is of Geifman, Uziel
 /// and El-Yaniv (2019).

@@ -1,4 +1,4 @@
-/// How predicted sets of labels compare with the true sets: any number of labels per example.
+/// Metrics of predicted sets of labels against the true sets: any number of labels per example.
 ///
 /// Conventions are scikit-learn's for indicator matrices with `zero_division=0`: averages over labels take every label, those without
 /// examples with 0; averages over examples take every example, so that an example without labels that rightly gets none counts 0 in
@@ -83,9 +83,9 @@ package struct TagMetrics: Equatable, Sendable {
   }
 }
 
-/// How well scores put the true labels of an example first.
+/// Metrics of a ranking: how well scores put the true labels of an example first.
 package struct TagRanking: Equatable, Sendable {
-  /// How many labels are looked at.
+  /// The number of labels that are looked at.
   package let k: Int
   /// The mean share of the first `k` labels that are true.
   package let precision: Double
