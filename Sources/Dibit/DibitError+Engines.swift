@@ -1,21 +1,42 @@
+internal import DibitConstraint
 internal import DibitFailure
+internal import DibitFiles
+internal import DibitModelStore
 
-/// The failures of engines, as the library tells them. This is the only place that knows their errors.
+/// The failures of engines as the library tells them. This is the only place that knows their errors.
 extension DibitError {
   init(_ error: any Error) {
     switch error {
     case let error as DibitError: self = error
-    case let error as any EngineError: self.init(Kind(error.kind), "\(error)".replacing("`", with: "'"))
+    case let error as any EngineError: self.init(Kind(error), Self.sentence(of: error))
     default: self.init(.unexpected, "\(error)")
+    }
+  }
+
+  /// The sentence of an engine with what an app can do about it; options stand in quotes, under their names here.
+  private static func sentence(of error: any EngineError) -> String {
+    let told = "\(error.root)"
+    return "\(error)".replacing(told, with: told + advice(error.root)).replacing("`", with: "'")
+      .replacing("the output of 'dibit train'", with: "the output of a training")
+  }
+
+  private static func advice(_ root: any EngineError) -> String {
+    switch root {
+    case FileError.outputExists: " or set 'overwrites'"
+    case ModelStoreError.notConverted: ": convert it first"
+    case ModelStoreError.noTokenizer: "; a conversion takes one of another place"
+    case ModelStoreError.trainedScales: ": convert it"
+    default: ""
     }
   }
 }
 
 extension DibitError.Kind {
-  init(_ kind: FailureKind) {
-    switch kind {
+  init(_ error: any EngineError) {
+    switch error.kind {
     case .notFound, .noPermission: self = .missing
-    case .badData: self = .invalidData
+    // A schema is what the caller asks for, whoever wrote it.
+    case .badData: self = error is ConstraintError ? .invalidArgument : .invalidData
     case .invalidRequest: self = .invalidArgument
     case .cannotCreate: self = .cannotCreate
     case .inputOutput: self = .inputOutput
