@@ -97,10 +97,10 @@ extension Checkpoint {
     }
   }
 
-  /// What files with tensors are usually called: a broken one must be named, not overlooked.
+  /// The usual suffixes of files with tensors: a broken one must be named, not overlooked.
   private static let suffixes = [".safetensors", ".gguf", ".h5", ".hdf5", ".pt", ".pth"]
 
-  /// Whether the file holds tensors, or should.
+  /// Returns true for a file that holds tensors, or should.
   private static func holdsTensors(_ path: String) -> Bool {
     if suffixes.contains(where: { path.hasSuffix($0) }) { return true }
     guard FileStatus(path: path, followingLinks: true)?.type == .regular, let mapped = try? MappedFile(path: path) else { return false }

@@ -1,7 +1,7 @@
 package import DibitTensor
 
 extension Checkpoint {
-  /// What is known about a tensor.
+  /// Returns the facts known about a tensor.
   ///
   /// - Throws: ``CheckpointError/unknownTensor(_:path:)``; with `shape`, ``CheckpointError/shapeMismatch(tensor:file:expected:found:)``.
   package func tensor(_ name: String, shape: [Int]? = nil) throws(CheckpointError) -> TensorInfo {

@@ -1,13 +1,13 @@
 internal import DibitFiles
 package import DibitTensor
 
-/// What a checkpoint says about one tensor.
+/// The facts that a checkpoint gives about one tensor.
 package struct TensorInfo: Equatable, Sendable {
   /// The type of its elements as they are read; F32 for tensors that are stored in quantised blocks.
   package let dtype: DType
   /// The dimensions, row-major; empty for a scalar.
   package let shape: [Int]
-  /// How the file stores the elements, in the format's own words: `F16`, `Q4_K`.
+  /// The storage of the elements in the file, in the format's own words: `F16`, `Q4_K`.
   package let storage: String
   /// The bytes that the elements take in the file.
   package let byteCount: Int
@@ -38,10 +38,10 @@ package struct Checkpoint: Sendable {
   package let tensorNames: [String]
   let containers: [any TensorContainer]
   private let places: [[UInt8]: Place]
-  /// What views that need whole tensors share.
+  /// The state shared by views that need whole tensors.
   let whole = WholeTensor()
 
-  /// Where a tensor lies, and what it looks like from here.
+  /// The place of a tensor, and its description as seen from here.
   struct Place: Sendable {
     let container: Int
     let index: Int
@@ -80,7 +80,7 @@ package struct Checkpoint: Sendable {
     self.places = table
   }
 
-  /// What the files say of their tensors, in the order of ``tensorNames`` of a checkpoint that was just opened.
+  /// The tensors as the files describe them, in the order of ``tensorNames`` of a checkpoint that was just opened.
   package var tensors: [StoredTensor] { containers.flatMap(\.tensors) }
 
   /// The paths of its files.
@@ -89,7 +89,7 @@ package struct Checkpoint: Sendable {
   /// The bytes of its files.
   package var fileBytes: Int { filePaths.reduce(0) { $0 + (FileStatus(path: $1, followingLinks: true)?.size ?? 0) } }
 
-  /// What is known about a tensor, or nil when there is none of this name.
+  /// Returns the facts known about a tensor, or nil when there is none of this name.
   package func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
 
   /// The stored bytes of a tensor whose elements lie in the file as they are: row-major, little-endian; nil for all others.

@@ -1,7 +1,8 @@
 package import DibitFailure
 package import DibitFiles
 
-/// Why a checkpoint could not be read or written. Paths are as the caller gave them; offsets are bytes from the start of the file.
+/// The reasons for which a checkpoint could not be read or written. Paths are as the caller gave them; offsets are bytes from the start of
+/// the file.
 package enum CheckpointError: EngineError, Equatable {
   /// A file could not be read or written.
   case file(FileError)

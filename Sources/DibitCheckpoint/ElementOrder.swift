@@ -1,4 +1,4 @@
-/// Where the elements of a tensor that is seen in another order lie in the stored one; see ``TensorView``.
+/// The places in the stored tensor of the elements of one that is seen in another order; see ``TensorView``.
 ///
 /// Element `(r, c)` of the view is stored element `rowStarts[r] + columnOffsets[c]`.
 struct ElementOrder: Equatable, Sendable {
@@ -11,7 +11,7 @@ struct ElementOrder: Equatable, Sendable {
   let rowStarts: [Int]
   /// For each column of the view.
   let columnOffsets: [Int]
-  /// Whether the offsets are 0, 1, 2, …
+  /// True where the offsets are 0, 1, 2, …
   let rowsAreContiguous: Bool
 
   /// Nil when `view` does not describe an order of the elements of a tensor with `stored` as its shape.

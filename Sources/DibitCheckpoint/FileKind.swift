@@ -1,7 +1,7 @@
 internal import DibitFiles
 package import DibitTensor
 
-/// What a file is, told from its bytes; suffixes are never trusted.
+/// The kind of a file, told from its bytes; suffixes are never trusted.
 package enum FileKind: String, CaseIterable, Sendable {
   case safetensors = "a safetensors file"
   case gguf = "a GGUF file"
@@ -53,7 +53,7 @@ extension FileKind: CustomStringConvertible {
   /// The kind of a regular file; nil where it cannot be read too.
   package static func ofFile(_ path: String) -> FileKind? { (try? MappedFile(path: path)).flatMap { recognise($0.bytes) } }
 
-  /// Whether a person reads it as it is.
+  /// True for a file that a person reads as it is.
   package var isReadable: Bool { [.text, .json, .html, .xml, .refusal, .gitLFSPointer].contains(self) }
 
   private static let signatures: [(bytes: [UInt8], kind: FileKind)] = [
@@ -78,7 +78,8 @@ extension FileKind: CustomStringConvertible {
     ([0x7F] + Array("ELF".utf8), .elf),
   ]
 
-  /// What a ZIP archive holds, from the names of its entries; from the first one alone when the directory is damaged or cut off.
+  /// Returns the kind of a ZIP archive's content, from the names of its entries; from the first one alone when the directory is damaged or
+  /// cut off.
   private static func archive(_ bytes: Bytes) -> FileKind {
     var names: [String] = []
     if let directory = try? ZipDirectory(bytes) {
@@ -110,14 +111,14 @@ extension FileKind: CustomStringConvertible {
     return words.first == UInt8(ascii: "{") && !start.prefix(8).contains(0) ? .json : nil
   }
 
-  /// Whether all bytes are UTF-8 without control characters, and not so few that they could be the start of anything; the last character may
-  /// be cut where that is not all of the file.
+  /// Checks that all bytes are UTF-8 without control characters, and not so few that they could be the start of anything; the last
+  /// character may be cut where that is not all of the file.
   private static func isPlainText(_ start: [UInt8], isWhole: Bool) -> Bool {
     guard start.count >= 8, start.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else { return false }
     return (0...(isWhole ? 0 : 3)).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
   }
 
-  /// How hubs and web servers begin their refusals, in lower case.
+  /// The beginnings of the refusals of hubs and web servers, in lower case.
   private static let refusals = [
     "not found", "404", "403", "401", "entry not found", "repository not found", "revision not found", "file not found", "forbidden",
     "unauthorized", "access denied", "access to ", "invalid username or password", "invalid credentials", "{\"error\"", "{\"message\"",

@@ -32,7 +32,7 @@ struct SafetensorsContainer: TensorContainer {
     mapped.discard(begin + part.lowerBound..<begin + part.upperBound)
   }
 
-  /// Where rows lie within the bytes of a plainly stored tensor.
+  /// Returns the range of rows within the bytes of a plainly stored tensor.
   private static func range(of rows: Range<Int>, _ tensor: StoredTensor) -> Range<Int> {
     let stride = (tensor.shape.count >= 2 ? tensor.shape.dropFirst() : tensor.shape[...]).reduce(1, *) * tensor.dtype.byteCount
     return rows.lowerBound * stride..<rows.upperBound * stride

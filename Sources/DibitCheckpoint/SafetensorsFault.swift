@@ -1,7 +1,7 @@
 internal import DibitFailure
 package import DibitTensor
 
-/// What is wrong inside a safetensors file. Offsets of data are relative to the data section, as in the header.
+/// A fault inside a safetensors file. Offsets of data are relative to the data section, as in the header.
 package enum SafetensorsFault: Error, Equatable, Sendable {
   case otherFormat(FileKind)
   case tooShort(foundBytes: Int)
@@ -24,7 +24,7 @@ package enum SafetensorsFault: Error, Equatable, Sendable {
 }
 
 extension SafetensorsFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .otherFormat(let kind): "a file with tensors expected (safetensors, GGUF, HDF5, PyTorch or llama2.c), \(kind) found"

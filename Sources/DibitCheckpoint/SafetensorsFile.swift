@@ -8,7 +8,7 @@ package struct TensorEntry: Equatable, Sendable {
   package let dtype: DType
   /// The dimensions, row-major; empty for a scalar. The product of those that are not zero fits 64 bits.
   package let shape: [Int]
-  /// Where the bytes lie, from the start of the file.
+  /// The range of the bytes, from the start of the file.
   package let range: Range<Int>
 
   /// Describes a tensor.

@@ -2,7 +2,7 @@ internal import DibitFailure
 internal import DibitJSON
 internal import DibitTensor
 
-/// Where a safetensors file with given tensors puts its bytes.
+/// The layout of the bytes of a safetensors file with given tensors.
 struct SafetensorsLayout {
   /// The first bytes of the file: header length and header, padded with spaces so that the data begins at a multiple of 64.
   let header: [UInt8]

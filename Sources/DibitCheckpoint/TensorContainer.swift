@@ -8,7 +8,7 @@ package struct StoredTensor: Equatable, Sendable {
   package let dtype: DType
   /// The dimensions, row-major; empty for a scalar. Their product, and its size in bytes, fit 63 bits.
   package let shape: [Int]
-  /// How the file stores the elements, in the format's own words: `F16`, `Q4_K`, `F32, gzip`.
+  /// The storage of the elements in the file, in the format's own words: `F16`, `Q4_K`, `F32, gzip`.
   package let storage: String
   /// The bytes that the elements take in the file.
   package let byteCount: Int

@@ -7,7 +7,7 @@ internal import DibitModel
 package import DibitModelStore
 internal import DibitQuantization
 
-/// What an adapter is exported as.
+/// The formats in which an adapter is exported.
 package enum AdapterFormat: String, CaseIterable, Sendable {
   /// PEFT's two files, with a manifest: an adapter as ``StoredAdapter`` reads it too.
   case peft

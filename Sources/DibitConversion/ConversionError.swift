@@ -3,7 +3,7 @@ package import DibitFailure
 package import DibitFiles
 package import DibitModelStore
 
-/// Why a checkpoint could not be converted.
+/// The reasons for which a checkpoint could not be converted.
 package enum ConversionError: EngineError, Equatable {
   case source(ModelStoreError)
   case file(FileError)

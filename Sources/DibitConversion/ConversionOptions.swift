@@ -1,8 +1,8 @@
 package import DibitQuantization
 
-/// What a conversion should make.
+/// The settings of a conversion.
 package struct ConversionOptions: Equatable, Sendable {
-  /// How the tensors are stored.
+  /// The storage scheme of the tensors.
   package var scheme = QuantizationScheme()
   /// A tokenizer file or directory to use instead of the one beside the checkpoint.
   package var tokenizer: String?

@@ -7,7 +7,7 @@ internal import DibitQuantization
 internal import DibitTensor
 internal import DibitTokenizer
 
-/// What a conversion will write, settled before the first byte: every fault of the source that can be found early is found here.
+/// The output of a conversion, settled before the first byte: every fault of the source that can be found early is found here.
 struct ConversionPlan {
   let checkpoint: Checkpoint
   let configuration: ModelConfiguration
@@ -15,7 +15,7 @@ struct ConversionPlan {
   let tokenizer: [UInt8]
   /// The tokenizer_config.json to write; nil where the source says nothing about chats.
   let chat: JSONValue?
-  /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+  /// The reason for which the tokenizer may be another model's; nil where nothing speaks for that.
   let tokenizerDoubt: String?
   /// In the order of the file.
   let tensors: [PlannedTensor]
@@ -58,7 +58,7 @@ struct ConversionPlan {
 }
 
 extension ConversionPlan {
-  /// What speaks against a tokenizer of a model with so many rows in its embedding, in words.
+  /// Returns the doubt about a tokenizer of a model with so many rows in its embedding, in words.
   private static func doubt(_ tokenizer: Tokenizer, isChosen: Bool, source: String, rows: Int) -> String? {
     if isChosen, let own = try? TokenizerSource.open(source, vocabularySize: rows).tokenizer {
       let missing = tokenizer.specialTokensMissing(of: own)
@@ -92,7 +92,7 @@ extension ConversionPlan {
 struct PlannedTensor {
   let stored: ModelTensor
   let sourceBytes: Int
-  /// How the tensor is stored, in words.
+  /// The storage of the tensor, in words.
   let storage: String
   /// The tensor with the trained scales of its rows.
   var clips: String?

@@ -3,9 +3,9 @@ package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 
-/// What a conversion made of each tensor.
+/// The result of a conversion for each tensor.
 package struct ConversionReport: Equatable, Sendable {
-  /// What became of one tensor.
+  /// The result for one tensor.
   package struct Tensor: Equatable, Sendable {
     /// The tensor's name in the checkpoint.
     package let name: String
@@ -17,17 +17,17 @@ package struct ConversionReport: Equatable, Sendable {
     package let sourceBytes: Int
     /// Bytes of the stored tensor, scales included.
     package let bytes: Int
-    /// What rounding lost; nil for tensors that were kept.
+    /// The loss from rounding; nil for tensors that were kept.
     package let error: GridQuantization.Error?
 
     /// Rows whose scales the checkpoint brought along from training; nil where scales were fitted.
     package internal(set) var trainedScales: Int?
-    /// How many of these had to be rounded to F16.
+    /// The number of these that had to be rounded to F16.
     package internal(set) var roundedScales = 0
 
     /// The number of weights.
     package var elements: Int { shape.reduce(1, *) }
-    /// Whether every weight lay on the grid and was packed without loss.
+    /// True where every weight lay on the grid and was packed without loss.
     package var isExact: Bool { error?.noise == 0 }
   }
 
@@ -39,15 +39,15 @@ package struct ConversionReport: Equatable, Sendable {
   package let architecture: String
   /// Every stored tensor, in the order of the file.
   package internal(set) var tensors: [Tensor] = []
-  /// How long the conversion took.
+  /// The duration of the conversion.
   package internal(set) var seconds = 0.0
   /// Bytes of the written model.safetensors.
   package internal(set) var outputBytes = 0
-  /// What identifies the model.
+  /// The digest that identifies the model.
   package internal(set) var digest = ""
   /// Bytes of the checkpoint's files, in which weights may lie in blocks.
   package internal(set) var fileBytes = 0
-  /// Why the tokenizer may be another model's; nil where nothing speaks for that.
+  /// The reason for which the tokenizer may be another model's; nil where nothing speaks for that.
   package internal(set) var tokenizerDoubt: String?
 
   /// A report without tensors yet.
@@ -64,7 +64,7 @@ package struct ConversionReport: Equatable, Sendable {
   /// Bits per weight over the whole model, scales and norms included.
   package var bitsPerWeight: Double { Double(tensors.reduce(0) { $0 + $1.bytes } * 8) / Double(max(elements, 1)) }
 
-  /// Whether every weight kept its value: rounded tensors lay on the grid, and the others got no narrower type.
+  /// True where every weight kept its value: rounded tensors lay on the grid, and the others got no narrower type.
   package var isLossless: Bool {
     tensors.allSatisfy { tensor in tensor.error.map { $0.noise == 0 } ?? (tensor.bytes >= tensor.sourceBytes) }
   }

@@ -6,7 +6,8 @@ internal import DibitQuantization
 internal import DibitTensor
 
 extension Converter {
-  /// What ``run(progress:)`` would write and about how long it would take, with the failures that it would begin with; nothing is written.
+  /// Forecasts the output of ``run(progress:)`` and about how long it would take, with the failures that it would begin with; nothing is
+  /// written.
   ///
   /// The report's tensors have no errors, because nothing is rounded, its size has no header, and there is no digest. Its seconds are those
   /// of one piece of the largest tensor, scaled to all: without the time of writing.
@@ -25,7 +26,7 @@ extension Converter {
     return report
   }
 
-  /// What reading and rounding a byte of the source takes, from a piece of the largest tensor.
+  /// Returns the seconds to read and round a byte of the source, from a piece of the largest tensor.
   private func secondsPerByte(_ plan: ConversionPlan) throws(ConversionError) -> Double {
     guard let tensor = plan.tensors.max(by: { $0.sourceBytes < $1.sourceBytes }), let rows = pieces(of: tensor).first else { return 0 }
     let checkpoint = plan.checkpoint

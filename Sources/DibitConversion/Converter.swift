@@ -76,7 +76,7 @@ package struct Converter: Sendable {
     return try pieces.finish()
   }
 
-  /// Where a conversion stands.
+  /// The progress of a conversion.
   private struct Pass {
     let checkpoint: Checkpoint
     let total: Int
@@ -179,7 +179,7 @@ package struct Converter: Sendable {
   }
 }
 
-/// What rows lost by the rounding of trained scales, from several threads; the sum does not depend on their order.
+/// The loss of rows from the rounding of trained scales, from several threads; the sum does not depend on their order.
 private final class Lost: Sendable {
   private let rows = Mutex<[Int: Double]>([:])
 

@@ -8,7 +8,7 @@ package import DibitModelStore
 internal import DibitQuantization
 package import DibitTensor
 
-/// What an export writes.
+/// The formats that an export writes.
 package enum ExportFormat: String, CaseIterable, Sendable {
   /// A checkpoint directory with float weights that other tools load.
   case safetensors
@@ -94,7 +94,7 @@ package struct Exporter: Sendable {
     do throws(FileError) { try file.commit() } catch { throw .file(error) }
   }
 
-  /// What is merged into the weights; an adapter that changes nothing where there is none.
+  /// Returns the adapter that is merged into the weights; one that changes nothing where there is none.
   private func sum(_ parts: [AdapterPart], for source: StoredModel) throws(ConversionError) -> Adapter {
     if parts.isEmpty { return Adapter.none(for: source.weights) }
     return try rethrow(as: ConversionError.source, StoredAdapter.sum(parts, for: source, on: compute))

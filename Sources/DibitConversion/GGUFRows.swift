@@ -3,7 +3,7 @@ internal import DibitKernels
 internal import DibitQuantization
 internal import DibitTensor
 
-/// How a weight is stored in a GGUF file without any change of value.
+/// The storage of a weight in a GGUF file, without any change of value.
 ///
 /// A grid without zero has the values (c - M/2) s for codes c and an odd M. Where a row has one scale, Q2_K and Q4_K hold just that: both make
 /// d S q - d m of a code q, with d = s/2, S = 2 and m = M, 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to

@@ -3,8 +3,8 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
 
-/// What transformers reads beside config.json, weights and tokenizer.json, and without which it guesses: the class and the special tokens of
-/// the tokenizer, the chat template, and the tokens at which `generate` stops.
+/// The files that transformers reads beside config.json, weights and tokenizer.json, and without which it guesses: the class and the
+/// special tokens of the tokenizer, the chat template, and the tokens at which `generate` stops.
 struct TransformersFiles {
   /// tokenizer_config.json.
   let tokenizer: JSONValue

@@ -1,7 +1,7 @@
 internal import DibitJSON
 internal import DibitTokenizer
 
-/// Which bytes of an answer are its content: of JSON the values, without keys, quotes and brackets; of anything else all.
+/// The bytes of an answer that are its content: of JSON the values, without keys, quotes and brackets; of anything else all.
 ///
 /// An answer in JSON has many tokens that are the same in every answer. A loss over all of them says little about what was learnt.
 enum AnswerContent {

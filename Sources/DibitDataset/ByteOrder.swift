@@ -3,10 +3,10 @@
 /// Swift's own `==` and `<` treat canonically equivalent strings as equal (an "é" of one scalar and one of two). Two folders of a
 /// Linux file system may differ in just that, so neither is good enough for paths and labels.
 extension String {
-  /// Whether the UTF-8 bytes are the same.
+  /// Checks that the UTF-8 bytes are the same.
   func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-  /// Whether the UTF-8 bytes come first in lexicographic order.
+  /// Checks that the UTF-8 bytes come first in lexicographic order.
   func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
@@ -24,6 +24,6 @@ extension [String] {
     return distinct
   }
 
-  /// Whether both hold the same bytes in the same places.
+  /// Checks that both hold the same bytes in the same places.
   func hasSameBytes(as other: [String]) -> Bool { count == other.count && zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) } }
 }

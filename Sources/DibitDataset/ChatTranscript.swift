@@ -30,7 +30,7 @@ package enum ChatTranscript {
     return "[\n" + objects.map { "  " + $0.serialized() }.joined(separator: ",\n") + "\n]\n"
   }
 
-  /// What stands for a message each, whatever it is.
+  /// Returns the values that stand for a message each, whatever they are.
   private static func values(in bytes: [UInt8]) throws(ChatTranscriptError) -> [JSONValue] {
     let fault: JSONError
     do throws(JSONError) {
@@ -52,7 +52,7 @@ package enum ChatTranscript {
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }
 
-/// Why bytes are no messages of a chat.
+/// The reasons for which bytes are no messages of a chat.
 package enum ChatTranscriptError: EngineError, Equatable {
   /// No JSON; with the line where every line should be a message.
   case json(JSONError, line: Int?)

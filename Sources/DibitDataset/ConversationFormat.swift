@@ -2,7 +2,7 @@ package import DibitFailure
 package import DibitJinja
 package import DibitTokenizer
 
-/// How a conversation becomes tokens: as `dibit generate` writes the prompt that the answer will follow.
+/// The way in which a conversation becomes tokens: as `dibit generate` writes the prompt that the answer will follow.
 ///
 /// With turn tokens in the vocabulary the chat is written in turns; otherwise the model's own template is used, if it has one, and
 /// else the contents follow each other line by line.
@@ -129,7 +129,7 @@ package struct ConversationFormat: Sendable {
   }
 }
 
-/// Why a conversation cannot be learnt.
+/// The reasons for which a conversation cannot be learnt.
 package enum ConversationError: EngineError, Equatable {
   case template(JinjaError)
   case unfitTemplate

@@ -158,7 +158,7 @@ private struct RowScan {
 }
 
 extension DatasetExample {
-  /// Whether there is nothing to read, or nothing to learn, but white space.
+  /// True where there is nothing to read, or nothing to learn, but white space.
   var isBlank: Bool {
     switch self {
     case .labelled(let example): example.text.isBlank
@@ -167,7 +167,7 @@ extension DatasetExample {
   }
 }
 
-/// How rows are written.
+/// The format of rows.
 enum RowFormat: Equatable {
   case jsonLines
   /// Fields with a separator between them; nil when the first line is to tell.

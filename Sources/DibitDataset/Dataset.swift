@@ -13,9 +13,9 @@ package struct Dataset: Sendable, Equatable {
   package internal(set) var test: [DatasetExample]
   /// All labels of all splits in the order of their UTF-8 bytes; none for conversations.
   package let labels: [String]
-  /// What reading noticed.
+  /// The findings of the reading.
   package let report: ScanReport
-  /// Whether `validation` was drawn from the training examples by `splitAutomatically(seed:)`.
+  /// True where `validation` was drawn from the training examples by `splitAutomatically(seed:)`.
   package internal(set) var hasAutomaticValidation = false
 
   /// A dataset of labelled texts in memory; sorts each split by path.
@@ -33,7 +33,7 @@ package struct Dataset: Sendable, Equatable {
     labels = Self.labels(of: [train, validation, test])
   }
 
-  /// What the dataset holds; labelled texts when there is nothing in it.
+  /// The kind of the dataset's examples; labelled texts when there is nothing in it.
   package var kind: DatasetExample.Kind { (train.first ?? validation.first ?? test.first)?.kind ?? .labelled }
 
   /// The labelled texts of a split; none if it holds conversations.

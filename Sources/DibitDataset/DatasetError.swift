@@ -1,7 +1,7 @@
 package import DibitFailure
 package import DibitFiles
 
-/// What can be wrong with a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
+/// The faults of a dataset as a whole. Single files that cannot be used are findings of the `ScanReport` instead.
 package enum DatasetError: EngineError, Equatable {
   /// Nothing lies at the path.
   case missing(path: String)
@@ -113,13 +113,13 @@ package enum DatasetError: EngineError, Equatable {
     }
   }
 
-  /// What to do about an unreadable file or folder, where that is known.
+  /// Returns the advice about an unreadable file or folder, where there is any.
   private static func advice(_ reason: UnreadableReason) -> String { reason == .noPermission ? "; check its permissions" : "" }
 
-  /// What a file is called in a sentence.
+  /// Returns the name of a file in a sentence.
   private static func file(_ path: String) -> String { path == TextPlace.standardInput ? TextPlace(file: path).shown : "file '\(path)'" }
 
-  /// What was found beside nothing, in brackets.
+  /// Returns the things found beside nothing, in brackets.
   private static func leftOut(_ skipped: String) -> String { skipped.isEmpty ? "" : " (left out: \(skipped))" }
 
   /// The name with control characters spelled as `\u{A}`, so that it stays on its line.
@@ -129,6 +129,6 @@ package enum DatasetError: EngineError, Equatable {
 }
 
 extension Unicode.Scalar {
-  /// Whether the scalar is no control character and no line or paragraph separator.
+  /// True for a scalar that is no control character and no line or paragraph separator.
   var isLineSafe: Bool { !(value < 0x20 || 0x7F...0x9F ~= value || 0x2028...0x2029 ~= value) }
 }

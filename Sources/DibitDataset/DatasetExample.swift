@@ -1,7 +1,7 @@
 internal import DibitFailure
 internal import DibitTokenizer
 
-/// What a dataset holds, wherever it was read from.
+/// An example of a dataset, wherever it was read from.
 package enum DatasetExample: Sendable, Equatable {
   /// A text whose labels are to be told.
   case labelled(LabelledExample)
@@ -20,7 +20,7 @@ package enum DatasetExample: Sendable, Equatable {
     package func counted(_ count: Int) -> String { DibitFailure.counted(count, self == .labelled ? "labelled text" : "conversation") }
   }
 
-  /// Which kind this is.
+  /// The kind of this example.
   package var kind: Kind {
     switch self {
     case .labelled: .labelled
@@ -71,7 +71,7 @@ package enum DatasetExample: Sendable, Equatable {
     }
   }
 
-  /// What a stratified draw keeps the shares of: the first label, nothing for conversations; nil for a text without a label.
+  /// The stratum whose share a stratified draw keeps: the first label, nothing for conversations; nil for a text without a label.
   var stratum: String? {
     switch self {
     case .labelled(let example): example.labels.first
@@ -79,7 +79,7 @@ package enum DatasetExample: Sendable, Equatable {
     }
   }
 
-  /// Whether this comes before another in the order of the bytes of their paths, and of lines within a file.
+  /// Checks that this comes before another in the order of the bytes of their paths, and of lines within a file.
   func isBefore(_ other: DatasetExample) -> Bool {
     let (path, its) = (path, other.path)
     // Rows of one file share its name, and `==` sees that at once; it may also hold for other bytes with the same meaning.

@@ -1,6 +1,6 @@
-/// What a look at all of a dataset finds, beyond what reading it noticed.
+/// The findings of a look at all of a dataset, beyond what reading it noticed.
 package struct DatasetSurvey: Equatable, Sendable {
-  /// How often a label occurs in each split.
+  /// The number of occurrences of a label in each split.
   package struct LabelCount: Equatable, Sendable {
     /// The label.
     package let label: String
@@ -13,11 +13,11 @@ package struct DatasetSurvey: Equatable, Sendable {
 
   /// Texts that say nearly the same.
   package struct NearGroup: Equatable, Sendable {
-    /// Where they lie.
+    /// The places where they lie.
     package let places: [String]
-    /// Whether they lie in more than one split.
+    /// True where they lie in more than one split.
     package let crossesSplits: Bool
-    /// Whether they carry different labels.
+    /// True where they carry different labels.
     package let hasDifferentLabels: Bool
   }
 

@@ -19,7 +19,7 @@ struct DelimitedReader: ~Copyable, RowReader {
 
   private static let columnLimit = 4096
 
-  /// Where the parts of an example stand.
+  /// The columns of the parts of an example.
   private enum Columns {
     case text(Int)
     case labelled(text: Int, label: Int)
@@ -194,7 +194,7 @@ struct DelimitedRecord {
 
   /// The bytes of all fields.
   var byteCount: Int { bytes.count }
-  /// Whether this is a line with nothing on it.
+  /// True for a line with nothing on it.
   var isEmpty: Bool { count <= 1 && bytes.isEmpty && !hasQuotes }
 
   /// A field.

@@ -27,7 +27,7 @@ struct FolderWalk {
     return names
   }
 
-  /// What lies at `path` below the root.
+  /// Returns the item at `path` below the root.
   func item(at path: String) -> PathItem { PathItem(absolute(path)) }
 
   /// The path of an entry with the root in front.
@@ -43,7 +43,7 @@ struct FolderWalk {
     }
   }
 
-  /// Whether a folder, or a link to one, lies at a path, or else a file.
+  /// Returns true where a folder, or a link to one, lies at a path, and false where a file does.
   ///
   /// - Throws: where neither does.
   static func isFolder(_ path: String) throws(DatasetError) -> Bool {

@@ -44,7 +44,7 @@ package struct Folds: Equatable, Sendable {
   /// The examples of all other folds, in ascending order.
   package func indices(outside fold: Int) -> [Int] { assignments.indices.filter { assignments[$0] != fold } }
 
-  /// What stays together, each unit in the order of texts.
+  /// Returns the examples that stay together, each unit in the order of texts.
   private static func units(_ examples: [LabelledExample]) -> [[Int]] {
     let order = examples.orderOfTexts
     // Which groups are found depends on the order in which texts are looked at.

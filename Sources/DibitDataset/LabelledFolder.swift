@@ -137,11 +137,11 @@ extension ScanReport {
 }
 
 extension DecodedText {
-  /// Whether there is nothing but white space and byte order marks.
+  /// True where there is nothing but white space and byte order marks.
   var isBlank: Bool { text.isBlank }
 }
 
 extension String {
-  /// Whether there is nothing but white space and byte order marks.
+  /// True where there is nothing but white space and byte order marks.
   var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0 == "\u{FEFF}" } }
 }

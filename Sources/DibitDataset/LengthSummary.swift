@@ -1,4 +1,4 @@
-/// How long texts are.
+/// The lengths of texts, summarised.
 package struct LengthSummary: Equatable, Sendable {
   /// The number of texts.
   package let count: Int
@@ -14,7 +14,7 @@ package struct LengthSummary: Equatable, Sendable {
   package let ninetyNinth: Int
   /// The greatest length.
   package let maximum: Int
-  /// How many texts are as long as `bounds`, for each class that is not empty on both sides: 0...7, 8...15, 16...31, and so on.
+  /// The number of texts as long as `bounds`, for each class that is not empty on both sides: 0...7, 8...15, 16...31, and so on.
   package let classes: [(bounds: ClosedRange<Int>, count: Int)]
 
   /// A summary of lengths; nil when there are none.
@@ -36,7 +36,7 @@ package struct LengthSummary: Equatable, Sendable {
 
   private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((4 << place) - 1 + (4 << place)) }
 
-  /// Whether all numbers are the same.
+  /// Checks that all numbers are the same.
   package static func == (left: LengthSummary, right: LengthSummary) -> Bool {
     (left.count, left.total, left.minimum, left.median) == (right.count, right.total, right.minimum, right.median)
       && (left.ninetieth, left.ninetyNinth, left.maximum) == (right.ninetieth, right.ninetyNinth, right.maximum)

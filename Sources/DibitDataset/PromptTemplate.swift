@@ -1,6 +1,7 @@
 package import DibitFailure
 
-/// How an instruction and a text make a prompt, where the chat template of the tokenizer is not wanted: "{instruction}\n{text}\nTopic: ".
+/// The form of a prompt from an instruction and a text, where the chat template of the tokenizer is not wanted:
+/// "{instruction}\n{text}\nTopic: ".
 ///
 /// `{text}` must be there once and `{instruction}` at most once; other braces are themselves, unless a word of small letters stands
 /// between them, which looks like a misspelling. Control tokens may be spelled out in the template; the text cannot spell any.
@@ -17,7 +18,7 @@ package struct PromptTemplate: Equatable, Sendable {
     self.text = text
   }
 
-  /// What stands before and behind the text once the instruction is in its place.
+  /// Returns the parts before and behind the text once the instruction is in its place.
   func parts(instruction: String) -> (head: String, tail: String) {
     guard let place = text.firstRange(of: "{text}") else { return (text, "") }
     func filled(_ part: Substring) -> String { String(part.replacing("{instruction}", with: instruction)) }
@@ -34,7 +35,7 @@ package struct PromptTemplate: Equatable, Sendable {
   }
 }
 
-/// Why a text is no prompt template.
+/// The reasons for which a text is no prompt template.
 package enum PromptTemplateError: EngineError, Equatable {
   case textCount(Int)
   case instructionCount(Int)

@@ -1,7 +1,7 @@
 internal import DibitFailure
 internal import DibitJSON
 
-/// What is wrong with one row of a file of rows.
+/// A fault in one row of a file of rows.
 package enum RowFault: Error, Equatable, Sendable {
   /// The JSON is broken; the row's error tells the column.
   case json(expected: String, found: String)
@@ -39,7 +39,7 @@ package enum RowFault: Error, Equatable, Sendable {
 }
 
 extension RowFault: CustomStringConvertible {
-  /// What is wrong, without the place.
+  /// The fault in words, without the place.
   package var description: String {
     switch self {
     case .json(let expected, let found): "\(expected) expected, \(found) found; every line must be a JSON document of its own"
@@ -84,10 +84,10 @@ extension RowFault: CustomStringConvertible {
     }
   }
 
-  /// What others call an answer, in small letters.
+  /// Other names for an answer, in small letters.
   private static let answerNames: Set = ["output", "response", "answer"]
 
-  /// What to do about a first line that is one column only because its fields are separated by what separates none here.
+  /// Returns the advice about a first line that is one column only because its fields are separated by what separates none here.
   private static func separatorHint(_ columns: [String]) -> String? {
     guard columns.count == 1, columns[0].contains("|") else { return nil }
     return "separate fields by commas, semicolons or tabs instead of '|'"

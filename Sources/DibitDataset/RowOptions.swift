@@ -1,6 +1,6 @@
-/// How the rows of CSV, TSV and JSONL files become examples.
+/// The settings by which the rows of CSV, TSV and JSONL files become examples.
 package struct RowOptions: Equatable, Sendable {
-  /// Which of an assistant's messages are learnt.
+  /// The choice of an assistant's messages that are learnt.
   package enum Answers: String, Equatable, Sendable, CaseIterable {
     /// All of them, as Apple's adapter toolkit does.
     case all
@@ -12,16 +12,16 @@ package struct RowOptions: Equatable, Sendable {
   package var textColumn: String?
   /// The column or key of the label or labels; nil takes the first known name that is there.
   package var labelColumn: String?
-  /// What stands between several labels in one field; nil for one label in each.
+  /// The separator of several labels in one field; nil for one label in each.
   package var labelSeparator: String?
-  /// Which answers of a conversation are learnt.
+  /// The answers of a conversation that are learnt.
   package var answers = Answers.all
   /// Longer rows are refused, in bytes of UTF-8.
   package var maximumRowBytes = 4 << 20
   /// Reports rows that are no example and goes on, instead of refusing the data: for checks.
   package var toleratesFaults = false
 
-  /// Whether rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
+  /// True where rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
   var needsLabels = true
 
   /// The defaults.

@@ -7,10 +7,10 @@ protocol RowReader: ~Copyable {
   /// - Throws: ``DatasetError/row(file:line:column:fault:)`` for a row that is no example, others when the file cannot be read on.
   mutating func next() throws(DatasetError) -> DatasetExample?
 
-  /// How the file is stored, and how many bytes stood for no character so far.
+  /// The encoding of the file, and the number of bytes that stood for no character so far.
   var encoding: TextEncoding { get }
   var replacements: Int { get }
-  /// How many bytes of the file have been read.
+  /// The number of bytes of the file that have been read.
   var bytesRead: Int { get }
 }
 

@@ -1,7 +1,7 @@
 internal import DibitFailure
 package import DibitFiles
 
-/// What a scan noticed about single files and folders: nothing here stops the work, everything here is worth a look.
+/// The findings of a scan about single files and folders: nothing here stops the work, everything here is worth a look.
 package struct ScanReport: Equatable, Sendable {
   /// A kind of finding, in the order in which a report lists them.
   package enum Kind: String, CaseIterable, Sendable {
@@ -38,7 +38,7 @@ package struct ScanReport: Equatable, Sendable {
     /// A label that has no text in the training split although there is one.
     case untrainedLabel
 
-    /// What the kind means of one thing and of several, and what was done; nil where nothing was.
+    /// The words for one thing of the kind and for several, and for what was done; nil where nothing was.
     private var words: (one: String, several: String, done: String?) {
       switch self {
       case .empty: ("empty file", "empty files", "left out")
@@ -73,13 +73,13 @@ package struct ScanReport: Equatable, Sendable {
     package let path: String
     /// More about it: a size, an encoding, the path of the other copy.
     package let detail: String
-    /// Why it cannot be read, where that is the finding.
+    /// The reason for which it cannot be read, where that is the finding.
     package let reason: UnreadableReason?
   }
 
-  /// How often something was found, and where first.
+  /// The number of times that something was found, and the first places.
   package struct Finding: Equatable, Sendable {
-    /// How many there are in all.
+    /// The number of them in all.
     package fileprivate(set) var count = 0
     /// The first of them, at most `ScanOptions.maximumPathsPerFinding`.
     package fileprivate(set) var entries: [Entry] = []
@@ -88,10 +88,10 @@ package struct ScanReport: Equatable, Sendable {
     package var paths: [String] { entries.map(\.path) }
   }
 
-  /// How many files were decoded as non-empty text, before equal texts were merged.
+  /// The number of files decoded as non-empty text, before equal texts were merged.
   package internal(set) var textFiles = 0
 
-  /// How many rows were read, before equal texts were merged.
+  /// The number of rows read, before equal texts were merged.
   package internal(set) var rows = 0
 
   private var findings: [Kind: Finding] = [:]

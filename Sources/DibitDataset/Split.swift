@@ -1,10 +1,10 @@
 /// The parts of a dataset.
 package enum SplitName: String, Equatable, Sendable, CaseIterable {
-  /// What the weights are fitted to.
+  /// The examples to which the weights are fitted.
   case train
-  /// What training watches to see whether it still helps.
+  /// The examples that training watches to see whether it still helps.
   case validation
-  /// What nothing but the final evaluation sees.
+  /// The examples that nothing but the final evaluation sees.
   case test
 
   /// The split that a folder's name means, in any case of letters; nil for every other name.
@@ -72,7 +72,7 @@ extension Dataset {
     return splitSummary
   }
 
-  /// How many of `trainingCount` examples an automatic validation split asks for.
+  /// Returns the number of `trainingCount` examples that an automatic validation split asks for.
   package static func automaticValidationSize(trainingCount: Int) -> Int {
     switch trainingCount {
     case ..<50: 0
@@ -81,7 +81,7 @@ extension Dataset {
     }
   }
 
-  /// What to evaluate on: the test split, else the validation split, else the training examples, which the model has seen.
+  /// The split to evaluate on: the test split, else the validation split, else the training examples, which the model has seen.
   package var evaluationSplit: (name: SplitName, examples: [DatasetExample]) {
     if !test.isEmpty { return (.test, test) }
     if !validation.isEmpty { return (.validation, validation) }

@@ -1,27 +1,27 @@
-/// How a labelled text becomes a prompt and an answer: the same for training, evaluation and prediction.
+/// The task of turning a labelled text into a prompt and an answer: the same for training, evaluation and prediction.
 ///
 /// The answer is compact JSON with one key, `{"topics":["sport"]}`. Its parts are tokenised one by one, so that a label has the same
 /// tokens wherever it stands.
 package struct TaggingTask: Equatable, Sendable {
-  /// What the model is told to do; where it says ``labelsPlaceholder``, see ``listing(_:)``.
+  /// The instruction to the model; where it says ``labelsPlaceholder``, see ``listing(_:)``.
   package var instruction = "Tag the text with its topic."
   /// The key of the answer.
   package var key = "topics"
   /// The most tokens of a prompt and its answer together; longer texts lose their end.
   package var maximumTokens = 512
-  /// What the prompt is put into, unless ``template`` says how it is written; nil for turns where the vocabulary has tokens for them, and
-  /// lines where it has none.
+  /// The form into which the prompt is put, unless ``template`` says how it is written; nil for turns where the vocabulary has tokens for
+  /// them, and lines where it has none.
   package var form: PromptForm?
-  /// How the prompt is written; nil for ``form``.
+  /// The template by which the prompt is written; nil for ``form``.
   package var template: PromptTemplate?
-  /// How much a learnt token of the JSON around the labels counts, where a token of a label counts 1; from 0, where the labels alone are
+  /// The weight of a learnt token of the JSON around the labels, where a token of a label counts 1; from 0, where the labels alone are
   /// learnt.
   package var scaffoldingWeight: Float = 1
 
   /// The task that `dibit train` uses when nothing else is said.
   package init() {}
 
-  /// Where an instruction names the labels.
+  /// The placeholder of the labels in an instruction.
   package static let labelsPlaceholder = "{labels}"
 
   /// The task with the labels named where its instruction says so, separated by commas.
@@ -43,7 +43,7 @@ package struct TaggingTask: Equatable, Sendable {
   private static func list(_ labels: [String]) -> String { labels.joined(separator: ", ") }
 }
 
-/// What an instruction and a text are put into; the raw values are those of manifests.
+/// The form into which an instruction and a text are put; the raw values are those of manifests.
 package enum PromptForm: String, Equatable, Sendable {
   /// The chat template that lies beside the model.
   case chat

@@ -1,5 +1,5 @@
 extension TextDecoding {
-  /// Whether bytes that start with a UTF-16 mark are text: no U+0000, and no more than two and one in a hundred broken surrogates.
+  /// Checks that bytes that start with a UTF-16 mark are text: no U+0000, and no more than two and one in a hundred broken surrogates.
   static func isUTF16(_ bytes: Span<UInt8>, _ encoding: TextEncoding) -> Bool {
     var reader = UTF16Units(range: 2..<bytes.count, isLittleEndian: encoding == .utf16LittleEndian)
     var broken = 0
@@ -54,7 +54,7 @@ struct UTF16Units {
 
 /// The Windows-1252 code page: Latin-1 but for 0x80–0x9F.
 enum Windows1252 {
-  /// Whether the code page leaves the byte without a character.
+  /// Returns true for a byte that the code page leaves without a character.
   static func isUndefined(_ byte: UInt8) -> Bool {
     byte == 0x81 || byte == 0x8D || byte == 0x8F || byte == 0x90 || byte == 0x9D
   }
@@ -78,7 +78,7 @@ struct UTF8Output {
   static let noCharacter: UInt32 = .max
 
   private(set) var bytes: [UInt8] = []
-  /// How many inputs made no character.
+  /// The number of inputs that made no character.
   private(set) var replacements = 0
   private var followsReturn = false
 

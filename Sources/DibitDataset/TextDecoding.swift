@@ -41,20 +41,20 @@ package enum TextDecoding {
   }
 }
 
-/// What one pass over the bytes of a file finds; the file may come in pieces.
+/// The findings of one pass over the bytes of a file; the file may come in pieces.
 struct ByteSurvey {
   private var count = 0
-  /// Whether there is a zero byte.
+  /// True where there is a zero byte.
   private var hasNUL = false
   /// Bytes below space that no text uses (all but BS, TAB, LF, VT, FF, CR and ESC), and DEL.
   private var controls = 0
   /// The five bytes that Windows-1252 leaves undefined.
   private var undefined = 0
-  /// Whether all of it is well-formed UTF-8: shortest forms, no surrogates, nothing past U+10FFFF.
+  /// True where all of it is well-formed UTF-8: shortest forms, no surrogates, nothing past U+10FFFF.
   private var isUTF8 = true
   /// Continuation bytes still due.
   private var pending = 0
-  /// What the next one may be.
+  /// The bounds of the next one.
   private var (lowest, highest): (UInt8, UInt8) = (0x80, 0xBF)
 
   /// The encoding of all that was added, which is not UTF-16, or nil if it is binary.

@@ -35,7 +35,7 @@ package struct TextDigest: Hashable, Sendable, CustomStringConvertible {
   /// Its first 128 bits.
   var half: SIMD2<UInt64> { [words.0, words.1] }
 
-  /// Whether all bits are the same.
+  /// Checks that all bits are the same.
   package static func == (left: TextDigest, right: TextDigest) -> Bool { left.words == right.words }
 
   /// A digest is a hash already.

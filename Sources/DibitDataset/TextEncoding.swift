@@ -1,4 +1,4 @@
-/// How the characters of a text file were stored.
+/// The encodings in which the characters of a text file can be stored.
 package enum TextEncoding: String, Equatable, Sendable, CaseIterable {
   /// UTF-8 without a byte order mark; plain ASCII is this too.
   case utf8 = "UTF-8"
@@ -11,7 +11,7 @@ package enum TextEncoding: String, Equatable, Sendable, CaseIterable {
   /// Windows-1252, the superset of Latin-1 that old mail and web pages use: what a text that is not Unicode is taken for.
   case windows1252 = "Windows-1252"
 
-  /// Whether the bytes were UTF-8 already, with or without a mark.
+  /// True where the bytes were UTF-8 already, with or without a mark.
   package var isUTF8: Bool { self == .utf8 || self == .utf8WithMark }
 
   /// The length of the byte order mark in bytes.
@@ -28,9 +28,9 @@ package enum TextEncoding: String, Equatable, Sendable, CaseIterable {
 package struct DecodedText: Equatable, Sendable {
   /// The characters: no byte order mark, and every line ends with LF.
   package let text: String
-  /// How the bytes were stored.
+  /// The encoding of the bytes.
   package let encoding: TextEncoding
-  /// How many bytes or code units stood for no character and became U+FFFD.
+  /// The number of bytes or code units that stood for no character and became U+FFFD.
   package let replacements: Int
 
   /// A decoded text of known origin.

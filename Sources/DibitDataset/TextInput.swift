@@ -1,13 +1,13 @@
 internal import DibitFailure
 
-/// Where a text is from.
+/// The place that a text is from.
 package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// The file as the caller gave it, or found below the folder that the caller gave; ``standardInput`` for that.
   package let file: String
   /// The line on which the text's row begins, from 1; 0 when the text is the whole file.
   package let line: Int
 
-  /// What standard input is called.
+  /// The name of standard input.
   package static let standardInput = "-"
 
   /// A file, or a row in it.
@@ -16,7 +16,7 @@ package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// The file, and the line if there is one: "rows.csv:12".
   package var description: String { line == 0 ? file : "\(file):\(line)" }
 
-  /// What a message calls it: "'rows.csv:12'", "standard input, line 12".
+  /// The name of the place in a message: "'rows.csv:12'", "standard input, line 12".
   package var shown: String {
     guard file == Self.standardInput else { return quoted(description) }
     return "standard input" + (line == 0 ? "" : ", line \(line)")
@@ -25,13 +25,13 @@ package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// SHA-256 of ``description``, so that millions of places can be told apart in little memory.
   package var digest: TextDigest { TextDigest(text: description) }
 
-  /// Whether both are the same bytes.
+  /// Checks that both are the same bytes.
   package static func == (left: TextPlace, right: TextPlace) -> Bool { left.line == right.line && left.file.hasSameBytes(as: right.file) }
 }
 
 /// A text, or why there is none.
 package struct TextInput: Equatable, Sendable {
-  /// Where it is from.
+  /// The place that it is from.
   package let place: TextPlace
   /// The text with LF line ends, or why it cannot be read.
   package let content: Result<String, DatasetError>
@@ -40,7 +40,7 @@ package struct TextInput: Equatable, Sendable {
   package init(place: TextPlace, content: Result<String, DatasetError>) { (self.place, self.content) = (place, content) }
 }
 
-/// How files become texts.
+/// The formats by which files become texts.
 package enum TextInputFormat: String, Equatable, Sendable, CaseIterable {
   /// Rows where the file's ending is csv, tsv, jsonl or ndjson, otherwise the whole file.
   case auto
@@ -52,15 +52,15 @@ package enum TextInputFormat: String, Equatable, Sendable, CaseIterable {
   case csv, tsv, jsonl
 }
 
-/// What ``TextInputs`` reads, and how far it goes.
+/// The input of ``TextInputs``, and its limits.
 package struct TextInputOptions: Sendable {
-  /// How files become texts.
+  /// The format by which files become texts.
   package var format = TextInputFormat.auto
   /// The column or key of the text in rows; nil takes the first known name that is there.
   package var textColumn: String?
   /// Larger files that are one text are faults, in bytes.
   package var maximumTextBytes = ScanOptions.largestText
-  /// How many folders may lie inside each other; deeper ones are left out and reported.
+  /// The number of folders that may lie inside each other; deeper ones are left out and reported.
   package var maximumDepth = 64
   /// A file that is left out wherever it is found, such as the one that results are written to.
   package var excluded: String?
@@ -70,7 +70,7 @@ package struct TextInputOptions: Sendable {
   /// The defaults.
   package init() {}
 
-  /// How the rows of a file are written; nil where the file is one text or lines of text.
+  /// Returns the format of a file's rows; nil where the file is one text or lines of text.
   func rowFormat(of path: String) -> RowFormat? {
     switch format {
     case .text, .lines: return nil

@@ -4,7 +4,7 @@ internal import DibitFiles
 
 /// Reads the texts of ``TextInputs``. Copies share a place within rows.
 package struct TextInputIterator: IteratorProtocol {
-  /// How many of ``TextInputs/bytes`` have been read.
+  /// The number of ``TextInputs/bytes`` that have been read.
   package var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
 
   /// Files below folders that were passed by because they are no text.

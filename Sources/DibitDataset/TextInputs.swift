@@ -6,13 +6,13 @@ internal import DibitFiles
 /// memory of one. Nothing here throws: what cannot be read is an input with its fault, in its place. A file below a folder that is no text,
 /// such as a picture, is passed by, as it is in training; one that was asked for is a fault.
 package struct TextInputs: Sendable, Sequence {
-  /// What was listed; a file of rows counts once.
+  /// The number of items listed; a file of rows counts once.
   package var count: Int { entries.count }
-  /// Whether there may be more texts than ``count``.
+  /// True where there may be more texts than ``count``.
   package let hasRows: Bool
   /// The size of all files in bytes, for progress; nil with standard input.
   package let bytes: Int?
-  /// What the walk passed by: hidden, linked, nested too deeply.
+  /// The things that the walk passed by: hidden, linked, nested too deeply.
   package let report: ScanReport
 
   let entries: [Entry]

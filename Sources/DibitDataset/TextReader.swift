@@ -6,9 +6,9 @@ package struct TextPiece: Equatable, Sendable {
   package let path: String
   /// The text, with LF line ends. The pieces of a document, joined, are its text.
   package let text: String
-  /// Whether the document begins here.
+  /// True where the document begins here.
   package let startsDocument: Bool
-  /// Whether the document ends here.
+  /// True where the document ends here.
   package let endsDocument: Bool
 }
 
@@ -26,7 +26,7 @@ package struct TextReader: IteratorProtocol, Sendable {
 
   /// The findings so far: those of the listing and those of the files read.
   package private(set) var report: ScanReport
-  /// How many bytes of `TextFolder.bytes` have been read, for progress.
+  /// The number of bytes of `TextFolder.bytes` that have been read, for progress.
   package private(set) var bytesRead = 0
 
   private let folder: TextFolder

@@ -1,12 +1,12 @@
 package import DibitJSON
 
-/// What is kept of the texts that an adapter learnt from, so that anybody can tell whether a test text was among them: no text can be read
-/// from it.
+/// The traces kept of the texts that an adapter learnt from, so that anybody can tell whether a test text was among them: no text can be
+/// read from it.
 ///
 /// Of each text a digest (half of its SHA-256) and a sketch: 16 bits of each of 32 minima of hashed runs of three words (Broder, "On the
 /// resemblance and containment of documents", 1997; Li and König, "b-bit minwise hashing", 2010), 160 hexadecimal digits in all.
 package struct TextSketches: Equatable, Sendable {
-  /// How a text was found.
+  /// The degrees of likeness at which a text is found.
   package enum Match: Equatable, Sendable {
     /// The same text.
     case exact

@@ -6,9 +6,9 @@ internal import DibitFiles
 ///
 /// The encoding is found as for whole files, by a first pass; UTF-16 is known by its mark. Memory is a few pieces.
 struct TextStream: ~Copyable {
-  /// How the file is stored.
+  /// The encoding of the file.
   let encoding: TextEncoding
-  /// How many bytes of the file have been decoded, its mark among them.
+  /// The number of bytes of the file that have been decoded, its mark among them.
   private(set) var bytesRead = 0
   private let path: String
   private var source: ByteSource

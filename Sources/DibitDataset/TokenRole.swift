@@ -1,4 +1,4 @@
-/// What a token of an example is there for.
+/// The purpose of a token of an example.
 package enum TokenRole: UInt8, Sendable, Equatable {
   /// It is given: part of the prompt, of earlier messages, of what a recipe says is not learnt.
   case given
@@ -14,7 +14,7 @@ package struct TokenizedExample: Equatable, Sendable {
   package var tokens: [Int32]
   /// The role of each token.
   package var roles: [TokenRole]
-  /// How many tokens were cut off to fit.
+  /// The number of tokens that were cut off to fit.
   package var truncatedTokens: Int
 
   /// An example of parts that belong together: as many roles as tokens.

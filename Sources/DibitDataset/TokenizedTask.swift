@@ -10,9 +10,9 @@ package struct TokenizedTask: Sendable {
   private let chat: ChatFrame?
   private let template: ChatTemplate
   private let frame: PromptFrame?
-  /// What prompts begin with, however many of them follow each other.
+  /// The tokens with which prompts begin, however many of them follow each other.
   package let beginning: [Int32]
-  /// What stands between an answer and the prompt behind it, which has lost its ``beginning``.
+  /// The tokens between an answer and the prompt behind it, which has lost its ``beginning``.
   package let following: [Int32]
   /// `{"topics":["`, which every answer begins with.
   package let opening: [Int32]

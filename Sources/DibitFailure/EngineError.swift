@@ -1,12 +1,12 @@
-/// What kind of failure an error is. A program that shows it chooses from this how it ends.
+/// The kind of failure that an error is. A program that shows it chooses from this how it ends.
 package enum FailureKind: Equatable, Sendable {
-  /// What was asked for cannot be done, whatever the data.
+  /// A request cannot be met, whatever the data.
   case invalidRequest
   /// An input is there and not what it should be.
   case badData
   /// A file or a directory that is read does not exist, or is something else.
   case notFound
-  /// What is read is there, and its permissions keep the process out.
+  /// An input is there, and its permissions keep the process out.
   case noPermission
   /// An output cannot be created, or may not be replaced.
   case cannotCreate

@@ -1,4 +1,4 @@
-/// How an output directory of one kind is told from any other: only such a one is replaced.
+/// The mark that tells an output directory of one kind from any other: only such a one is replaced.
 package struct DirectoryMark: Sendable {
   /// The `format` in its manifest.json, which begins with "dibit-".
   let format: String

@@ -11,7 +11,7 @@ func createFile(_ path: String) throws(FileError) -> FileDescriptor {
   return device
 }
 
-/// Why something could not be created at `path`.
+/// Returns the reason for which something could not be created at `path`.
 func creationError(_ path: String, _ code: Int32) -> FileError {
   switch code {
   case EEXIST: return .outputExists(path: path)

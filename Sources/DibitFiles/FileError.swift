@@ -1,6 +1,6 @@
 package import DibitFailure
 
-/// Why a file or a directory could not be read or written. Paths are as the caller gave them.
+/// The reasons for which a file or a directory could not be read or written. Paths are as the caller gave them.
 package enum FileError: EngineError, Equatable {
   // The input is not there, or not to be read.
   case notFound(path: String)
@@ -75,7 +75,7 @@ package enum FileError: EngineError, Equatable {
   }
 }
 
-/// What keeps something at the path of an output from being replaced.
+/// The faults that keep something at the path of an output from being replaced.
 package enum ReplacementFault: Equatable, Sendable, CustomStringConvertible {
   /// It is of another type than the output.
   case type(FileType)
@@ -90,7 +90,7 @@ package enum ReplacementFault: Equatable, Sendable, CustomStringConvertible {
   /// A directory of a job, with something in it that no such job puts there.
   case foreignFile(String, job: String)
 
-  /// What lies there, in words.
+  /// The thing that lies there, in words.
   package var description: String {
     switch self {
     case .type(let type): type.description
@@ -103,7 +103,7 @@ package enum ReplacementFault: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Why what lies at a path cannot be read.
+/// The reasons for which something at a path cannot be read.
 package enum UnreadableReason: Equatable, Sendable, CustomStringConvertible {
   /// Its permissions keep the process out.
   case noPermission
@@ -144,7 +144,7 @@ package enum UnreadableReason: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension FileError {
-  /// Why something that was found a moment ago cannot be read.
+  /// The reason for which something that was found a moment ago cannot be read.
   package var unreadableReason: UnreadableReason {
     switch self {
     case .notFound: .vanished

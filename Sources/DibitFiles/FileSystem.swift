@@ -4,7 +4,7 @@ internal import Glibc
 package enum FileType: Equatable, Sendable, CustomStringConvertible {
   case regular, directory, symbolicLink, other
 
-  /// What a person calls it, with its article.
+  /// The name in plain words, with its article.
   package var description: String {
     switch self {
     case .regular: "a regular file"
@@ -17,7 +17,7 @@ package enum FileType: Equatable, Sendable, CustomStringConvertible {
 
 /// The part of `stat` that somebody asks for.
 package struct FileStatus: Equatable {
-  /// What it is.
+  /// The type of the file.
   package let type: FileType
   /// Its size in bytes.
   package let size: Int
@@ -54,11 +54,11 @@ package struct FileStatus: Equatable {
     self.init(status)
   }
 
-  /// Whether both describe the same file.
+  /// Checks that both describe the same file.
   func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// Whether `name` names a file of the directory itself: no separator, no parent, nothing hidden from the system by a NUL.
+/// Checks that `name` names a file of the directory itself: no separator, no parent, nothing hidden from the system by a NUL.
 package func isPlainFileName(_ name: String) -> Bool {
   !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
 }
@@ -139,8 +139,8 @@ package func makeDirectory(_ path: String, inputs: JobInputs) throws(FileError) 
   guard code == 0 || (code == EEXIST && isDirectory(path)) else { throw creationError(path, code) }
 }
 
-/// Whether `path` names a directory, or a link to one.
+/// Checks that `path` names a directory, or a link to one.
 package func isDirectory(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .directory }
 
-/// Whether `path` names a regular file, or a link to one.
+/// Checks that `path` names a regular file, or a link to one.
 package func isRegularFile(_ path: String) -> Bool { FileStatus(path: path, followingLinks: true)?.type == .regular }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the system would still take: looked at before long work, so that a full disk is found at its beginning.
+/// The space that the system would still give: looked at before long work, so that a full disk is found at its beginning.
 ///
 /// It reserves nothing. Others may fill the disk meanwhile; then writing fails as always, and the output is as it was before.
 package struct FreeSpace: Sendable {
@@ -16,7 +16,7 @@ package struct FreeSpace: Sendable {
     ofFileSystem = Self.available
   }
 
-  /// What a test says: free bytes by directory, and the most bytes of a file.
+  /// Takes the answers of a test: free bytes by directory, and the most bytes of a file.
   init(ofFileSystem: @escaping @Sendable (String) -> Int?, ofFile: Int = .max) {
     (self.ofFileSystem, self.ofFile) = (ofFileSystem, ofFile)
   }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a job reads, and no output of it may destroy.
+/// The inputs of a job, which no output of it may destroy.
 ///
 /// Whatever creates an output in this module asks for these, so that no command can forget them: an output that is an input, lies in one
 /// or holds one is refused before anything is opened for writing or removed. Files and directories are told apart by device and inode,
@@ -61,7 +61,7 @@ package struct JobInputs: Equatable, Sendable {
   }
 }
 
-/// How an output that must not be written lies to an input.
+/// The relation to an input of an output that must not be written.
 package enum OutputRelation: Equatable, Sendable {
   /// It is the input.
   case same
@@ -71,7 +71,7 @@ package enum OutputRelation: Equatable, Sendable {
   case around
 }
 
-/// Where a path leads: what lies there, and every directory around it up to the root.
+/// The place to which a path leads: what lies there, and every directory around it up to the root.
 private struct Place {
   /// Nil where there is nothing yet.
   let own: FileStatus?
@@ -96,7 +96,7 @@ private struct Place {
     self.around = around
   }
 
-  /// Whether both are to appear under one name.
+  /// Checks that both are to appear under one name.
   func isBeside(_ other: Place) -> Bool {
     guard let name, name == other.name, let directory = around.first, let another = other.around.first else { return false }
     return directory.isSameFile(as: another)

@@ -1,10 +1,10 @@
-/// How a file that Dibit wrote is told from any other: only one that bears the mark is replaced.
+/// The mark that tells a file that Dibit wrote from any other: only one that bears it is replaced.
 package struct OutputMark: Sendable {
-  /// What such a file is, for messages: "a GGUF file".
+  /// The name of such a file, for messages: "a GGUF file".
   let name: String
   private let isBorne: @Sendable ([UInt8]) -> Bool
 
-  /// How much of a file is looked at.
+  /// The number of bytes of a file that are looked at.
   private static let startBytes = 1 << 16
 
   /// The mark of files called `name`; `isBorne` is given up to 64 KiB of a file's start.
@@ -33,7 +33,7 @@ package struct OutputMark: Sendable {
 }
 
 extension [UInt8] {
-  /// Whether `part` is somewhere among the bytes.
+  /// Checks that `part` is somewhere among the bytes.
   fileprivate func holds(_ part: [UInt8]) -> Bool {
     guard let first = part.first else { return true }
     return indices.dropLast(Swift.min(count, part.count - 1)).contains { self[$0] == first && self[$0...].starts(with: part) }

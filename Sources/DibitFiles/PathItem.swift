@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What lies at a path, for whoever looks through directories.
+/// The item at a path, for whoever looks through directories.
 package enum PathItem: Equatable, Sendable {
   /// A regular file or a link to one.
   case file(bytes: Int)
@@ -10,7 +10,7 @@ package enum PathItem: Equatable, Sendable {
   case linkToFolder
   /// Anything without readable bytes: a broken link, a device, a pipe.
   case other(UnreadableReason)
-  /// What may not be looked at.
+  /// Something that may not be looked at.
   case unreachable(UnreadableReason)
   /// Nothing, or a name that is not UTF-8.
   case missing
@@ -33,7 +33,7 @@ package enum PathItem: Equatable, Sendable {
   }
 }
 
-/// Whether two paths lead to the same file; a link is what it leads to.
+/// Checks that two paths lead to the same file; a link is what it leads to.
 package func isSameFile(_ a: String, _ b: String) -> Bool {
   guard let first = FileStatus(path: a, followingLinks: true), let second = FileStatus(path: b, followingLinks: true) else { return false }
   return first.isSameFile(as: second)

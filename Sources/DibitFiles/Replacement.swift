@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Giving finished files and directories their final names.
 enum Replacement {
-  /// How an existing directory is replaced.
+  /// The ways in which an existing directory is replaced.
   enum Method {
     /// Both names are exchanged in one step where the file system can do that, otherwise as `setAside`.
     case exchange

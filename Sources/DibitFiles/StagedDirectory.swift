@@ -52,7 +52,7 @@ package struct StagedDirectory: ~Copyable {
     removeTree(partialPath)
   }
 
-  /// Where to write a file of this output; `file` is a plain name.
+  /// Returns the path at which to write a file of this output; `file` is a plain name.
   package func path(of file: String) -> String {
     require(isPlainFileName(file), "StagedDirectory: \(quoted(file)) is not a plain file name")
     return join(partialPath, file)

@@ -11,7 +11,7 @@ private let fileCount = Atomic<Int>(0)
 package struct StagedFile: ~Copyable {
   /// The final path.
   package let destination: String
-  /// Where to write until ``commit()``.
+  /// The path at which to write until ``commit()``.
   package let path: String
   private let parent: String
   private let replaces: Bool

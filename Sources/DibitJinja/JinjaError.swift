@@ -1,4 +1,4 @@
-/// Where in a template something stands, counted from 1; columns are Unicode scalars.
+/// A place in a template, counted from 1; columns are Unicode scalars.
 package struct JinjaPosition: Equatable, Sendable {
   /// The line.
   package let line: Int
@@ -12,7 +12,7 @@ package struct JinjaPosition: Equatable, Sendable {
   }
 }
 
-/// What a template may use up.
+/// The resources that a template may use up.
 package enum JinjaLimit: String, Equatable, Sendable {
   case templateBytes = "bytes of template"
   case nesting = "levels of nesting"
@@ -26,7 +26,7 @@ package enum JinjaLimit: String, Equatable, Sendable {
   case integer = "bits in an integer"
 }
 
-/// Why a template cannot be parsed or rendered.
+/// The reasons for which a template cannot be parsed or rendered.
 ///
 /// Nothing of the rendered messages is in an error: it names words of the template and kinds of values only.
 package enum JinjaError: Error, Equatable, Sendable {
@@ -45,7 +45,7 @@ package enum JinjaError: Error, Equatable, Sendable {
   /// The template uses more than it may.
   case limit(at: JinjaPosition, JinjaLimit, maximum: Int)
 
-  /// Where the fault is.
+  /// The position of the fault.
   package var position: JinjaPosition {
     switch self {
     case .syntax(let position, _), .unsupported(let position, _), .raised(let position, _), .undefined(let position, _),
@@ -71,7 +71,7 @@ extension JinjaError: CustomStringConvertible {
   }
 }
 
-/// What one rendering may use at most.
+/// The most that one rendering may use.
 package struct JinjaLimits: Equatable, Sendable {
   /// Steps of evaluation; work on texts and lists counts by size.
   package var operations = 5_000_000

@@ -12,7 +12,7 @@ enum Token: Equatable {
   case op(String)
   case end
 
-  /// What an error calls this token.
+  /// The name of this token in an error.
   var shown: String {
     switch self {
     case .data: "text"

@@ -1,4 +1,4 @@
-/// How a name gets its value when a scope is entered.
+/// The origin of a name's value when a scope is entered.
 enum NameOrigin: Sendable, Equatable {
   /// The statement that opens the scope sets it.
   case parameter
@@ -89,7 +89,7 @@ struct ScopeAnalysis {
     }
   }
 
-  /// What only some branches set may come from outside.
+  /// Visits branches: a name that only some of them set may come from outside.
   private mutating func visit(_ branches: ArraySlice<(test: Expression, body: [Statement])>, _ otherwise: [Statement]) {
     guard let first = branches.first else { return }
     visit(first.test)

@@ -24,7 +24,7 @@ struct Expression: Sendable {
   }
 
   let kind: Kind
-  /// Where it stands, in scalars from the start of the template.
+  /// The offset at which it stands, in scalars from the start of the template.
   let offset: Int
   let depth: Int
 }
@@ -46,7 +46,7 @@ struct Arguments: Sendable {
   var all: [Expression] { positional + named.map(\.value) }
 }
 
-/// What a value is assigned to.
+/// The target to which a value is assigned.
 indirect enum Target: Sendable {
   case name(String)
   case member(of: String, String, offset: Int)

@@ -27,7 +27,7 @@ enum Value {
     let depth: Int
   }
 
-  /// What `keys`, `values` and `items` of a dictionary give.
+  /// The views that `keys`, `values` and `items` of a dictionary give.
   enum View {
     case keys
     case values
@@ -66,7 +66,7 @@ enum Value {
     var count: Int { keys.count }
   }
 
-  /// What is taken one by one, and only once.
+  /// A sequence that is taken one by one, and only once.
   final class Iterator {
     let values: [Value]
     var next = 0
@@ -119,7 +119,7 @@ enum Value {
 
   static func name(_ name: String) -> Value { .undefined(quoted(name), isUnsafe: false) }
 
-  /// How many values are inside each other at most.
+  /// The greatest number of values inside each other.
   var depth: Int {
     switch self {
     case .list(let elements), .tuple(let elements): elements.depth
@@ -156,7 +156,7 @@ enum Value {
     return wholeNumber.map(Double.init)
   }
 
-  /// What errors call values of this kind.
+  /// The name that errors give to values of this kind.
   var kind: String {
     switch self {
     case .undefined: "an undefined value"
@@ -286,7 +286,7 @@ final class LoopState {
   var previous: Value?
   /// Elements that were looked at before their turn.
   var ahead: [Value] = []
-  /// What `changed` was called with last.
+  /// The arguments with which `changed` was called last.
   var changed: [Value]?
   /// Takes the next element that passes the loop's test.
   let loop: Loop

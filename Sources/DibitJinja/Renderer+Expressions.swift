@@ -185,7 +185,7 @@ extension Renderer {
     return areEqual(left, right)
   }
 
-  /// How much work it is to read all of a value, roughly.
+  /// Returns the work of reading all of a value, roughly.
   private func size(_ value: Value) -> Int {
     switch value {
     case .string(let text), .markup(let text): text.utf8.count

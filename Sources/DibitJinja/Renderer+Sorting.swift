@@ -103,7 +103,7 @@ extension Renderer {
     return .float(rounded == 0 ? (number.sign == .minus ? -0.0 : 0.0) : rounded)
   }
 
-  /// What an element is sorted by: texts without case, unless case counts; several attributes make a list.
+  /// Returns the key by which an element is sorted: texts without case, unless case counts; several attributes make a list.
   private func sortKey(_ element: Value, _ attribute: Value, _ isCaseSensitive: Bool) throws(JinjaError) -> Value {
     try charge()
     let key = try follow(attribute, element)

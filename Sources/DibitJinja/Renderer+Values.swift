@@ -69,7 +69,7 @@ extension Renderer {
     return .undefined("the member \(quoted(name))", isUnsafe: false)
   }
 
-  /// What Python has under this name apart from a mapping's members, or nil.
+  /// Returns the attribute that Python has under this name apart from a mapping's members, or nil.
   private func method(_ name: String, of value: Value) throws(JinjaError) -> Value? {
     let refused = Value.undefined("the attribute \(quoted(name))", isUnsafe: true)
     if name.hasPrefix("__"), name.hasSuffix("__"), name.count > 4 { return refused }

@@ -6,11 +6,11 @@ final class Renderer {
   let limits: JinjaLimits
   let clock: JinjaClock?
   let context: [Key: Value]
-  /// Where the work is, for errors.
+  /// The place of the work, for errors.
   var offset = 0
   var operations = 0
   var depth = 0
-  /// What is written; blocks that are caught write to a text of their own.
+  /// The text that is written; blocks that are caught write to a text of their own.
   var output = ""
   /// Scopes that a macro keeps, emptied at the end because they hold each other.
   private var kept: [Frame] = []
@@ -107,7 +107,7 @@ final class Renderer {
     output += text
   }
 
-  /// What `body` writes, caught.
+  /// Returns the text that `body` writes, caught.
   func capture(_ body: () throws(JinjaError) -> Void) throws(JinjaError) -> String {
     let outer = output
     output = ""

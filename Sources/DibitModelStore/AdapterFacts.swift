@@ -2,7 +2,7 @@ internal import DibitCheckpoint
 internal import DibitFiles
 package import DibitJSON
 
-/// What goes with an adapter's matrices through every form of its files: what it answers, how it is asked, what it learnt from.
+/// The facts that go with an adapter's matrices through every form of its files: what it answers, how it is asked, what it learnt from.
 ///
 /// In directories these are a `manifest.json` and, where there are sketches of the texts that it learnt from, a file with them; PEFT and
 /// mlx-lm take no notice of either. In GGUF files they are the keys `dibit.manifest` and `dibit.training_texts`.
@@ -13,7 +13,7 @@ package struct AdapterFacts: Equatable, Sendable {
   package var trainingTexts: [UInt8]?
   /// The README.md to be written beside the adapter; it is not read back.
   package var card: String?
-  /// What PEFT is told to load as the base; nil for the name of the base's directory.
+  /// The base that PEFT is told to load; nil for the name of the base's directory.
   package var baseName: String?
 
   /// Facts to be written.
@@ -41,7 +41,7 @@ package struct AdapterFacts: Equatable, Sendable {
     return facts
   }
 
-  /// What a whole manifest says.
+  /// Reads the facts of a whole manifest.
   init(_ json: JSONValue) {
     manifest = json.object ?? JSONObject()
     baseDigest = manifest["base_digest"]?.string

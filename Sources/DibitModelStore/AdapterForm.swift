@@ -31,7 +31,7 @@ package enum AdapterForm: String, Sendable {
     }
   }
 
-  /// What its files say of rank, scale, layers and base, under PEFT's names and mlx-lm's `scale`.
+  /// Returns rank, scale, layers and base from its files, under PEFT's names and mlx-lm's `scale`.
   package func configuration(of path: String) throws(ModelStoreError) -> JSONObject {
     if self == .gguf { return try GGUFAdapter.configuration(path) }
     let json = try readJSON(StoreFile.adapterConfiguration, in: path)

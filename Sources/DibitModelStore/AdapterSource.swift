@@ -38,7 +38,7 @@ package struct AdapterSource: Sendable {
     return AdapterSource(try rethrow(as: ModelStoreError.checkpoint, checkpoint.viewed(views)), configuration, path: path)
   }
 
-  /// What PEFT puts in front of a module's path.
+  /// The prefix that PEFT puts in front of a module's path.
   static let prefix = "base_model.model."
 
   /// The name of a module's magnitudes.

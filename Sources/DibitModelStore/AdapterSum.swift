@@ -7,7 +7,7 @@ internal import DibitTensor
 package struct AdapterPart: Equatable, Sendable {
   /// The adapter's directory.
   package let path: String
-  /// What its update is multiplied by.
+  /// The factor of its update.
   package let weight: Double
 
   /// A part of a sum.

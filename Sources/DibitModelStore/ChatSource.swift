@@ -4,7 +4,7 @@ package import DibitJSON
 package import DibitJinja
 package import DibitTokenizer
 
-/// What a model's source says about chats: its template and the tokens that the template may name.
+/// The chat settings of a model's source: its template and the tokens that the template may name.
 package struct ChatSource: Sendable {
   /// The template; nil where the source has none.
   package let template: JinjaChatTemplate?
@@ -24,7 +24,8 @@ package struct ChatSource: Sendable {
     try ChatSource(try members(path), path: path)
   }
 
-  /// What lies beside a model as a `tokenizer_config.json`, whether or not the template in it can be rendered; nil where there is nothing.
+  /// Returns the `tokenizer_config.json` that lies beside a model, whether or not the template in it can be rendered; nil where there is
+  /// nothing.
   package static func settings(of path: String) throws(ModelStoreError) -> JSONValue? {
     let members = try members(path)
     return members.count > 0 ? .object(members) : nil
@@ -63,7 +64,7 @@ package struct ChatSource: Sendable {
     }
   }
 
-  /// How the model is spoken to; the template sees no tools, and `today` where it asks for the date.
+  /// Returns the format of chats with the model; the template sees no tools, and `today` where it asks for the date.
   package func format(for tokenizer: Tokenizer, today: JinjaClock?) -> ChatFormat {
     ChatFormat(tokenizer: tokenizer, jinja: template, endTokens: endTokens, clock: today)
   }

@@ -10,7 +10,7 @@ package import DibitTokenizer
 /// Writes a model with float weights as a checkpoint directory that `dibit convert` and other tools read.
 package struct FloatCheckpoint: Sendable {
   static let format = "dibit-checkpoint"
-  /// What an existing directory must bear for a float checkpoint to replace it.
+  /// The mark that an existing directory must bear for a float checkpoint to replace it.
   package static let mark = DirectoryMark(
     format: format,
     files: [
@@ -26,9 +26,9 @@ package struct FloatCheckpoint: Sendable {
   package let configuration: ModelConfiguration
   /// Its parameters, in any format.
   package let weights: DecoderWeights
-  /// What matrices are written as: F32, F16 or BF16. Norms and scales are written as F32 unless ``keepsNormsWide`` is false.
+  /// The type in which matrices are written: F32, F16 or BF16. Norms and scales are written as F32 unless ``keepsNormsWide`` is false.
   package let dtype: DType
-  /// Whether norms and scales stay F32 beside 16-bit matrices.
+  /// True where norms and scales stay F32 beside 16-bit matrices.
   package let keepsNormsWide: Bool
   /// The tokenizer.
   package let tokenizer: Tokenizer?

@@ -6,7 +6,7 @@ package import DibitQuantization
 /// The small files of a model directory, written beside its weights.
 package struct ModelFiles: Sendable {
   static let format = "dibit-model"
-  /// What an existing directory must bear for a converted model to replace it.
+  /// The mark that an existing directory must bear for a converted model to replace it.
   package static let mark = DirectoryMark(
     format: format,
     files: [
@@ -16,15 +16,15 @@ package struct ModelFiles: Sendable {
 
   /// The source's config.json.
   package let configuration: JSONValue
-  /// How the tensors are stored.
+  /// The storage scheme of the tensors.
   package let scheme: QuantizationScheme
   /// The bytes of tokenizer.json.
   package let tokenizer: [UInt8]
-  /// What the source says about chats, kept as tokenizer_config.json; nil where it says nothing.
+  /// The chat settings of the source, kept as tokenizer_config.json; nil where it has none.
   package let chat: JSONValue?
   /// SHA-256 of model.safetensors.
   package let weightsDigest: String
-  /// Where the weights come from, for the manifest.
+  /// The origin of the weights, for the manifest.
   package let source: JSONValue
 
   /// The files beside finished weights.

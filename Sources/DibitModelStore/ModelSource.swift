@@ -11,13 +11,13 @@ package import DibitQuantization
 package struct ModelSource: Sendable {
   /// The path it was opened with, or the directory that this file is the weights of.
   package let path: String
-  /// What config.json says, or would say.
+  /// The content of config.json, actual or translated.
   package let json: JSONValue
   /// The model's shape.
   package let configuration: ModelConfiguration
   /// The parameters; their names and layouts are Hugging Face's, whatever the format.
   package let checkpoint: Checkpoint
-  /// How the tensors are stored; nil for a checkpoint that was not converted.
+  /// The storage scheme of the tensors; nil for a checkpoint that was not converted.
   package let scheme: QuantizationScheme?
 
   /// Opens a directory or a file.
@@ -60,7 +60,8 @@ package struct ModelSource: Sendable {
     (translation.configuration, try rethrow(as: ModelStoreError.checkpoint, stored.viewed(translation.views)))
   }
 
-  /// What the configuration asks for, after checking that an unconverted source has every parameter with a float dtype and its shape.
+  /// Returns the declarations of the configuration, after checking that an unconverted source has every parameter with a float dtype and
+  /// its shape.
   package func declarations() throws(ModelStoreError) -> (parameters: [ParameterDeclaration], scales: [String]) {
     let declarations = DecoderWeights.declarations(of: configuration)
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)

@@ -5,7 +5,7 @@ package import DibitJSON
 package import DibitModel
 package import DibitTokenizer
 
-/// Why a model or adapter directory cannot be used.
+/// The reasons for which a model or adapter directory cannot be used.
 package enum ModelStoreError: EngineError, Equatable {
   case file(FileError)
   case checkpoint(CheckpointError)

@@ -1,7 +1,7 @@
 package import DibitQuantization
 package import DibitTensor
 
-/// How a tensor of a model lies in model.safetensors.
+/// The form and place of a model's tensor in model.safetensors.
 package struct ModelTensor: Equatable, Sendable {
   /// Its published name.
   package let name: String
@@ -11,7 +11,7 @@ package struct ModelTensor: Equatable, Sendable {
   package let rows: Int
   /// The elements of a row.
   package let columns: Int
-  /// How elements are stored.
+  /// The storage format of the elements.
   package let format: WeightFormat
 
   /// A tensor of `rows` times `columns` elements, which `shape` may divide in another way.
@@ -22,7 +22,7 @@ package struct ModelTensor: Equatable, Sendable {
   /// Bytes in the file, scales included.
   package var byteCount: Int { declarations.reduce(0) { $0 + $1.shape.reduce($1.dtype.byteCount, *) } }
 
-  /// What the file declares: the tensor, and the scales of a packed one.
+  /// The declarations of the file: the tensor, and the scales of a packed one.
   package var declarations: [(name: String, dtype: DType, shape: [Int])] {
     guard let grid = format.grid else { return [(name: name, dtype: format.dtype, shape: shape)] }
     return [

@@ -3,7 +3,7 @@ package import DibitJSON
 
 /// A checkpoint that keeps its own names and metadata, put into Hugging Face terms.
 package struct ModelTranslation: Equatable, Sendable {
-  /// What a config.json would say.
+  /// The content that a config.json would have.
   package let configuration: JSONValue
   /// Every parameter under its Hugging Face name and in its Hugging Face layout.
   package let views: [TensorView]

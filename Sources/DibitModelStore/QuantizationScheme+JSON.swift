@@ -36,7 +36,7 @@ extension QuantizationScheme {
   }
 }
 
-/// Why a quantisation block cannot be used.
+/// The reasons for which a quantisation block cannot be used.
 package enum QuantizationError: Error, Equatable, Sendable, CustomStringConvertible {
   case unsupported(key: String, expected: String, found: String)
 

@@ -11,7 +11,7 @@ package enum StoreFile {
   package static let weights = "model.safetensors"
   /// The tokenizer.
   package static let tokenizer = "tokenizer.json"
-  /// What identifies a model or an adapter and where it comes from.
+  /// The identity of a model or an adapter and its origin.
   package static let manifest = "manifest.json"
   /// PEFT's description of an adapter.
   package static let adapterConfiguration = "adapter_config.json"
@@ -19,7 +19,7 @@ package enum StoreFile {
   package static let adapterWeights = "adapter_model.safetensors"
   /// Sketches of the texts that an adapter learnt from.
   package static let trainingTexts = "training_texts.json"
-  /// What a model or an adapter is, for people.
+  /// The description of a model or an adapter, for people.
   package static let card = "README.md"
   /// The events of the training that made a model or an adapter.
   package static let eventLog = "events.jsonl"
@@ -27,11 +27,11 @@ package enum StoreFile {
   package static let recipe = "recipe.yaml"
   /// The chart of the losses of a training.
   package static let lossChart = "loss.svg"
-  /// What transformers generates with where nothing else is said.
+  /// The settings with which transformers generates where nothing else is said.
   package static let generationConfiguration = "generation_config.json"
   /// The same as older versions of PEFT wrote it.
   static let adapterPickle = "adapter_model.bin"
-  /// What Hugging Face keeps beside a tokenizer: special tokens, chat template.
+  /// The settings that Hugging Face keeps beside a tokenizer: special tokens, chat template.
   package static let tokenizerConfiguration = "tokenizer_config.json"
   /// A chat template in a file of its own.
   package static let chatTemplate = "chat_template.jinja"

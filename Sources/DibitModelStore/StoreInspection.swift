@@ -9,7 +9,7 @@ internal import DibitTokenizer
 
 /// Everything that can be checked of a model, a checkpoint or an adapter by itself: digests, shapes, numbers, tokenizer.
 package struct StoreInspection: Sendable {
-  /// What lies there.
+  /// The kind of thing that lies there.
   package enum Kind: String, Sendable {
     case model, checkpoint, adapter
   }
@@ -18,21 +18,21 @@ package struct StoreInspection: Sendable {
   package struct Item: Sendable {
     /// The file's name, or the whole directory's where it is a matter of several files.
     package let file: String
-    /// What was looked at.
+    /// The thing that was looked at.
     package let what: String
-    /// What was found, where it is right.
+    /// The finding, where it is right.
     package let detail: String
-    /// What is wrong; nil where nothing is.
+    /// The fault; nil where there is none.
     package let fault: ModelStoreError?
   }
 
   /// The path.
   package let path: String
-  /// What lies there.
+  /// The kind of thing that lies there.
   package private(set) var kind = Kind.checkpoint
   /// In the order in which they were looked at.
   package private(set) var items: [Item] = []
-  /// Whether a digest there says which bytes the weights should be: without one, a changed byte may go unnoticed.
+  /// True where a digest there says which bytes the weights should be: without one, a changed byte may go unnoticed.
   package private(set) var hasDigest = false
 
   /// The first fault.

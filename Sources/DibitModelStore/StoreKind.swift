@@ -3,7 +3,7 @@ internal import DibitFailure
 internal import DibitFiles
 internal import DibitJSON
 
-/// What lies where a model or an adapter was expected, so that an error can call it what it is.
+/// The kind of thing that lies where a model or an adapter was expected, so that an error can call it what it is.
 enum StoreKind: Equatable {
   /// Nothing, a file or a directory of no kind below; in words.
   case other(String)
@@ -13,7 +13,7 @@ enum StoreKind: Equatable {
   case adapter
   /// An adapter in the form of PEFT, mlx-lm or llama.cpp.
   case foreignAdapter
-  /// What a stopped training goes on with.
+  /// The checkpoints from which a stopped training goes on.
   case checkpoints
 
   /// Looks at the names in the directory and at its manifest, or at the first bytes of the file.

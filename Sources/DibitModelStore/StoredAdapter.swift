@@ -10,7 +10,7 @@ internal import DibitTensor
 /// An adapter directory that PEFT loads as it is, plus a `manifest.json` that names the base model it belongs to.
 package enum StoredAdapter {
   static let format = "dibit-adapter"
-  /// What an existing directory must bear for an adapter, in the form of PEFT or of mlx-lm, to replace it.
+  /// The mark that an existing directory must bear for an adapter, in the form of PEFT or of mlx-lm, to replace it.
   package static let mark = DirectoryMark(
     format: format,
     files: [
@@ -148,7 +148,7 @@ extension StoredAdapter {
     ]
   }
 
-  /// What PEFT must be told to adapt exactly these modules: the end of each path, as short as no other linear layer shares it.
+  /// Returns the targets with which PEFT adapts exactly these modules: the end of each path, as short as no other linear layer shares it.
   ///
   /// PEFT adapts every module whose path ends in a target. In afm7 the parts of a fused projection have names of their own.
   private static func targets(_ adapter: borrowing Adapter, _ weights: DecoderWeights) -> [String] {

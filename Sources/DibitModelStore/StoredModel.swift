@@ -10,7 +10,7 @@ package import DibitTokenizer
 package struct StoredModel: Sendable {
   /// The directory.
   package let path: String
-  /// What config.json says, or would say.
+  /// The content of config.json, actual or translated.
   package let json: JSONValue
   /// The model's shape.
   package let configuration: ModelConfiguration
@@ -18,9 +18,9 @@ package struct StoredModel: Sendable {
   package let weights: DecoderWeights
   /// Its tokenizer.
   package let tokenizer: Tokenizer
-  /// How the tensors are stored; nil for a checkpoint that was not converted.
+  /// The storage scheme of the tensors; nil for a checkpoint that was not converted.
   package let scheme: QuantizationScheme?
-  /// What identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
+  /// The digest that identifies the converted weights: adapters name it. Nil for a checkpoint that was not converted.
   package let digest: String?
   /// The comparison of the weights with their digest, which goes on; nil where there is none to compare with, or none was asked for.
   package let check: WeightsCheck?
@@ -49,7 +49,7 @@ package struct StoredModel: Sendable {
     return model
   }
 
-  /// What the model is called: the name of its directory, or "model" where the path ends in none.
+  /// The name of the model: that of its directory, or "model" where the path ends in none.
   package var name: String { fileName(of: path) ?? "model" }
 
   /// The decoder that runs these weights.

@@ -16,7 +16,7 @@ package struct StretchedElastic: Sendable {
 
   /// The grid of such a checkpoint.
   package static let levels = GridLevels.two
-  /// What is appended to a weight's name to get that of its clipping values.
+  /// The suffix that is appended to a weight's name to get that of its clipping values.
   package static let suffix = "_clip_val"
   /// Clipping values that are not above this are replaced by it.
   private static let least: Float = 0.00001

@@ -95,7 +95,7 @@ package struct TokenizerSource: Sendable {
     do throws(TokenizerError) { return try body() } catch { throw .tokenizer(error, path: path) }
   }
 
-  /// What a directory says about a SentencePiece model, which does not say it itself.
+  /// The facts that a directory gives about a SentencePiece model, which does not give them itself.
   private struct Settings {
     var addsBeginning = true
     var addsEnd = false
@@ -127,7 +127,7 @@ private enum Llama2CVocabulary {
 }
 
 extension Tokenizer {
-  /// Whether an embedding of so many rows has many more than padding explains: such a model was not made with this tokenizer.
+  /// Checks that an embedding of so many rows has many more than padding explains: such a model was not made with this tokenizer.
   package func isFar(from rows: Int) -> Bool { rows - vocabularyCount > max(512, rows / 16) }
 
   /// The special tokens of `other` that have another id here, or none, in the order of their ids.

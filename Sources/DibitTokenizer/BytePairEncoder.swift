@@ -8,7 +8,7 @@ struct BytePairEncoder {
   private var symbols: [Int32] = []
   private var next: [Int32] = []
   private var previous: [Int32] = []
-  /// Where each symbol starts in the text, for ``ScoredSymbols``.
+  /// The start of each symbol in the text, for ``ScoredSymbols``.
   private var origins: [Int] = []
   private var queue = MinimumQueue()
   private var pendingUnknown: Int32?

@@ -2,17 +2,17 @@
 struct BytePairModel: Sendable {
   let tokens: TokenTable
   let merges: MergeTable
-  /// Whether each id belongs to the model; the others are added tokens, which merging never produces.
+  /// True for each id that belongs to the model; the others are added tokens, which merging never produces.
   let isModelToken: [Bool]
-  /// Whether the symbols are bytes spelled with ``ByteAlphabet``.
+  /// True where the symbols are bytes spelled with ``ByteAlphabet``.
   let isByteLevel: Bool
   let unknownID: Int32?
   let fusesUnknown: Bool
-  /// Whether a piece that is a token is not merged.
+  /// True where a piece that is a token is not merged.
   let ignoresMerges: Bool
   /// The ids of `<0x00>`…`<0xFF>` (nil where missing) when scalars outside the vocabulary are spelled in bytes.
   let fallbackIDs: [Int32?]?
-  /// How SentencePiece's own models find their symbols; nil for models that are defined by their merges.
+  /// The symbols of SentencePiece's own models; nil for models that are defined by their merges.
   let scored: ScoredSymbols?
   private let byteIDs: [Int32?]
   private let asciiIDs: [Int32?]
@@ -47,7 +47,7 @@ struct BytePairModel: Sendable {
   /// The id of the stand-in of a byte.
   func id(ofByte byte: UInt8) -> Int32? { byteIDs[Int(byte)] }
 
-  /// Whether the mark is a token and starts no second word within the result of any merge.
+  /// Checks that the mark is a token and starts no second word within the result of any merge.
   func isCut(before mark: [UInt8]) -> Bool {
     guard (scored?.table ?? tokens).id(of: mark) != nil, id(of: mark, in: 0..<mark.count) != nil else { return false }
     for id in 0..<Int32(tokens.count) where isModelToken[Int(id)] {

@@ -4,7 +4,7 @@
 /// a zero byte. A unit is `offset << 10`, a flag for offsets in steps of 256 (bit 9), a flag for "a key ends here" (bit 8) and the byte
 /// that leads to it; the unit at a key's end has bit 31 and the place of the replacement.
 struct CharacterMap: Sendable, Equatable {
-  /// What is wrong with a map.
+  /// A fault in a map.
   struct Fault: Error, Equatable {
     let reason: String
   }
@@ -12,7 +12,7 @@ struct CharacterMap: Sendable, Equatable {
   let bytes: [UInt8]
   private let units: [UInt32]
   private let replacements: [UInt8]
-  /// Whether a key starts with this byte.
+  /// True for each byte with which a key starts.
   private let startsKey: [Bool]
 
   /// Reads a map and follows every path of its array, so that lookups need no further care.

@@ -1,6 +1,6 @@
 package import DibitJinja
 
-/// How a model is spoken to: the messages of a chat as the prompt that its answer follows, and the tokens that end the answer.
+/// The way in which a model is spoken to: the messages of a chat as the prompt that its answer follows, and the tokens that end the answer.
 ///
 /// With turn tokens in the vocabulary the chat is written in turns (``ChatTemplate``); otherwise the model's own template is rendered, if
 /// it has one. A rendered chat can spell control tokens wherever a message does; turns cannot.
@@ -27,7 +27,7 @@ package struct ChatFormat: Sendable {
     self.endTokens = Set(turns.stopTokens(tokenizer) + endTokens.compactMap { tokenizer.id(of: $0) })
   }
 
-  /// Whether the model can tell who speaks: without turns and template, messages are only lines of text.
+  /// True where the model can tell who speaks: without turns and template, messages are only lines of text.
   package var tellsRoles: Bool { turns.style == .turns || jinja != nil }
 
   /// The messages in order, ready for the answer.

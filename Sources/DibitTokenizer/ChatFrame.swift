@@ -1,6 +1,6 @@
 package import DibitJinja
 
-/// What a model's chat template writes around an instruction, a text and the answer to it.
+/// The text that a model's chat template writes around an instruction, a text and the answer to it.
 ///
 /// The template is rendered once, with marks in the place of what will be said. Only what it writes itself is parsed for control tokens,
 /// so that neither an instruction nor a text can spell one, which a rendered chat cannot promise.
@@ -16,7 +16,7 @@ package struct ChatFrame: Equatable, Sendable {
   /// Between an answer and the next text of the same chat; nil where the template writes earlier turns in another way than the last.
   private let next: String?
 
-  /// What stands for instruction, text, answer and the text after it: nothing that a template looks for, changes or writes.
+  /// The stand-ins for instruction, text, answer and the text after it: nothing that a template looks for, changes or writes.
   private static let marks = ["dibitMarkInstruction", "dibitMarkText", "dibitMarkAnswer", "dibitMarkNext"]
 
   /// Renders a template. Where it knows no system message the instruction stands in the user's, before the text.
@@ -48,7 +48,7 @@ package struct ChatFrame: Equatable, Sendable {
     }
   }
 
-  /// What stands before, between and behind marks that are there once each and in this order; nil where they are not.
+  /// Returns the parts before, between and behind marks that are there once each and in this order; nil where they are not.
   private static func parts(_ text: String, around marks: ArraySlice<String>) -> [String]? {
     var (parts, rest): ([String], Substring) = ([], text[...])
     for mark in marks {
@@ -84,12 +84,12 @@ package struct ChatFrame: Equatable, Sendable {
   }
 }
 
-/// Why prompts cannot be put into a chat template.
+/// The reasons for which prompts cannot be put into a chat template.
 package enum ChatFrameError: Error, Equatable, Sendable, CustomStringConvertible {
   case template(JinjaError)
   case unfit
 
-  /// What is wrong, without a subject.
+  /// The fault in words, without a subject.
   package var description: String {
     switch self {
     case .template(let error): "\(error)"

@@ -1,4 +1,4 @@
-/// Who speaks in a chat; the raw value is the name that templates use.
+/// The speakers in a chat; the raw value is the name that templates use.
 package enum Role: String, Sendable, Equatable, CaseIterable {
   case system
   case user
@@ -7,9 +7,9 @@ package enum Role: String, Sendable, Equatable, CaseIterable {
 
 /// One message of a chat.
 package struct ChatMessage: Sendable, Equatable {
-  /// Who speaks.
+  /// The speaker.
   package var role: Role
-  /// What is said, as plain text.
+  /// The message itself, as plain text.
   package var content: String
 
   /// A message.
@@ -23,7 +23,7 @@ package struct ChatMessage: Sendable, Equatable {
 package struct ChatPrompt: Sendable, Equatable {
   /// The prompt, ready for the answer to follow.
   package let tokens: [Int32]
-  /// How many tokens of the last message were cut off to fit.
+  /// The number of tokens of the last message that were cut off to fit.
   package let truncatedTokens: Int
 
   /// A prompt that was written otherwise than by a chat template.
@@ -33,7 +33,7 @@ package struct ChatPrompt: Sendable, Equatable {
   }
 }
 
-/// How a chat becomes tokens.
+/// The way in which a chat becomes tokens.
 ///
 /// With the tokens `<turn_start>` and `<turn_end>` a message is `<turn_start> role<n>content<turn_end>`, where `<n>` is a token or,
 /// if there is none, a line feed, and `<turn_start> assistant<n>` asks for the answer. Other vocabularies get the contents, each on
@@ -64,7 +64,7 @@ package struct ChatTemplate: Sendable, Equatable {
     endOfText = ["</s>", "<|endoftext|>", "<eos>"].compactMap { tokenizer.id(of: $0) }
   }
 
-  /// How this template writes a chat.
+  /// The style in which this template writes a chat.
   package var style: Style { turns == nil ? .plain : .turns }
 
   /// A system message, if there is one, and a user's message, ready for the answer.

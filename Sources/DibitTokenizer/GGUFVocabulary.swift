@@ -1,4 +1,4 @@
-/// What the keys `tokenizer.ggml.*` of a GGUF file say, as they stand there; the reader of the file fills this in.
+/// The values of the keys `tokenizer.ggml.*` of a GGUF file, as they stand there; the reader of the file fills this in.
 package struct GGUFVocabulary: Sendable, Equatable {
   /// `tokenizer.ggml.model`: `llama` (SentencePiece byte pairs), `gpt2` (byte pairs of bytes) or `t5` (SentencePiece unigram).
   package var model: String

@@ -14,7 +14,7 @@ struct MergeTable: Sendable {
   private let hash = ByteHash()
   private let hasDistinctRanks: Bool
 
-  /// What two neighbours become, and how soon: lowest rank first.
+  /// The result of merging two neighbours, and its rank: lowest first.
   struct Value: Sendable, Equatable {
     var rank: UInt32
     var result: Int32
@@ -58,7 +58,7 @@ struct MergeTable: Sendable {
     return slot.key == key && slot.value.result >= 0 ? slot.value : nil
   }
 
-  /// Whether an entry of this rank, made for an older pair, still counts for the present pair.
+  /// Checks that an entry of this rank, made for an older pair, still counts for the present pair.
   func holds(_ rank: UInt32, for value: Value) -> Bool {
     value.rank == rank || (hasDistinctRanks && merges[Int(rank)].result == value.result)
   }

@@ -2,7 +2,7 @@
 // when it comes from the very start. Here only the number of leading scalars that do is kept.
 
 extension Normalizer {
-  /// How many leading scalars of a step's result come from the start of the original, when `leading` of its text did.
+  /// Returns the number of leading scalars of a step's result that come from the start of the original, when `leading` of its text did.
   static func leading(after step: Step, of text: [UInt8], _ leading: Int) -> Int {
     if leading == 0 { return 0 }
     switch step {
@@ -53,8 +53,8 @@ extension Normalizer {
 }
 
 extension CharacterMap {
-  /// How many leading scalars of the result come from the start, when `leading` of the text's do: every scalar of the result takes the
-  /// place of one before, except those that a longer replacement adds; a shorter one makes the scalar before take more.
+  /// Returns the number of leading scalars of the result that come from the start, when `leading` of the text's do: every scalar of the
+  /// result takes the place of one before, except those that a longer replacement adds; a shorter one makes the scalar before take more.
   func leading(_ text: [UInt8], _ leading: Int) -> Int {
     var changes: [Int] = []
     var taken = 0

@@ -1,4 +1,4 @@
-/// What happens to a text before it is cut: the steps in order, on UTF-8.
+/// The steps by which a text is changed before it is cut, in order, on UTF-8.
 struct Normalizer: Sendable, Equatable {
   enum Step: Sendable, Equatable {
     /// Puts bytes in front of a text that is not empty.
@@ -81,7 +81,7 @@ struct Normalizer: Sendable, Equatable {
   /// A file whose steps could make a text longer than this many times is refused.
   static let growthLimit = 1 << 24
 
-  /// Whether a step may remove what a normalisation form, whose result is not followed scalar by scalar, left at the start.
+  /// True where a step may remove what a normalisation form, whose result is not followed scalar by scalar, left at the start.
   var mayMoveStart: Bool {
     var isFormed = false
     for step in steps {
@@ -192,7 +192,7 @@ extension [UInt8] {
     return result
   }
 
-  /// Whether `pattern` stands at `index`.
+  /// Checks that `pattern` stands at `index`.
   func holds(_ pattern: [UInt8], at index: Int) -> Bool {
     guard count - index >= pattern.count else { return false }
     for offset in 0..<pattern.count where self[index + offset] != pattern[offset] { return false }

@@ -53,7 +53,7 @@ struct PairList: Sendable {
 
   var count: Int { ends.count }
 
-  /// Where the left token of a pair and its right one lie in ``bytes``.
+  /// Returns the ranges of the left token of a pair and of its right one in ``bytes``.
   func ranges(_ place: Int) -> (left: Range<Int>, right: Range<Int>) {
     let middle = Int(middles[place])
     return ((place == 0 ? 0 : Int(ends[place - 1]))..<middle, middle..<Int(ends[place]))

@@ -1,4 +1,4 @@
-/// What turns pieces of text into ids.
+/// The model that turns pieces of text into ids.
 enum TokenModel: Sendable {
   case bytePair(BytePairModel)
   case unigram(UnigramModel)
@@ -17,7 +17,7 @@ enum TokenModel: Sendable {
     }
   }
 
-  /// Whether each id belongs to the model; the others are added tokens.
+  /// True for each id that belongs to the model; the others are added tokens.
   var isModelToken: [Bool] {
     switch self {
     case .bytePair(let model): model.isModelToken

@@ -5,7 +5,7 @@ extension PreTokenizer {
   ) -> [Range<Int>] {
     var parts: [Range<Int>] = []
     var previousIsMatch = false
-    /// Whether the next stretch belongs to the delimiter before it.
+    /// True where the next stretch belongs to the delimiter before it.
     var waits = false
     forEachStretch(text, range, matcher) { stretch, isFound in
       let isMatch = isFound != isInverted

@@ -1,4 +1,4 @@
-/// How a normalised text is cut into the pieces that are encoded on their own.
+/// The steps by which a normalised text is cut into the pieces that are encoded on their own.
 struct PreTokenizer: Sendable, Equatable {
   enum PrependScheme: String, Sendable, Equatable {
     case always
@@ -7,7 +7,7 @@ struct PreTokenizer: Sendable, Equatable {
     case never
   }
 
-  /// What becomes of the matches of a pattern that cuts.
+  /// The treatment of the matches of a pattern that cuts.
   enum Behavior: String, Sendable, Equatable {
     case removed = "Removed"
     case isolated = "Isolated"
@@ -16,7 +16,7 @@ struct PreTokenizer: Sendable, Equatable {
     case contiguous = "Contiguous"
   }
 
-  /// What a cutting step looks for.
+  /// The pattern that a cutting step looks for.
   enum Matcher: Sendable, Equatable {
     case literal([UInt8])
     case regex(RegexProgram)
@@ -44,15 +44,15 @@ struct PreTokenizer: Sendable, Equatable {
   }
 
   var steps: [Step] = []
-  /// Whether the model's symbols are bytes, spelled with ``ByteAlphabet``, instead of scalars.
+  /// True where the model's symbols are bytes, spelled with ``ByteAlphabet``, instead of scalars.
   var isByteLevel = false
 
-  /// Whether pieces depend on being at the start of the text.
+  /// True where pieces depend on being at the start of the text.
   var marksStart: Bool {
     steps.contains { if case .metaspace(_, .first, _) = $0 { true } else { false } }
   }
 
-  /// Whether text may be removed before pieces are asked whether they are at the start.
+  /// True where text may be removed before pieces are asked whether they are at the start.
   var removesBeforeStart: Bool {
     var removes = false
     for step in steps {

@@ -1,16 +1,16 @@
-/// What stands around a text in a prompt, in a tokenizer's ids. Texts are plain: no control token can come out of one.
+/// The surroundings of a text in a prompt, in a tokenizer's ids. Texts are plain: no control token can come out of one.
 package struct PromptFrame: Sendable {
   /// The tokens before the text, those that begin every text of the tokenizer among them.
   package let head: [Int32]
   /// The tokens behind it, up to where the answer begins.
   package let tail: [Int32]
-  /// What ends an answer; nil where the vocabulary says so.
+  /// The tokens that end an answer; nil where the vocabulary says so.
   package var answerEnd: [Int32]?
-  /// What a chat begins with, once, however many texts and answers follow.
+  /// The tokens with which a chat begins, once, however many texts and answers follow.
   package var beginning: [Int32]
-  /// What stands between an answer and the next prompt without its ``beginning``.
+  /// The tokens between an answer and the next prompt without its ``beginning``.
   package var following: [Int32] = []
-  /// What a text goes on from, which tells a tokenizer that it does not stand at the start.
+  /// The text before a text, which tells a tokenizer that it does not stand at the start.
   private let lead: String
   /// Tokens that a text cannot spell.
   private let blocked: Set<Int32>

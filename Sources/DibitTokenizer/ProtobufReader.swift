@@ -4,7 +4,7 @@ struct ProtobufReader {
   struct Field {
     let number: Int
     let value: Value
-    /// Where the value starts in the file.
+    /// The start of the value in the file.
     let offset: Int
   }
 

@@ -21,7 +21,7 @@ indirect enum RegexNode: Sendable, Equatable {
   case look(RegexNode, isNegative: Bool)
   case anchor(Anchor)
 
-  /// Whether the node can match nothing.
+  /// True for a node that can match nothing.
   var matchesEmpty: Bool {
     switch self {
     case .set: false

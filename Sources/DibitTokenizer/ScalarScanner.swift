@@ -1,5 +1,5 @@
-/// What split patterns ask about a scalar, in Unicode 16 whatever the Swift runtime's version: the same text must give the same ids
-/// everywhere, and Hugging Face's engine is of that version.
+/// The kinds of scalars that split patterns ask for, in Unicode 16 whatever the Swift runtime's version: the same text must give the same
+/// ids everywhere, and Hugging Face's engine is of that version.
 enum ScalarKind: UInt8 {
   /// `\p{Lu}` and `\p{Lt}`.
   case upper
@@ -24,7 +24,7 @@ enum ScalarKind: UInt8 {
   /// `[^\s\p{L}\p{N}]`.
   var isSymbol: Bool { self == .other || self == .mark }
 
-  /// Whether Unicode 16 does not have the scalar yet; U+088F is the first of those.
+  /// Returns true for a scalar that Unicode 16 does not have yet; U+088F is the first of those.
   static func isNew(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x88F, let age = scalar.properties.age else { return false }
     return age.major > 16
@@ -65,7 +65,7 @@ enum ScalarKind: UInt8 {
 /// Reads the scalars of `bytes[..<end]`, which are valid UTF-8, by their offsets.
 struct ScalarScanner {
   let bytes: [UInt8]
-  /// Where the text starts, for anchors.
+  /// The start of the text, for anchors.
   var start = 0
   let end: Int
 

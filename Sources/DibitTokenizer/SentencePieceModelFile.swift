@@ -1,4 +1,4 @@
-/// What a SentencePiece `tokenizer.model` says that matters for encoding.
+/// The content of a SentencePiece `tokenizer.model` that matters for encoding.
 struct SentencePieceModelFile {
   private var pieces: [SentencePieceVocabulary.Piece] = []
   private var normalizer = SentencePieceNormalizer()

@@ -24,16 +24,16 @@ struct SentencePieceVocabulary: Sendable, Equatable {
   var kind: Kind
   var pieces: [Piece]
   var normalizer: SentencePieceNormalizer
-  /// What is put around an encoded text.
+  /// The tokens that are put around an encoded text.
   var prefix: [Int32] = []
   var suffix: [Int32] = []
-  /// Whether scalars that are no piece can be part of one, as in SentencePiece; llama2.c spells them in bytes first.
+  /// True where scalars that are no piece can be part of one, as in SentencePiece; llama2.c spells them in bytes first.
   var mergesStrangers = true
 
   /// Longer pieces are refused, so that finding the parts of all pieces takes no quadratic time.
   static let pieceLimit = 1024
 
-  /// Whether text can spell the piece.
+  /// Checks that text can spell the piece.
   func isFound(_ id: Int) -> Bool { pieces[id].type == .normal || pieces[id].type == .userDefined }
 
   /// The id of the one piece of type unknown, and the ids of the 256 bytes if the vocabulary has them; checks everything else.

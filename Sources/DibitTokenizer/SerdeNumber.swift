@@ -3,7 +3,7 @@
 /// That parser turns the digits into a whole number and divides by a power of ten, which is off by one unit in the last place for one
 /// number in five. Scores must be read alike, or texts whose best two cuts are nearly equal would be cut otherwise.
 enum SerdeNumber {
-  /// What the library makes of the shortest text of a number.
+  /// Returns the number that the library reads from the shortest text of a number.
   static func reading(_ value: Double) -> Double {
     guard value.isFinite, value != value.rounded() || value.magnitude >= 0x1p53 else { return value }
     var digits: UInt64 = 0

@@ -1,13 +1,13 @@
-/// Which part a text loses where it is too long for a prompt.
+/// The part that a text loses where it is too long for a prompt.
 package enum TextShortening: String, CaseIterable, Sendable {
   /// Its end.
   case tail
   /// Its beginning.
   case head
-  /// What is in the middle: one half of what is kept comes from each end, the odd token from the beginning.
+  /// The middle: one half of what is kept comes from each end, the odd token from the beginning.
   case middle
 
-  /// What `count` tokens are kept of a text.
+  /// Returns the `count` tokens that are kept of a text.
   package func kept(_ count: Int, of tokens: ArraySlice<Int32>) -> [Int32] {
     let count = max(0, count)
     guard count < tokens.count else { return Array(tokens) }

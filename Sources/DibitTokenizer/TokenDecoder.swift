@@ -1,4 +1,4 @@
-/// How the spellings of tokens become text.
+/// The way in which the spellings of tokens become text.
 enum TokenDecoder: Sendable, Equatable {
   /// No decoder: the spellings with spaces between.
   case spaced
@@ -40,7 +40,7 @@ enum TokenDecoder: Sendable, Equatable {
     return false
   }
 
-  /// Whether a token at the start of a text contributes something else than in the middle.
+  /// True where a token at the start of a text contributes something else than in the middle.
   var dependsOnPosition: Bool {
     switch self {
     case .spaced, .metaspace(_, true): true
@@ -48,10 +48,10 @@ enum TokenDecoder: Sendable, Equatable {
     }
   }
 
-  /// Whether the bytes of all tokens are one stream, so that tokens may hold parts of scalars.
+  /// True where the bytes of all tokens are one stream, so that tokens may hold parts of scalars.
   var isByteLevel: Bool { self == .byteLevel }
 
-  /// What is taken from the start of the text.
+  /// The part that is taken from the start of the text.
   var strip: Strip { if case .sentencePiece(_, _, let strip) = self { strip } else { Strip() } }
 
   /// The byte that `<0x0A>` names.
@@ -70,7 +70,7 @@ enum TokenDecoder: Sendable, Equatable {
   }
 }
 
-/// What every token contributes in the middle of a text, worked out once.
+/// The contributions of all tokens in the middle of a text, worked out once.
 struct PieceTable: Sendable {
   private var arena: [UInt8] = []
   private var starts: [Int] = [0]

@@ -44,15 +44,15 @@ struct TokenList: Sendable {
     return nil
   }
 
-  /// Whether the spellings are UTF-8 and the ids distinct and not too high, as they must be in a table. Tokens may still be repeated.
+  /// True where the spellings are UTF-8 and the ids distinct and not too high, as they must be in a table. Tokens may still be repeated.
   var isUsable: Bool { isUTF8 && highestID < Tokenizer.idLimit(for: count) && sharedID == nil }
 
-  /// Whether every spelling is valid UTF-8: all of them together are, and none starts within a scalar.
+  /// True where every spelling is valid UTF-8: all of them together are, and none starts within a scalar.
   private var isUTF8: Bool {
     (try? UTF8Span(validating: bytes.span)) != nil && ends.allSatisfy { $0 == bytes.count || bytes[$0] & 0xC0 != 0x80 }
   }
 
-  /// Where the spelling of the token at a place lies in ``bytes``.
+  /// Returns the range in ``bytes`` of the spelling of the token at a place.
   func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
 
   func text(_ place: Int) -> String { String(decoding: bytes[range(place)], as: UTF8.self) }

@@ -5,7 +5,7 @@
 struct TokenTable: Sendable {
   /// The spellings of all tokens.
   private(set) var bytes: [UInt8]
-  /// Where the spelling of each id lies; `absent` for ids without a token.
+  /// The range of the spelling of each id; `absent` for ids without a token.
   private var places: [Range<Int>]
   /// Open addressing, with room for twice the tokens.
   private var slots: [Slot]
@@ -77,13 +77,13 @@ struct TokenTable: Sendable {
   /// The bytes of the token with this id, or nil when there is none.
   func spelling(of id: Int32) -> ArraySlice<UInt8>? { range(of: id).map { bytes[$0] } }
 
-  /// Where these bytes lie in ``bytes``.
+  /// Returns the range of these bytes in ``bytes``.
   func range(of id: Int32) -> Range<Int>? {
     guard id >= 0, id < places.count, places[Int(id)] != Self.absent else { return nil }
     return places[Int(id)]
   }
 
-  /// Whether the token with this id is spelled as `bytes[range]`.
+  /// Checks that the token with this id is spelled as `bytes[range]`.
   func isSpelled(_ id: Int32, _ bytes: [UInt8], _ range: Range<Int>) -> Bool {
     guard places.indices.contains(Int(id)) else { return false }
     let place = places[Int(id)]

@@ -107,7 +107,7 @@ extension Tokenizer {
 }
 
 extension TokenizerField {
-  /// Whether the model is a unigram model; checks the type and the options of the other kind.
+  /// Returns true for a unigram model; checks the type and the options of the other kind.
   func isUnigram() throws(TokenizerError) -> Bool {
     let type = try optional("type")?.string()
     if type == "Unigram" { return true }

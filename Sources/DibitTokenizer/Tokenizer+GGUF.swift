@@ -186,7 +186,7 @@ extension GGUFVocabulary {
     return nil
   }
 
-  /// What a pre-tokenizer does, step by step; a step that only spells bytes does nothing to the cutting.
+  /// Returns the cuts of a pre-tokenizer, step by step; a step that only spells bytes does nothing to the cutting.
   private static func cuts(_ value: JSONValue) -> [String] {
     switch value["type"]?.string {
     case "Sequence": return (value["pretokenizers"]?.array ?? []).flatMap { cuts($0) }

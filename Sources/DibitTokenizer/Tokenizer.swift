@@ -63,7 +63,7 @@ package struct Tokenizer: Sendable {
   /// The spelling of the token in the file, or nil when no token has this id.
   package func token(of id: Int32) -> String? { model.tokens.spelling(of: id).map { String(decoding: $0, as: UTF8.self) } }
 
-  /// Whether the token is a control token, such as the end of a text.
+  /// Returns true for a control token, such as the end of a text.
   package func isSpecial(_ id: Int32) -> Bool { specialIDs.contains(id) }
 
   /// The token that stands for text outside the vocabulary, or nil when every text can be spelled.

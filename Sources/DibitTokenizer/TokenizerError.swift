@@ -1,7 +1,7 @@
 package import DibitFailure
 package import DibitJSON
 
-/// Why a tokenizer.json cannot be used, or why a tokenizer cannot be trained. Paths name members of the file: `model.vocab`.
+/// The reasons for which a tokenizer.json cannot be used, or a tokenizer cannot be trained. Paths name members of the file: `model.vocab`.
 package enum TokenizerError: EngineError, Equatable {
   case json(JSONError)
   case missing(path: String)

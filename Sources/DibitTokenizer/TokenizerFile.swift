@@ -34,7 +34,7 @@ struct TokenizerFile {
     (vocabulary, self.table, self.merges) = (parts.vocabulary, table, merges)
   }
 
-  /// What is read of a model while its members go by.
+  /// The parts of a model that are read while its members go by.
   private struct Parts {
     var vocabulary: TokenList?
     var table: TokenTable?

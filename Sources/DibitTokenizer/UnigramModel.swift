@@ -7,11 +7,11 @@ struct UnigramModel: Sendable {
   /// The scores as a file lists them.
   let listedScores: [Double]
   let unknownID: Int32
-  /// What a scalar that is no token counts: ten less than the lowest score.
+  /// The score of a scalar that is no token: ten less than the lowest score.
   let unknownScore: Double
   /// The ids of `<0x00>`…`<0xFF>` (nil where missing) when unknown text is spelled in bytes.
   let fallbackIDs: [Int32?]?
-  /// Whether sums are kept in single precision, as SentencePiece keeps them, instead of double, as Hugging Face's library does.
+  /// True where sums are kept in single precision, as SentencePiece keeps them, instead of double, as Hugging Face's library does.
   let isSinglePrecision: Bool
   let trie: ByteTrie
 

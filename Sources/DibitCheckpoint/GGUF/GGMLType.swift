@@ -46,7 +46,7 @@ extension GGMLType {
   /// The name as ggml spells it.
   package var name: String { layout.name }
 
-  /// Whether elements of this type can be read as floats. Sizes of all types are known, so that files that hold them can be inspected.
+  /// True where elements of this type can be read as floats. Sizes of all types are known, so that files that hold them can be inspected.
   package var isReadable: Bool {
     switch self {
     case .iq2XXS, .iq2XS, .iq3XXS, .iq1S, .iq3S, .iq2S, .iq1M, .nvfp4: false
@@ -93,7 +93,7 @@ extension GGMLType {
     }
   }
 
-  /// What a number that is no known type used to mean, or what tools mean by it.
+  /// Returns the former meaning of a number that is no known type, or what tools mean by it.
   static func withdrawn(_ number: UInt32) -> String? {
     switch number {
     case 4: "Q4_2, which ggml gave up in 2023"

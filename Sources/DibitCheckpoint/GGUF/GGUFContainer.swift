@@ -40,7 +40,7 @@ struct GGUFContainer: TensorContainer {
     mapped.discard(begin + range.lowerBound..<begin + range.upperBound)
   }
 
-  /// Where rows lie within their tensor. Rows of more than two dimensions hold whole blocks too: the last dimension does.
+  /// Returns the range of rows within their tensor. Rows of more than two dimensions hold whole blocks too: the last dimension does.
   private func byteRange(_ index: Int, _ rows: Range<Int>) -> Range<Int> {
     let tensor = file.tensors[index]
     let count = tensor.shape.count >= 2 ? tensor.shape[0] : 1

@@ -4,7 +4,7 @@ internal import DibitTensor
 /// Reads little-endian values of a GGUF file from one end to the other; every read is checked against what is left.
 struct GGUFCursor {
   private let bytes: Bytes
-  /// Where the next read begins.
+  /// The beginning of the next read.
   private(set) var offset = 0
 
   init(_ bytes: Bytes) { self.bytes = bytes }

@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// What is wrong inside a GGUF file. Offsets are bytes from the start of the file, except those of tensor data, which count from the
+/// A fault inside a GGUF file. Offsets are bytes from the start of the file, except those of tensor data, which count from the
 /// start of the data section, as in the file.
 package enum GGUFFault: Error, Equatable, Sendable {
   case otherFormat(FileKind)
@@ -36,7 +36,7 @@ package enum GGUFFault: Error, Equatable, Sendable {
 }
 
 extension GGUFFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .otherFormat(let kind): "a GGUF file expected, \(kind) found"

@@ -5,11 +5,11 @@ package import DibitTensor
 package struct GGUFTensor: Equatable, Sendable {
   /// The name, compared by its UTF-8 bytes.
   package let name: String
-  /// How its elements are stored.
+  /// The storage type of its elements.
   package let type: GGMLType
   /// The dimensions, row-major: the format's own list (`ne`) backwards. Empty for a scalar; none is zero.
   package let shape: [Int]
-  /// Where the bytes lie, from the start of the file.
+  /// The range of the bytes, from the start of the file.
   package let range: Range<Int>
 
   /// Describes a tensor.
@@ -35,7 +35,7 @@ package struct GGUFFile: Sendable {
   package static let dimensionLimit = 4
   /// The largest `general.alignment`.
   package static let alignmentLimit = 1 << 20
-  /// How deep arrays may hold arrays.
+  /// The greatest depth of arrays within arrays.
   package static let depthLimit = 8
 
   /// The whole file.

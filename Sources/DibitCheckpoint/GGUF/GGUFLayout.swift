@@ -1,6 +1,6 @@
 internal import DibitTensor
 
-/// Where a GGUF file with given metadata and tensors puts its bytes.
+/// The layout of the bytes of a GGUF file with given metadata and tensors.
 struct GGUFLayout {
   /// Everything before the data, with the padding that follows it.
   let header: [UInt8]
@@ -74,7 +74,7 @@ struct GGUFLayout {
 }
 
 extension GGUFArray {
-  /// How deep arrays are nested, this one included.
+  /// The nesting depth of arrays, this one included.
   fileprivate var depth: Int {
     if case .arrays(let arrays) = self { 1 + (arrays.map(\.depth).max() ?? 0) } else { 1 }
   }

@@ -100,7 +100,7 @@ extension GGUFValue {
   /// The elements; nil when this is no array.
   package var array: GGUFArray? { if case .array(let value) = self { value } else { nil } }
 
-  /// What kind of value this is, for messages: "a string", "an array of 5 uint32", …
+  /// The kind of this value, for messages: "a string", "an array of 5 uint32", …
   package var kind: String {
     switch self {
     case .uint8, .int8, .uint16, .int16, .uint32, .int32, .uint64, .int64: "an integer"

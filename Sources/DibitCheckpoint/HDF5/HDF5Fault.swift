@@ -1,7 +1,7 @@
 internal import DibitFailure
 internal import DibitFiles
 
-/// Why an HDF5 file could not be read. Objects are named by their path within the file, without a leading slash.
+/// The reasons for which an HDF5 file could not be read. Objects are named by their path within the file, without a leading slash.
 package enum HDF5Fault: Error, Equatable, Sendable {
   // Nothing could be read here.
   case notBuilt
@@ -42,7 +42,7 @@ package enum HDF5Fault: Error, Equatable, Sendable {
 }
 
 extension HDF5Fault {
-  /// Whether this machine failed, and not the file.
+  /// True where this machine failed, and not the file.
   var isOfTheSystem: Bool {
     switch self {
     case .notBuilt, .noLibrary, .unsuitableLibrary, .childNotStarted: true
@@ -52,7 +52,7 @@ extension HDF5Fault {
 }
 
 extension HDF5Fault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .notBuilt: "this is an HDF5 file, and this build has no HDF5: build with the trait HDF5, or convert the file to safetensors"

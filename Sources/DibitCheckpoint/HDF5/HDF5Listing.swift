@@ -9,7 +9,7 @@
     let shape: [Int]
     let storage: String
     let storedBytes: Int
-    /// Where its data begin in the file, or nil when they are in pieces.
+    /// The beginning of its data in the file, or nil when they are in pieces.
     let offset: Int?
     /// Its number in the requests to the child.
     let number: Int

@@ -7,7 +7,7 @@ internal import DibitFiles
   internal import Glibc
   internal import Synchronization
 
-  /// What the child that reads a file may use.
+  /// The limits of the child that reads a file.
   struct HDF5Limits: Equatable, Sendable {
     /// Bytes of the memory that both processes see; one request reads at most so much, and the list of datasets fits in.
     var window = 16 << 20

@@ -22,7 +22,7 @@ struct Llama2CContainer: TensorContainer {
     }
   }
 
-  /// Whether the bytes are a llama2.c file: they have its signature, or a header without signature that tells the exact size.
+  /// Checks that the bytes are a llama2.c file: they have its signature, or a header without signature that tells the exact size.
   static func recognises(_ bytes: Bytes) -> Bool { Llama2CFile.recognises(bytes) }
 
   /// The numbers of the header.

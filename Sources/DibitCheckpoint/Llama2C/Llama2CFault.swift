@@ -1,4 +1,4 @@
-/// What is wrong inside a file of llama2.c.
+/// A fault inside a file of llama2.c.
 package enum Llama2CFault: Error, Equatable, Sendable {
   case tooShort(expectedBytes: Int, foundBytes: Int)
   case version(found: Int)
@@ -11,7 +11,7 @@ package enum Llama2CFault: Error, Equatable, Sendable {
 }
 
 extension Llama2CFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .tooShort(let expected, let found):

@@ -4,14 +4,14 @@ internal import DibitTensor
 struct Llama2CTensor: Equatable, Sendable {
   let name: String
   let shape: [Int]
-  /// Whether it is stored in 8-bit groups.
+  /// True where it is stored in 8-bit groups.
   let isQuantized: Bool
   /// The bytes of its elements, and of the scales that follow them.
   let elements: Range<Int>
   let scales: Range<Int>
 }
 
-/// Where a llama2.c file keeps its tensors. The order is fixed: the header tells everything.
+/// The places of the tensors in a llama2.c file. The order is fixed: the header tells everything.
 struct Llama2CLayout {
   let tensors: [Llama2CTensor]
   /// The size of the whole file.

@@ -18,7 +18,7 @@ package struct Llama2CParameters: Equatable, Sendable {
   package let vocabularySize: Int
   /// The longest context, in tokens.
   package let sequenceLength: Int
-  /// Whether the output layer is the embedding.
+  /// True where the output layer is the embedding.
   package let sharesClassifier: Bool
   /// The weights under one scale in version 2; 0 in the others.
   package let groupSize: Int
@@ -29,7 +29,7 @@ package struct Llama2CParameters: Equatable, Sendable {
   /// The signature of versions 1 and 2: "ak42", read as a number.
   static let signature: UInt32 = 0x616B_3432
 
-  /// Where version 0 keeps its seven numbers; the others keep them 8 bytes later.
+  /// The fields of version 0, its seven numbers in their order; the others keep them 8 bytes later.
   private static let fields: [(name: String, limit: Int)] = [
     ("dim", 1 << 20), ("hidden_dim", 1 << 22), ("n_layers", 1 << 12), ("n_heads", 1 << 16), ("n_kv_heads", 1 << 16),
     ("vocab_size", 1 << 24), ("max_seq_len", 1 << 24),

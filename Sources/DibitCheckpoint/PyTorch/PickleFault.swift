@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// What is wrong in a pickle. Offsets are bytes from the start of the file.
+/// A fault in a pickle. Offsets are bytes from the start of the file.
 package enum PickleFault: Error, Equatable, Sendable {
   case tooLarge(limit: Int, found: Int)
   case tooManyObjects(offset: Int, limit: Int)
@@ -27,7 +27,7 @@ package enum PickleFault: Error, Equatable, Sendable {
 }
 
 extension PickleFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .tooLarge(let limit, let found): "the pickle: at most \(limit) bytes expected, \(found) found"

@@ -11,9 +11,9 @@ struct PickleMachine {
 
   private(set) var heap = PickleHeap()
   let bytes: Bytes
-  /// Where `bytes` begin in the file, for messages.
+  /// The beginning of `bytes` in the file, for messages.
   private let base: Int
-  /// How much was read, and where the present instruction begins.
+  /// The number of bytes read, and the beginning of the present instruction.
   private(set) var position = 0
   private var opcodeAt = 0
   private var opcode: UInt8 = 0

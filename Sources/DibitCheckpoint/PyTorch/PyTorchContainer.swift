@@ -50,7 +50,7 @@ extension PyTorchFile {
   /// The bytes of a tensor whose elements lie row by row; nil for others. Storages may begin at any byte.
   func plainBytes(_ index: Int) -> Bytes? { tensors[index].isContiguous ? bytes.slice(tensors[index].used) : nil }
 
-  /// Where rows lie within the bytes of a contiguous tensor.
+  /// Returns the range of rows within the bytes of a contiguous tensor.
   func range(of rows: Range<Int>, _ index: Int) -> Range<Int> {
     let tensor = tensors[index].tensor
     let stride = (tensor.shape.count >= 2 ? tensor.shape.dropFirst() : tensor.shape[...]).reduce(1, *) * tensor.dtype.byteCount

@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// What is wrong inside a file that PyTorch saved, or that says so.
+/// A fault inside a file that PyTorch saved, or that says so.
 package enum PyTorchFault: Error, Equatable, Sendable {
   case archive(ZipFault)
   case pickle(PickleFault)
@@ -31,7 +31,7 @@ package enum PyTorchFault: Error, Equatable, Sendable {
 }
 
 extension PyTorchFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .archive(let fault): "ZIP archive: \(fault)"

@@ -63,7 +63,7 @@ extension PyTorchFile {
     }
   }
 
-  /// Where the elements of the storage at `position` lie.
+  /// Returns the range of the elements of the storage at `position`.
   private static func storage(_ storage: TorchStorage, _ bytes: Bytes, _ position: inout Int) throws(PyTorchFault) -> Range<Int> {
     guard bytes.count - position >= 8 else {
       throw .legacy(offset: position, reason: "the size of storage \(quoted(storage.key)) expected, \(bytes.count - position) bytes found")

@@ -8,7 +8,7 @@ struct PlacedTorchTensor: Equatable, Sendable {
   let storage: Range<Int>
   /// The bytes of the storage that it uses: to the end of its last element.
   let used: Range<Int>
-  /// Whether its elements lie row by row, without gaps.
+  /// True where its elements lie row by row, without gaps.
   let isContiguous: Bool
 
   init(name: String, tensor: TorchTensor, storage: Range<Int>) {
@@ -58,7 +58,7 @@ struct PyTorchFile: Sendable {
     }
   }
 
-  /// What a file holds: the pickled value and where each storage lies.
+  /// The contents of a file: the pickled value and the range of each storage.
   typealias Contents = (heap: PickleHeap, root: Int32, storages: [Range<Int>])
 
   /// The file begins with a pickle.

@@ -6,7 +6,7 @@ struct ZipEntry: Equatable, Sendable {
   /// 0 for stored bytes, 8 for deflated ones.
   let method: UInt16
   let checksum: UInt32
-  /// Where the entry's bytes lie in the file, as they are stored.
+  /// The range of the entry's bytes in the file, as they are stored.
   let range: Range<Int>
 }
 

@@ -2,7 +2,7 @@ internal import DibitTensor
 
 /// The end records and the central directory of a ZIP archive.
 struct ZipDirectory {
-  /// Where the central directory begins: the entries end there.
+  /// The beginning of the central directory: the entries end there.
   let begin: Int
   /// The entries, in the order of the directory.
   let records: [ZipRecord]
@@ -26,7 +26,7 @@ struct ZipDirectory {
     self.records = records
   }
 
-  /// Where the central directory lies and how many entries it has, from the end record and its 64-bit companion.
+  /// Returns the place of the central directory and its number of entries, from the end record and its 64-bit companion.
   private static func end(_ bytes: Bytes) throws(ZipFault) -> (begin: Int, limit: Int, count: UInt64) {
     let at = bytes.count - 22
     guard at >= 0, bytes.zipNumber(at, UInt32.self) == 0x0605_4B50, bytes.zipNumber(at + 20, UInt16.self) == 0 else {

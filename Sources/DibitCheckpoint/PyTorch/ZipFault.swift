@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// What is wrong in a ZIP archive. Offsets are bytes from the start of the file.
+/// A fault in a ZIP archive. Offsets are bytes from the start of the file.
 package enum ZipFault: Error, Equatable, Sendable {
   /// The last 22 bytes are no end record without a comment.
   case endRecord(fileBytes: Int)
@@ -30,7 +30,7 @@ package enum ZipFault: Error, Equatable, Sendable {
 }
 
 extension ZipFault: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .endRecord(let bytes):

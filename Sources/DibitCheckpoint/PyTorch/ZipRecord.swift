@@ -92,7 +92,7 @@ struct ZipRecord {
     return values
   }
 
-  /// Where the data lies, and where the entry with its data descriptor ends; both before `limit`.
+  /// Returns the range of the data, and the end of the entry with its data descriptor; both before `limit`.
   func extent(in bytes: Bytes, limit: Int) throws(ZipFault) -> (data: Range<Int>, end: Int) {
     let at = Int(clamping: localOffset)
     guard at <= limit, limit - at >= 30 else { throw .recordOutside(record: "local header", offset: at, bytes: 30, limit: limit) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How much memory this process has held at once: what the system counts as resident, mapped files included.
+/// The most memory that this process has held at once: what the system counts as resident, mapped files included.
 package enum ProcessMemory {
   /// The most since the process began or since ``resetPeak()``, in bytes; nil where the system does not say.
   package static var peak: Int? {

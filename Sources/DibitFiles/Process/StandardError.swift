@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The error stream, unbuffered.
 package enum StandardError {
-  /// Whether it is a terminal.
+  /// True for a terminal.
   package static let isTerminal = isatty(STDERR_FILENO) == 1
 
   /// Columns of the terminal that it is, which may change at any time; what COLUMNS says where that does not; nil where neither does.

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// The input stream, unbuffered.
 package enum StandardInput {
-  /// Whether it is a terminal.
+  /// True for a terminal.
   package static let isTerminal = isatty(STDIN_FILENO) == 1
 
-  /// How long a read waits before it asks whether it shall go on, in milliseconds.
+  /// The time for which a read waits before it asks whether it shall go on, in milliseconds.
   private static let patience: Int32 = 200
 
   /// Up to `count` bytes, as soon as some are there; none at the end, and none once `isStopped` says so.

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The output stream, unbuffered: for results that come one by one, where a reader that has gone away ends the work.
 package enum StandardOutput {
-  /// Whether it is a terminal.
+  /// True for a terminal.
   package static let isTerminal = isatty(STDOUT_FILENO) == 1
 
   /// Columns and rows of the terminal that it is; nil where it is none, or does not say how wide it is. Some know their width alone.

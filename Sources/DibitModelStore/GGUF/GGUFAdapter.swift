@@ -10,7 +10,7 @@ internal import DibitTensor
 /// Adapters as llama.cpp keeps them: one GGUF file with `<tensor>.lora_a [R, in]`, `<tensor>.lora_b [out, R]` and `adapter.lora.alpha`, which
 /// is PEFT's. Rows of B lie as the rows of the model's tensor do: interleaved for the queries and keys of llama.
 package enum GGUFAdapter {
-  /// Whether a file is one: a GGUF file that says so.
+  /// Checks that a file is one: a GGUF file that says so.
   static func recognises(_ path: String) -> Bool {
     guard isRegularFile(path), let file = try? MappedFile(path: path), FileKind.recognise(file.bytes) == .gguf,
       let gguf = try? GGUFFile(file.bytes, file: path)
@@ -18,13 +18,13 @@ package enum GGUFAdapter {
     return recognises(gguf)
   }
 
-  /// Whether the file says that it is one.
+  /// Checks that the file says that it is one.
   static func recognises(_ file: GGUFFile) -> Bool { file["general.type"]?.text == "adapter" }
 
   private static let manifestKey = "dibit.manifest"
   private static let trainingTextsKey = "dibit.training_texts"
 
-  /// What Dibit's own keys say; nothing in a file of another tool.
+  /// Returns the facts in Dibit's own keys; nothing for a file of another tool.
   static func facts(_ path: String) throws(ModelStoreError) -> AdapterFacts {
     let gguf = try ggufFile(path)
     guard let value = gguf[manifestKey] else { return AdapterFacts() }
@@ -54,7 +54,7 @@ package enum GGUFAdapter {
     return pairs
   }
 
-  /// What llama.cpp's keys say, under PEFT's names.
+  /// Returns the content of llama.cpp's keys, under PEFT's names.
   static func configuration(_ path: String) throws(ModelStoreError) -> JSONObject {
     let gguf = try ggufFile(path)
     let adapted = gguf.tensors.filter { $0.name.hasSuffix(".lora_a") }

@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
 
-/// How llama.cpp lays out one of its architectures: which Hugging Face family it is, and what its tensors are called.
+/// The layout of one of llama.cpp's architectures: which Hugging Face family it is, and what its tensors are called.
 struct GGUFArchitecture: Sendable {
   /// In which order llama.cpp stores the rows of a tensor.
   enum Layout: Sendable {
@@ -26,9 +26,9 @@ struct GGUFArchitecture: Sendable {
   /// `model_type`.
   let family: String
   let modules: [Module]
-  /// Whether norms are stored as one more than Hugging Face stores them.
+  /// True where norms are stored as one more than Hugging Face stores them.
   var addsOneToNorms = false
-  /// Whether norms have biases, and their epsilon is that of LayerNorm.
+  /// True where norms have biases, and their epsilon is that of LayerNorm.
   var usesLayerNorm = false
 
   private static let embedding = Module(gguf: "token_embd", hugging: "model.embed_tokens")

@@ -1,7 +1,7 @@
 package import DibitCheckpoint
 package import DibitJSON
 
-/// What a model needs to be written as a GGUF file that llama.cpp loads; the tokenizer's keys are added by others.
+/// The content with which a model is written as a GGUF file that llama.cpp loads; the tokenizer's keys are added by others.
 package struct GGUFExport: Equatable, Sendable {
   /// A key with its value.
   package struct Pair: Equatable, Sendable {
@@ -30,10 +30,10 @@ package struct GGUFExport: Equatable, Sendable {
 }
 
 extension GGUFModel {
-  /// Whether llama.cpp has an architecture for models of this `model_type`.
+  /// Checks that llama.cpp has an architecture for models of this `model_type`.
   package static func knows(_ family: String) -> Bool { GGUFArchitecture.all.contains { $0.family == family } }
 
-  /// What to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
+  /// Returns the content to write for a model with this config.json and these tensors: the inverse of ``translate(_:)``.
   ///
   /// With `inRows`, the tensors have a row for each output and fused heads lie apart, as ``ModelSource`` gives them.
   ///

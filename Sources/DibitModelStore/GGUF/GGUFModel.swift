@@ -12,7 +12,7 @@ package enum GGUFModel {
 
   /// The key, near the start, that tells files of Dibit from those of others, with its value.
   static let writer: (key: String, value: GGUFValue) = (key: "dibit.export", value: .text("dibit"))
-  /// What a GGUF file must bear for another export to replace it.
+  /// The mark that a GGUF file must bear for another export to replace it.
   package static let mark = OutputMark("a GGUF file", text: writer.key)
 
   /// The config.json and the tensors of the model that `file` holds.
@@ -57,14 +57,14 @@ package enum GGUFModel {
     return ModelTranslation(configuration: .object(object), views: views)
   }
 
-  /// What `general.architecture` may be.
+  /// The values that `general.architecture` may have.
   static var known: [String] {
     var names: [String] = []
     for architecture in GGUFArchitecture.all where names.last != architecture.name { names.append(architecture.name) }
     return names
   }
 
-  /// Whether logits use the embedding: there is no `output.weight`, or it repeats the embedding.
+  /// Checks that logits use the embedding: there is no `output.weight`, or it repeats the embedding.
   private static func isTied(_ file: GGUFFile) throws(GGUFModelError) -> Bool {
     guard let embedding = file.tensor("token_embd.weight") else { throw .missingTensor("token_embd.weight") }
     guard let output = file.tensor("output.weight") else { return true }

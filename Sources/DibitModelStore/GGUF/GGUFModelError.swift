@@ -1,4 +1,4 @@
-/// Why a GGUF file is no model that Dibit knows, or a model cannot be written as one.
+/// The reasons for which a GGUF file is no model that Dibit knows, or a model cannot be written as one.
 package enum GGUFModelError: Error, Equatable, Sendable {
   case missingKey(String)
   case value(key: String, expected: String, found: String)
@@ -12,7 +12,7 @@ package enum GGUFModelError: Error, Equatable, Sendable {
 }
 
 extension GGUFModelError: CustomStringConvertible {
-  /// What is wrong, without the name of the file.
+  /// The fault in words, without the name of the file.
   package var description: String {
     switch self {
     case .missingKey(let key): "the key '\(shortened(key))' is missing"

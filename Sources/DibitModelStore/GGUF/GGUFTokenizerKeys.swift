@@ -87,10 +87,10 @@ private struct GGUFTokenizerWriter {
     }
   }
 
-  /// What stands for a space in the pieces of SentencePiece, and so in llama.cpp.
+  /// The character that stands for a space in the pieces of SentencePiece, and so in llama.cpp.
   private static let space: Character = "\u{2581}"
 
-  /// Whether it does in this tokenizer: that of llama2.c keeps plain spaces.
+  /// True where this tokenizer replaces spaces by it: that of llama2.c keeps plain spaces.
   private var escapesSpaces: Bool {
     if let own = file["model"]?["sentencepiece"]?["escape_whitespaces"]?.bool { return own }
     let steps = file["pre_tokenizer"]?["pretokenizers"]?.array ?? file["pre_tokenizer"].map { [$0] } ?? []

@@ -62,10 +62,10 @@ struct KerasBackbone {
     ]),
   ]
 
-  /// Whether each block normalises also what its two halves give: Gemma 2.
+  /// True where each block normalises also what its two halves give: Gemma 2.
   var hasPostNorms: Bool { (try? arguments.flag("use_post_ffw_norm", default: false)) ?? false }
 
-  /// What Hugging Face's config.json would say; `tied` when the embedding is also the output layer.
+  /// Returns the content that Hugging Face's config.json would have; `tied` when the embedding is also the output layer.
   func configuration(tied: Bool) throws(ModelStoreError) -> JSONValue {
     var keys: [(key: String, value: JSONValue)] = [
       ("model_type", .string(family.rawValue)), ("vocab_size", .integer(sizes.vocabulary)), ("hidden_size", .integer(sizes.hidden)),

@@ -6,7 +6,7 @@ package import DibitJSON
 /// Rotary embeddings need no change: KerasHub turns halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
 /// keys alike, which no dot product sees). Norms of Gemma are stored as `w` of `1 + w` in both.
 package enum KerasModel {
-  /// Whether `configuration` is a KerasHub config.json, and not one of Hugging Face.
+  /// Checks that `configuration` is a KerasHub config.json, and not one of Hugging Face.
   package static func recognises(_ configuration: JSONValue) -> Bool {
     configuration["model_type"] == nil && configuration["class_name"]?.string != nil && configuration["config"]?.object != nil
   }
