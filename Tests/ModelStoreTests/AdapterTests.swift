@@ -156,7 +156,9 @@ private struct AdapterCase {
     #expect(adapter.configuration.rank == 4)
     #expect(adapter.configuration.alpha == 8)
     #expect(adapter.configuration.scale == 2)
-    #expect(adapter.count == DecoderWeights.declarations(of: configuration).parameters.count { if case .linear = $0.role { true } else { false } })
+    #expect(
+      adapter.count == DecoderWeights.declarations(of: configuration).parameters.count { if case .linear = $0.role { true } else { false } }
+    )
     for i in 0..<adapter.count { #expect(adapter.b[i].values.contains { $0 != 0 }) }
   }
 

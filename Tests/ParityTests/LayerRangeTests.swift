@@ -123,7 +123,8 @@ import Testing
     }
   }
 
-  @Test("an observer sees what goes into and comes out of each linear layer once", arguments: ["llama", "afm7", "gpt_neox", "phi3", "gpt2"])
+  @Test(
+    "an observer sees what goes into and comes out of each linear layer once", arguments: ["llama", "afm7", "gpt_neox", "phi3", "gpt2"])
   func observer(family: String) throws {
     let decoder = try makeDecoder(family)
     let compute = Compute(threads: 2)
