@@ -40,12 +40,13 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
-/// `make test` runs the numerics once more optimised: the names of their targets are in this variable, and no other tests are built, nor the tool.
+/// `make test` runs the numerics once more optimised: the names of their targets are in this variable, and no other tests are built, nor library and
+/// tool.
 let chosen = Context.environment["DIBIT_TESTS"].map { $0.split(separator: " ").map(String.init) }
 
 func isChosen(_ target: Target) -> Bool {
   guard let chosen else { return true }
-  return target.isTest ? chosen.contains(target.name) : !["DibitCommand", "dibit"].contains(target.name)
+  return target.isTest ? chosen.contains(target.name) : !["Dibit", "DibitCommand", "dibit"].contains(target.name)
 }
 
 /// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
@@ -55,7 +56,7 @@ let build: [CSetting] =
 
 let package = Package(
   name: "dibit",
-  products: [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])],
+  products: chosen == nil ? [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])] : [],
   traits: [
     .default(enabledTraits: ["HDF5", "OpenBLAS"]),
     .trait(name: "HDF5", description: "Checkpoints in HDF5 files through libhdf5, loaded in a child process; off: such files are refused."),
