@@ -19,6 +19,7 @@ struct AttentionPart: BlockPart {
   let source: Int
   let projection: Projection
   let output: LinearLayer
+  let linears: [LinearLayer]
   let queryNorm: NormLayer?
   let keyNorm: NormLayer?
   private let attention: Attention
@@ -52,17 +53,14 @@ struct AttentionPart: BlockPart {
       }
     }
     output = list.linear(.output, layer: layer, rows: c.hiddenSize, columns: q)
+    linears =
+      switch projection {
+      case .fused(let layer), .query(let layer): [layer, output]
+      case .separate(let query, let key, let value): [query, key, value, output]
+      }
     attention = c.attention(layer: layer)
     angles = c.layerSettings[layer].rope ?? 0
     rope = c.layerSettings[layer].rope.map { c.ropes[$0].makeRoPE(headSize: c.headSize) }
-  }
-
-  var linears: [LinearLayer] {
-    switch projection {
-    case .fused(let layer): [layer, output]
-    case .separate(let query, let key, let value): [query, key, value, output]
-    case .query(let layer): [layer, output]
-    }
   }
 
   private var queryColumns: Int { attention.heads * attention.headSize }

@@ -15,6 +15,7 @@ struct FeedForwardPart: BlockPart {
 
   let projection: Projection
   let down: LinearLayer
+  let linears: [LinearLayer]
   private let activation: Activation
 
   /// The feed-forward of a layer; its parameters are added to `list`.
@@ -29,15 +30,12 @@ struct FeedForwardPart: BlockPart {
       projection = .plain(up: list.linear(.up, layer: layer, rows: size, columns: hidden))
     }
     down = list.linear(.down, layer: layer, rows: hidden, columns: size)
+    linears =
+      switch projection {
+      case .fused(let layer), .plain(let layer): [layer, down]
+      case .gated(let gate, let up): [gate, up, down]
+      }
     activation = c.activation
-  }
-
-  var linears: [LinearLayer] {
-    switch projection {
-    case .fused(let layer): [layer, down]
-    case .gated(let gate, let up): [gate, up, down]
-    case .plain(let up): [up, down]
-    }
   }
 
   private var size: Int { down.columns }

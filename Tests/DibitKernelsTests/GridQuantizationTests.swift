@@ -90,10 +90,10 @@ import Testing
   /// and most where a group has few values that are not zero, or where scales are subnormal numbers.
   static func mayLose(_ bits: Int, _ distribution: SampledDistribution = .gaussian) -> Double {
     if bits < 8 { return 0.02 }
-    return distribution == .sparse ? 3.2 : distribution == .tiny ? 1.5 : 0.8
+    return distribution == .sparse ? 3.2 : distribution == .tiny ? 1.5 : 0.9
   }
 
-  @Test("within 0.02 dB of the exact search, at 8 bits 0.8 dB", arguments: distributions, [2, 4, 8])
+  @Test("within 0.02 dB of the exact search, at 8 bits 0.9 dB", arguments: distributions, [2, 4, 8])
   func theScaleIsNearlyTheBest(distribution: SampledDistribution, bits: Int) {
     #if DEBUG
       let rows = 4
