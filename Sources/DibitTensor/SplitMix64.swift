@@ -55,4 +55,9 @@ package struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
   package mutating func shuffle<Element>(_ elements: inout [Element]) {
     for last in stride(from: elements.count - 1, to: 0, by: -1) { elements.swapAt(last, below(last + 1)) }
   }
+
+  /// The same of indices, without memory from the heap: the generic function is compiled for no type, and takes some for each exchange.
+  package mutating func shuffle(_ indices: inout [Int]) {
+    for last in stride(from: indices.count - 1, to: 0, by: -1) { indices.swapAt(last, below(last + 1)) }
+  }
 }

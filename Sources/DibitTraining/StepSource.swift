@@ -41,7 +41,12 @@ struct StepBatches {
   private let tokens: Int
 
   /// Batches of at most `sequences` sequences and `tokens` tokens; a longer sequence is a batch of its own.
-  init(sequences: Int, tokens: Int) { (self.sequences, self.tokens) = (sequences, tokens) }
+  ///
+  /// There is room at once for `count` batches of up to `rows` tokens; more, and longer ones, take memory when they come.
+  init(sequences: Int, tokens: Int, count: Int = 0, rows: Int = 0) {
+    (self.sequences, self.tokens) = (sequences, tokens)
+    for _ in 0..<count { batches.append(Batch(rows: rows, sequences: sequences)) }
+  }
 
   subscript(index: Int) -> Batch { batches[index] }
 
@@ -131,7 +136,11 @@ struct ExampleEpochs: StepSource {
     return (options.epochs * perEpoch, (looks ?? options.epochs) * validation.reduce(0) { $0 + $1.tokens.count })
   }
 
-  func makeBatches() -> StepBatches { StepBatches(sequences: options.batchSize, tokens: options.optimization.microBatchTokens) }
+  func makeBatches() -> StepBatches {
+    // At worst every sequence is a batch of its own.
+    StepBatches(
+      sequences: options.batchSize, tokens: options.optimization.microBatchTokens, count: perStep, rows: capacity.rows)
+  }
 
   mutating func next(into batches: inout StepBatches) {
     if epoch == 0 || position >= examples.count {
@@ -193,7 +202,10 @@ struct TextWindows: StepSource {
     return (options.steps * options.batchSize * window, looks * min(Self.validationWindows, validation.count / window) * window)
   }
 
-  func makeBatches() -> StepBatches { StepBatches(sequences: perBatch, tokens: perBatch * window) }
+  func makeBatches() -> StepBatches {
+    StepBatches(
+      sequences: perBatch, tokens: perBatch * window, count: (options.batchSize + perBatch - 1) / perBatch, rows: perBatch * window)
+  }
 
   mutating func next(into batches: inout StepBatches) {
     steps += 1

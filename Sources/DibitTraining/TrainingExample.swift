@@ -68,6 +68,15 @@ struct Batch {
 
   init() {}
 
+  /// No sequences yet, with room for `sequences` of `rows` tokens together.
+  init(rows: Int, sequences: Int) {
+    tokens.reserveCapacity(rows)
+    targets.reserveCapacity(rows)
+    weights.reserveCapacity(rows)
+    isContent.reserveCapacity(rows)
+    lengths.reserveCapacity(sequences)
+  }
+
   init(_ examples: some Sequence<TrainingExample>) { for example in examples { append(example) } }
 
   init(text: ArraySlice<Int32>) { append(text: text) }
