@@ -97,7 +97,7 @@ let package = Package(
         "DibitFailure", "DibitFiles", "DibitTensor", "DibitJSON", "CDibitBytes",
         .target(name: "CHDF5", condition: .when(traits: ["HDF5"])),
       ]),
-    layer("DibitJinja", ["DibitJSON"]),
+    layer("DibitJinja", ["DibitFailure", "DibitJSON"]),
     layer("DibitTokenizer", ["DibitFailure", "DibitJinja", "DibitJSON"]),
     layer("DibitConstraint", ["DibitFailure", "DibitTokenizer", "DibitJSON"]),
     layer("DibitStatistics", ["DibitTensor", .product(name: "RealModule", package: "swift-numerics")]),

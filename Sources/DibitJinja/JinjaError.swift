@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// A place in a template, counted from 1; columns are Unicode scalars.
 package struct JinjaPosition: Equatable, Sendable {
   /// The line.
@@ -84,21 +86,4 @@ package struct JinjaLimits: Equatable, Sendable {
 
   /// The usual limits.
   package init() {}
-}
-
-/// The text in quotes, at most 160 characters of it, with nothing a terminal could take for a command.
-func quoted(_ text: String) -> String {
-  var result = "'"
-  for (index, scalar) in text.unicodeScalars.enumerated() {
-    guard index < 160 else {
-      result += "…"
-      break
-    }
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-      result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + "'"
 }

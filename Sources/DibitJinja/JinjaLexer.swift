@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// A piece of a template.
 enum Token: Equatable {
   case data(String)

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 extension JinjaParser {
   private static let comparisons: Set<String> = ["==", "!=", "<", "<=", ">", ">="]
 

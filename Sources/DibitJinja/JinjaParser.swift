@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// Recursive descent over the tokens of a template; the recursion is bounded by ``nestingLimit``.
 struct JinjaParser {
   static let nestingLimit = 64

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// A value while rendering. Only namespaces, loops and iterators change; everything else is a value, as the sandbox wants it.
 enum Value {
   /// A value that is not there, and what an error calls it.

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 extension CallArguments {
   /// The arguments under their names; nil where one is not given.
   func bound(_ names: [String], required: Int = 0, _ renderer: Renderer, for function: String) throws(JinjaError) -> [Value?] {

@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import Glibc
 
 extension Renderer {

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 extension Renderer {
   /// `value is name(arguments)`.
   func test(_ name: String, _ value: Value, _ arguments: CallArguments) throws(JinjaError) -> Bool {

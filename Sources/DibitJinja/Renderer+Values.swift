@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 extension Renderer {
   // MARK: Elements
 

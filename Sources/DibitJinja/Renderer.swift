@@ -1,3 +1,4 @@
+internal import DibitFailure
 internal import DibitJSON
 
 /// Renders the statements of one template once.

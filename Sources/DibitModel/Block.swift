@@ -6,7 +6,7 @@ internal import DibitTensor
 ///
 /// A part lists its parameters when it is made, and its activations in one place. Beside what is required here it has, all in one file,
 /// - `Activations`, the matrices that its forward pass writes and its backward pass reads;
-/// - `prepare`, what other rows need of these rows, and `keepRows`, which keeps of that the rows that go on;
+/// - `prepare`, what other rows need of these rows, and `keepRows`, which keeps of that the rows that go on, where there is such;
 /// - `forward` and `backward`, which is the forward pass read upwards, line by line.
 ///
 /// These are no requirements, because a protocol cannot have an associated type whose values cannot be copied.
@@ -93,7 +93,7 @@ struct ResidualBranch: Sendable {
     }
     switch part {
     case .attention(let part): part.prepare(a.normed, saving: &a.attention, &pass)
-    case .feedForward(let part): part.prepare(a.normed, saving: &a.feedForward, &pass)
+    case .feedForward: break
     }
   }
 
@@ -102,7 +102,7 @@ struct ResidualBranch: Sendable {
     a.normed.keepRows(selected, count: count)
     switch part {
     case .attention(let part): part.keepRows(selected, count: count, of: &a.attention)
-    case .feedForward(let part): part.keepRows(selected, count: count, of: &a.feedForward)
+    case .feedForward: break
     }
   }
 

@@ -66,10 +66,6 @@ struct FeedForwardPart: BlockPart {
     }
   }
 
-  func prepare(_ x: borrowing Matrix, saving a: inout Activations, _ pass: inout Pass) {}
-
-  func keepRows(_ selected: borrowing Buffer<Int32>, count: Int, of a: inout Activations) {}
-
   func forward(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
     switch projection {
     case .fused(let layer):

@@ -44,15 +44,6 @@ package struct KeyValueCache: ~Copyable, Sendable {
     values[layer].write(&value, segments: segments, on: compute)
   }
 
-  /// Copies the first `count` rows of another cache of the same model and precision: a conversation goes on in two ways.
-  package mutating func copyRows(from other: borrowing KeyValueCache, count: Int) {
-    require(keys.count == other.keys.count, "KeyValueCache.copyRows: \(other.keys.count) layers to \(keys.count)")
-    for i in 0..<keys.count {
-      keys[i].copyRows(from: other.keys[i], count: count)
-      values[i].copyRows(from: other.values[i], count: count)
-    }
-  }
-
   /// Copies rows to another place of the cache, which they do not overlap: what many texts begin with is computed once.
   package mutating func copyRows(_ range: Range<Int>, to start: Int) {
     for i in 0..<keys.count {

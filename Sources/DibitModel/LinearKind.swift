@@ -20,7 +20,4 @@ package enum LinearKind: Int, CaseIterable, Sendable {
     case .gateUp: "gate_up_proj"
     }
   }
-
-  /// The names that a family may give its module.
-  package var moduleNames: [String] { self == .output ? ["o_proj", "out_proj"] : [targetName] }
 }

@@ -58,7 +58,6 @@ package struct ModelRunner: ~Copyable, Sendable {
   var logitRows: Matrix  // [r, C] hidden states whose logits are made
   private let shapes: [Block]  // of `blocks`
   private let indices: [Int]  // into `blocks`, by layer
-  private let hasCacheForTraining: Bool
 
   /// The sizes that a runner has room for.
   package struct Limits: Sendable {
@@ -107,7 +106,6 @@ package struct ModelRunner: ~Copyable, Sendable {
     capacity = rows
     self.recording = recording
     recomputed = recording.recomputed(of: configuration.layers)
-    hasCacheForTraining = recording != .none
     var angles = UniqueArray<RoPE.Angles>()
     for rope in configuration.ropes { angles.append(RoPE.Angles(capacity: rows, pairs: rope.pairs)) }
     let linears = layout.blocks.flatMap { $0.branches.flatMap { $0.part.any.linears } }

@@ -37,8 +37,8 @@ struct Workplace {
     return options
   }
 
-  func trained(_ name: String = "adapter") async throws -> Adapter {
-    try await model.adapter(at: model.train(on: data, to: scratch(name), options: quick).value.path)
+  func trained(_ name: String = "adapter", _ options: AdapterTraining.Options? = nil) async throws -> Adapter {
+    try await model.adapter(at: model.train(on: data, to: scratch(name), options: options ?? quick).value.path)
   }
 }
 
