@@ -75,7 +75,7 @@ extension Adapter {
   /// - Returns: The job. It fails with ``DibitError`` for an adapter without ``labels``.
   public func tag(_ texts: [String], options: TagOptions = TagOptions()) -> Job<TaggedText, [TaggedText]> {
     Job(on: model.worker) { report in
-      guard let description, let task else {
+      guard let (description, task) = opened.tagger else {
         throw DibitError(.invalidArgument, "the adapter '\(path)' knows no labels", .generateInstead)
       }
       return try model.tag(texts, labels: description.labels, task: task, adapter: self, options, report)

@@ -64,6 +64,8 @@ extension DibitError {
     case plainPrompts
     /// The use of an adapter without labels.
     case generateInstead
+    /// The use of an adapter that tags.
+    case tagInstead
     /// An adapter of another tool does not say its labels.
     case nameLabels
     /// A text can be continued without a chat template.
@@ -81,6 +83,7 @@ extension DibitError {
       switch self {
       case .plainPrompts: "; prompts of plain lines go without"
       case .generateInstead: ": generate with it"
+      case .tagInstead: ": tag or generate with it"
       case .nameLabels: ": name them where the adapter is converted, or generate with it"
       case .continueTexts: ": continue texts with it"
       case .otherSplit: ": name another one, or leave it out"

@@ -1,7 +1,6 @@
-internal import DibitDataset
 package import DibitConstraint
 internal import DibitInference
-internal import DibitJSON
+package import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
 package import DibitTokenizer
@@ -25,14 +24,15 @@ extension Model {
   public func generate(_ prompt: Prompt, adapter: Adapter? = nil, options: Response.Options = Response.Options()) -> Job<String, Response> {
     Job(on: worker) { [stored, runtime] report in
       try check(adapter)
-      let asked = try ModelPrompt(prompt, adapter: adapter?.tagger, model: stored)
-      let constraint = try TokenConstraint(options.format, for: asked, stored.tokenizer)
+      let asked = try ModelPrompt(prompt, adapter: adapter?.opened.tagger, model: stored)
+      let constraint = try TokenConstraint(options.format, otherwise: asked.answer, endTokens: asked.endTokens, stored.tokenizer)
       var session = Session(
-        stored.configuration, weights: stored.weights, adapter: adapter?.loaded, on: runtime.compute(for: .writing))
+        stored.configuration, weights: stored.weights, adapter: adapter?.opened.loaded, on: runtime.compute(for: .writing))
       let generated = try session.generate(
         asked.tokens, tokenizer: stored.tokenizer, options: options.engineOptions(stopTokens: asked.endTokens), constraint: constraint,
         receive: { $0.isEmpty ? !report.isCancelled : report($0) }, reading: { _ in !report.isCancelled })
-      return try Response(generated, asked)
+      return try Response(
+        generated, promptTokens: asked.tokens.count, readTokens: asked.tokens.count, truncatedTokens: asked.truncatedTokens)
     }
   }
 
@@ -43,35 +43,31 @@ extension Model {
   }
 }
 
-extension Adapter {
-  /// The description and the task that a prompt is put into; nil for an adapter that tags no texts.
-  var tagger: (description: AdapterDescription, task: TokenizedTask)? {
-    guard let description, let task else { return nil }
-    return (description, task)
-  }
-}
-
 extension Response {
-  fileprivate init(_ generated: Generation, _ asked: ModelPrompt) throws(DibitError) {
+  /// Takes what a session made behind a prompt of so many tokens.
+  init(_ generated: Generation, promptTokens: Int, readTokens: Int, truncatedTokens: Int = 0) throws(DibitError) {
     guard generated.finishReason != .interrupted else { throw .cancelled }
     self.init(
-      text: generated.text, tokens: generated.tokens, promptTokens: asked.tokens.count, truncatedTokens: asked.truncatedTokens,
+      text: generated.text, tokens: generated.tokens, promptTokens: promptTokens, readTokens: readTokens, truncatedTokens: truncatedTokens,
       end: generated.finishReason == .stop ? .stop : .length, stopString: generated.stopString)
   }
 }
 
 extension TokenConstraint {
-  /// Makes the constraint that an answer must satisfy: the form that was asked for, otherwise the prompt's own; nil where there is neither.
-  package convenience init?(_ format: Response.Format, for prompt: ModelPrompt, _ tokenizer: Tokenizer) throws(ConstraintError) {
+  /// Makes the constraint that an answer must satisfy: the form that was asked for, otherwise the schema of a prompt; nil where there is
+  /// neither.
+  package convenience init?(
+    _ format: Response.Format, otherwise schema: JSONValue? = nil, endTokens: Set<Int32>, _ tokenizer: Tokenizer
+  ) throws(ConstraintError) {
     let constraint: Constraint
     switch format {
     case .schema(let schema): constraint = try Constraint(schema: schema)
     case .choices(let choices): constraint = try Constraint(choices: choices)
     case .text:
-      guard let answer = prompt.answer else { return nil }
-      constraint = try Constraint(schema: answer)
+      guard let schema else { return nil }
+      constraint = try Constraint(schema: schema)
     }
-    let known = prompt.endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
+    let known = endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
     try self.init(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
   }
 }

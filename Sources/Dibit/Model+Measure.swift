@@ -86,7 +86,7 @@ extension Model {
   public func perplexity(of path: String, adapter: Adapter? = nil, window: Int? = nil) -> Job<Double, PerplexityReport> {
     Job(on: worker, buffered: 64) { [stored, runtime] report in
       try check(adapter)
-      let job = try PerplexityJob(stored, adapter: adapter?.loaded, at: path, window: window)
+      let job = try PerplexityJob(stored, adapter: adapter?.opened.loaded, at: path, window: window)
       let text = job.text
       guard let found = try job.run(on: runtime.compute(for: .writing), progress: { report(Double($0) / Double(text.tokens)) })?.model
       else {

@@ -34,7 +34,7 @@ extension Model {
   public func score(_ choices: [String], after prompt: Prompt, adapter: Adapter? = nil) async throws(DibitError) -> [ChoiceScore] {
     try await worker.run { [stored, runtime] isCancelled in
       try check(adapter)
-      let asked = try ModelPrompt(prompt, adapter: adapter?.tagger, model: stored)
+      let asked = try ModelPrompt(prompt, adapter: adapter?.opened.tagger, model: stored)
       // A letter in front keeps a text in the middle from being written as one at the beginning.
       let own = choices.map {
         stored.tokenizer.continuation(of: asked.shown.isEmpty ? "\n" : "a", $0, blocking: stored.tokenizer.specialIDs)
@@ -45,7 +45,7 @@ extension Model {
         throw DibitError(.invalidArgument, option: "choices", "expected texts of different tokens, none of them empty")
       }
       var session = Session(
-        stored.configuration, weights: stored.weights, adapter: adapter?.loaded, on: runtime.compute(for: .writing))
+        stored.configuration, weights: stored.weights, adapter: adapter?.opened.loaded, on: runtime.compute(for: .writing))
       try session.append(asked.tokens)
       guard !isCancelled() else { throw DibitError.cancelled }
       return zip(choices, try session.score(set)).map { choice, score in

@@ -74,13 +74,14 @@ public struct Model: Sendable {
   /// - Returns: The adapter, which shares the model's weights.
   /// - Throws: ``DibitError`` where there is no adapter, or it belongs to another model.
   public func adapter(at path: String) async throws(DibitError) -> Adapter {
-    let stored = stored
-    return try await worker.run { _ in try Adapter(path, of: self, stored) }
+    try await worker.run { [stored, runtime] _ in
+      Adapter(model: self, opened: try OpenedAdapter(path, of: stored, on: runtime.compute(for: .writing)))
+    }
   }
 
   /// The model as engines take it, under an adapter or under none.
   func measured(_ adapter: Adapter?) -> MeasuredModel {
-    MeasuredModel(stored.configuration, weights: stored.weights, adapter: adapter?.loaded)
+    MeasuredModel(stored.configuration, weights: stored.weights, adapter: adapter?.opened.loaded)
   }
 }
 

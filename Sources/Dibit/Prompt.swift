@@ -106,6 +106,16 @@ public struct Message: Equatable, Sendable {
   ///   - content: What is said.
   public init(_ role: Role, _ content: String) { (self.role, self.content) = (role, content) }
 
+  init(_ message: ChatMessage) {
+    content = message.content
+    role =
+      switch message.role {
+      case .system: .system
+      case .user: .user
+      case .assistant: .assistant
+      }
+  }
+
   var chatMessage: ChatMessage {
     let role: DibitTokenizer.Role =
       switch self.role {

@@ -1,4 +1,4 @@
-internal import DibitInference
+package import DibitInference
 
 /// A text that a model made.
 public struct Response: Equatable, Sendable {
@@ -14,8 +14,10 @@ public struct Response: Equatable, Sendable {
   public let text: String
   /// Its tokens. If the text ends at a stop string, they reach to its end and may go a little beyond.
   public let tokens: [Int32]
-  /// Tokens of the prompt.
+  /// Tokens of the prompt; in a ``Chat`` those of all that was said before.
   public let promptTokens: Int
+  /// Tokens of the prompt that went through the model for this text: all of them, but for those that a ``Chat`` held already.
+  public let readTokens: Int
   /// Tokens of the prompt's text that were cut off to fit what an adapter learnt with; 0 otherwise.
   public let truncatedTokens: Int
   /// The reason for which the text ended.
@@ -82,8 +84,8 @@ public struct Response: Equatable, Sendable {
 }
 
 extension Response.Options {
-  /// Returns the options that an engine takes.
-  func engineOptions(stopTokens: Set<Int32>) throws(DibitError) -> GenerationOptions {
+  /// Refuses what no text can be made with.
+  package func check() throws(DibitError) {
     func check<Number: Comparable>(_ name: String, _ value: Number, _ isAllowed: Bool, _ expected: String) throws(DibitError) {
       if !isAllowed { throw DibitError(.invalidArgument, option: name, "expected \(expected), found \(value)") }
     }
@@ -98,6 +100,11 @@ extension Response.Options {
       throw DibitError(.invalidArgument, option: "stopStrings", "expected none beside a format, which ends the answer itself")
     }
     guard !stopStrings.contains("") else { throw DibitError(.invalidArgument, option: "stopStrings", "expected some text, found none") }
+  }
+
+  /// Returns the options that an engine takes.
+  package func engineOptions(stopTokens: Set<Int32>) throws(DibitError) -> GenerationOptions {
+    try check()
     var options = GenerationOptions()
     (options.maximumTokens, options.stopStrings, options.stopTokens) = (maximumTokens, stopStrings, stopTokens)
     options.sampling.temperature = Float(temperature)

@@ -1,11 +1,8 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitFailure
 internal import DibitFiles
 internal import DibitInference
-internal import DibitModel
-internal import DibitModelStore
-internal import DibitTokenizer
 
 struct ChatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,39 +33,27 @@ struct ChatCommand: ParsableCommand {
   @Flag(help: "Print each answer as a JSON object on a line of its own.") var json = false
   @OptionGroup var compute: RuntimeOptions
 
+  private var options: Response.Options { sampling.options(maxTokens, stop) }
+
   func validate() throws {
-    guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
-    guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
+    try checkOptions(options.check)
     if overwrite, save == nil { throw ValidationError("--overwrite: expected --save beside it") }
   }
 
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
-    var transcript = try messages.map { try TranscriptFile.read($0) } ?? []
-    if let system {
-      if transcript.first?.role == .system { transcript.removeFirst() }
-      transcript.insert(ChatMessage(role: .system, content: system), at: 0)
-    }
+    let transcript = try messages.map { try TranscriptFile.readInput($0) } ?? []
     // A name that may not be written is found before the talk, not behind it.
     let inputs = JobInputs([self.model, adapter])
     if let save { _ = try StagedFile(destination: save, replacing: overwrite ? TranscriptFile.mark : nil, inputs: inputs) }
     let model = try OpenedModels.open(model)
-    let format = try model.chatFormat()
-    guard format.tellsRoles else { throw StoredModel.noChat(self.model) }
-    if let adapter, try AdapterDescription.ofTagger(adapter) != nil {
-      throw Failure(
-        .badData, "the adapter '\(adapter)' was trained to tag texts, not to talk: use it with 'dibit predict' or 'dibit generate'")
-    }
-    let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
-    var options = GenerationOptions()
-    options.maximumTokens = maxTokens
-    options.sampling = sampling.options
-    options.stopStrings = stop
-    let session = Session(model.configuration, weights: model.weights, adapter: loaded, on: compute)
+    let opened = try adapter.map { try OpenedAdapter($0, of: model, on: compute) }
+    var chat = try ChatSession(model, adapter: opened, messages: transcript, on: compute)
+    if let system { chat.system = system }
     let isInteractive = StandardInput.isTerminal
     var talk = Talk(
-      ChatSession(session, format: format, messages: transcript), options: options, isInteractive: isInteractive, json: json, save: save,
+      chat, options: try options.engineOptions(stopTokens: []), isInteractive: isInteractive, json: json, save: save,
       replacesSaved: overwrite, inputs: inputs)
     if isInteractive { Terminal.write("\(self.model), a context of \(grouped(talk.context)) tokens; /help lists commands, Ctrl-D ends\n") }
     try talk.run()

@@ -69,6 +69,11 @@ func checkRange<Value: Comparable>(_ name: String, _ value: Value?, _ range: Clo
   throw ValidationError("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
 }
 
+/// Refuses what the library refuses, in the words of the command line.
+func checkOptions(_ check: () throws(DibitError) -> Void) throws {
+  do throws(DibitError) { try check() } catch { throw ValidationError(Failure(error).message) }
+}
+
 /// The option's value of this name.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ name: String, _ option: String) throws -> Value {
   guard let value = Value(rawValue: name) else {

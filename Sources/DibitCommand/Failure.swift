@@ -39,12 +39,13 @@ struct Failure: Error {
   init(of error: any EngineError) { self.init(Code(error.kind), Advice.sentence(of: error)) }
 
   /// A failure of the library, with advice in the words of the command line.
-  private init(_ error: DibitError) {
+  init(_ error: DibitError) {
     let message =
       switch error.advice {
       case nil: error.sentence
       case .plainPrompts: error.sentence + "; --prompt-form plain goes without"
       case .generateInstead: error.sentence + ": use it with 'dibit chat' or 'dibit generate'"
+      case .tagInstead: error.sentence + ": use it with 'dibit predict' or 'dibit generate'"
       case .nameLabels:
         error.sentence + ": give them with 'dibit convert ADAPTER --base MODEL --labels LABEL,LABEL', or use it with 'dibit generate'"
       case .continueTexts: error.sentence + ": continue texts with 'dibit generate --raw'"
@@ -58,9 +59,12 @@ struct Failure: Error {
     self.init(Code(error.kind), (error.option.map { "\(Self.flag($0)): " } ?? "") + message)
   }
 
-  /// "--max-tokens" for "maxTokens".
+  /// Options that have a shorter name here.
+  private static let flags = ["maximumTokens": "--max-tokens", "stopStrings": "--stop"]
+
+  /// "--top-k" for "topK".
   private static func flag(_ option: String) -> String {
-    "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
+    flags[option] ?? "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
   }
 
   func exit() -> Never {

@@ -42,13 +42,14 @@ struct GenerateCommand: ParsableCommand {
   @Flag(help: "With --logprobs: of the prompt's tokens too.") var promptLogprobs = false
   @OptionGroup var compute: RuntimeOptions
 
+  private var answer: Response.Options { sampling.options(maxTokens, stop) }
+
   func validate() throws {
-    guard maxTokens >= 1 else { throw ValidationError("--max-tokens: expected at least 1, found \(maxTokens)") }
+    try checkOptions(answer.check)
     guard schema == nil || choices == nil else { throw ValidationError("--choices: expected either it or --schema, found both") }
     if let choices, Self.list(choices).contains("") {
       throw ValidationError("--choices: expected texts between the commas, found none\(choices.isEmpty ? "" : " in '\(choices)'")")
     }
-    guard stop.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--stop: expected some text, found none") }
     // What is cut off is no longer of the form that was asked for.
     if !stop.isEmpty, let form = schema != nil ? "--schema" : choices != nil ? "--choices" : nil {
       throw ValidationError("--stop: expected either it or \(form), which ends the answer itself, found both")
@@ -66,10 +67,8 @@ struct GenerateCommand: ParsableCommand {
     let compute = try compute.makeCompute()
     let asking = try prompt.read()
     let model = try OpenedModels.open(model)
-    let tagger = try adapter.flatMap { path in
-      try AdapterDescription.ofTagger(path).map { (description: $0, task: try ModelPrompts(model).tokenized($0, of: path)) }
-    }
-    let loaded = try adapter.map { try StoredAdapter.open($0, for: model, on: compute) } ?? Adapter.none(for: model.weights)
+    let opened = try adapter.map { try OpenedAdapter($0, of: model, on: compute) }
+    let tagger = opened?.tagger
     if tagger != nil, let option = prompt.chatOption {
       throw Failure(.usage, "\(option): the adapter tags texts and has an instruction of its own; use 'dibit generate' without it")
     }
@@ -83,12 +82,8 @@ struct GenerateCommand: ParsableCommand {
       throw Failure(.usage, "--stop: the adapter tags texts and ends its answer itself; leave it out, or pass --raw")
     }
     let constraint = try tokenConstraint(asked, model.tokenizer)
-    var session = Session(model.configuration, weights: model.weights, adapter: loaded, on: compute)
-    var options = GenerationOptions()
-    options.maximumTokens = maxTokens
-    options.sampling = sampling.options
-    options.stopTokens = asked.endTokens
-    options.stopStrings = stop
+    var session = Session(model.configuration, weights: model.weights, adapter: opened?.loaded, on: compute)
+    var options = try answer.engineOptions(stopTokens: asked.endTokens)
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
     let room = session.context - asked.tokens.count
     if room >= 0, room < maxTokens {
@@ -146,7 +141,7 @@ struct GenerateCommand: ParsableCommand {
       isInline ? "--schema" : schema.map { "reading '\($0)'" } ?? (choices == nil ? "the adapter's labels" : "--choices")
     ) {
       let format: Response.Format = text.map { .schema($0) } ?? choices.map { .choices(Self.list($0)) } ?? .text
-      return try TokenConstraint(format, for: asked, tokenizer)
+      return try TokenConstraint(format, otherwise: asked.answer, endTokens: asked.endTokens, tokenizer)
     }
   }
 

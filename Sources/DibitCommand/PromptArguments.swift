@@ -38,7 +38,7 @@ struct PromptArguments: ParsableArguments {
   /// Reads the prompt.
   func read() throws -> Prompt {
     if let messages {
-      let read = try TranscriptFile.read(messages)
+      let read = try TranscriptFile.readInput(messages)
       guard read.last?.role == .user else {
         throw Failure(
           .badData,
@@ -66,21 +66,12 @@ struct PromptArguments: ParsableArguments {
   }
 }
 
-/// A file with the messages of a chat.
-enum TranscriptFile {
+extension TranscriptFile {
   /// The messages in a file, or in standard input for "-".
-  static func read(_ path: String) throws -> [ChatMessage] {
+  static func readInput(_ path: String) throws -> [ChatMessage] {
     let text = try UTF8Text.read(path)
     return try Failure.context(path == TextPlace.standardInput ? "standard input" : "'\(path)'") {
       try ChatTranscript.messages(parsing: Array(text.utf8))
     }
-  }
-
-  /// The beginning of a chat that was kept.
-  static let mark = OutputMark("a chat") { $0.starts(with: "[\n  {\"role\":".utf8) || $0.elementsEqual("[]\n".utf8) }
-
-  static func write(_ messages: [ChatMessage], to path: String, overwrite: Bool, inputs: JobInputs) throws {
-    try writeFileAtomically(
-      path: path, bytes: Array(ChatTranscript.serialized(messages).utf8), replacing: overwrite ? mark : nil, inputs: inputs)
   }
 }

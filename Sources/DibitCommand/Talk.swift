@@ -141,7 +141,7 @@ struct Talk: ~Copyable {
   }
 
   private mutating func keep(in path: String) throws {
-    try TranscriptFile.write(chat.messages, to: path, overwrite: written.contains(path), inputs: inputs)
+    try TranscriptFile.write(chat.messages, to: path, overwrites: written.contains(path), inputs: inputs)
     written.insert(path)
   }
 

@@ -17,8 +17,13 @@ package enum ChatTranscript {
         messages.append(try ChatMessage(object, index: index))
       } catch { throw .fault(error, message: index + 1) }
     }
-    if let fault = Conversation.orderFault(in: messages) { throw .fault(fault, message: nil) }
+    try check(messages)
     return messages
+  }
+
+  /// Refuses messages that are out of turn.
+  package static func check(_ messages: [ChatMessage]) throws(ChatTranscriptError) {
+    if let fault = Conversation.orderFault(in: messages) { throw .fault(fault, message: nil) }
   }
 
   /// The messages as a list, one on each line.

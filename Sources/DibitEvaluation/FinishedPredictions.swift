@@ -1,4 +1,5 @@
 package import DibitDataset
+package import DibitFailure
 internal import DibitJSON
 
 /// The record of what an earlier job has written, so that the same job can go on behind it. Feed it the bytes of the file with
@@ -142,11 +143,14 @@ package struct FinishedPredictions: Sendable {
 }
 
 /// A file that holds something else than what is to be written behind it.
-package struct UnfitPredictions: Error, Equatable, Sendable, CustomStringConvertible {
+package struct UnfitPredictions: EngineError, Equatable {
   /// The line where that shows, from 1.
   package let line: Int
   /// The content that was expected there.
   package let expected: String
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// The fault, without the file's name.
   package var description: String { "line \(line): \(expected) expected, something else found" }

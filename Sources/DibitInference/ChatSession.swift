@@ -1,3 +1,5 @@
+package import DibitConstraint
+package import DibitFailure
 package import DibitJinja
 package import DibitTokenizer
 
@@ -53,10 +55,11 @@ package struct ChatSession: ~Copyable {
   ///
   /// - Parameters:
   ///   - options: how the answer is made; it ends at the tokens of the format as well.
+  ///   - constraint: what the answer must satisfy; nil for any text.
   ///   - receive: gets each piece of the answer, as in ``Session/generate(_:past:tokenizer:options:constraint:receive:reading:)``.
   ///   - reading: is told how many of the chat's tokens have been read.
   package mutating func answer(
-    _ text: String?, options: GenerationOptions, receive: (String) -> Bool = { _ in true },
+    _ text: String?, options: GenerationOptions, constraint: TokenConstraint? = nil, receive: (String) -> Bool = { _ in true },
     reading: (_ done: Int, _ of: Int) -> Bool = { _, _ in true }
   ) throws(ChatError) -> ChatAnswer {
     let said = messages + (text.map { [ChatMessage(role: .user, content: $0)] } ?? [])
@@ -72,7 +75,7 @@ package struct ChatSession: ~Copyable {
     held.removeSubrange(same...)
     do throws(InferenceError) {
       let result = try session.generate(
-        prompt, past: same, tokenizer: format.tokenizer, options: options, receive: receive,
+        prompt, past: same, tokenizer: format.tokenizer, options: options, constraint: constraint, receive: receive,
         reading: { reading($0, prompt.count) })
       held = Array((prompt + result.tokens).prefix(session.count))
       if result.finishReason != .interrupted || !result.text.isEmpty {
@@ -101,11 +104,17 @@ package struct ChatAnswer: Equatable, Sendable {
 }
 
 /// The reasons for which there is no answer.
-package enum ChatError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatError: EngineError, Equatable {
   /// The chat leaves no room for an answer.
   case contextFull(tokens: Int, context: Int)
   case template(JinjaError)
   case inference(InferenceError)
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
+
+  /// The failure of the model.
+  package var cause: (any EngineError)? { if case .inference(let error) = self { error } else { nil } }
 
   /// One sentence: what, what was expected and found.
   package var description: String {

@@ -1,3 +1,4 @@
+package import DibitFailure
 package import DibitJinja
 
 /// The text that a model's chat template writes around an instruction, a text and the answer to it.
@@ -85,9 +86,12 @@ package struct ChatFrame: Equatable, Sendable {
 }
 
 /// The reasons for which prompts cannot be put into a chat template.
-package enum ChatFrameError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChatFrameError: EngineError, Equatable {
   case template(JinjaError)
   case unfit
+
+  /// The kind of failure.
+  package var kind: FailureKind { .badData }
 
   /// The fault in words, without a subject.
   package var description: String {
