@@ -278,7 +278,7 @@ let package = Package(
       "CommandTests",
       [
         "DibitReport", "DibitModelStore", "DibitTraining", "DibitFiles", "DibitRecipe", "DibitFailure", "DibitBenchmark", "DibitDataset",
-        "dibit", "DibitCommand", "Dibit", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport",
+        "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport",
       ]),
   ] + fuzzing).filter(isChosen),
   swiftLanguageModes: [.v6]

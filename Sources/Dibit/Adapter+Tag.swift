@@ -1,8 +1,8 @@
-internal import DibitModel
 internal import DibitDataset
 package import DibitEvaluation
 internal import DibitInference
 package import DibitKernels
+internal import DibitModel
 package import DibitModelStore
 internal import DibitTokenizer
 
@@ -75,9 +75,7 @@ extension Adapter {
   /// - Returns: The job. It fails with ``DibitError`` for an adapter without ``labels``.
   public func tag(_ texts: [String], options: TagOptions = TagOptions()) -> Job<TaggedText, [TaggedText]> {
     Job(on: model.worker) { report in
-      guard let (description, task) = opened.tagger else {
-        throw DibitError(.invalidArgument, "the adapter '\(path)' knows no labels", .generateInstead)
-      }
+      let (description, task) = try opened.tagging()
       return try model.tag(texts, labels: description.labels, task: task, adapter: self, options, report)
     }
   }
@@ -119,8 +117,7 @@ extension Model {
       labels: labels, subject: EvaluationSubject(name: adapter?.path ?? "base", model: measured(adapter), task: task), options,
       on: runtime.compute(for: .scoring))
     var (results, fault): ([TaggedText], PredictionFault?) = ([], nil)
-    let inputs = texts.enumerated().lazy.map { TextInput(place: TextPlace(file: "", line: $0.offset + 1), content: .success($0.element)) }
-    job.run(inputs) { prediction in
+    job.run(TextInput.inMemory(texts)) { prediction in
       switch prediction.result {
       case .failure(let error): fault = error
       case .success(let result):
@@ -135,6 +132,13 @@ extension Model {
     if let fault { throw fault }
     guard results.count == texts.count else { throw DibitError.cancelled }
     return results
+  }
+}
+
+extension TextInput {
+  /// Texts that come from no file, in order.
+  static func inMemory(_ texts: [String]) -> some Sequence<TextInput> {
+    texts.enumerated().lazy.map { TextInput(place: TextPlace(file: "", line: $0.offset + 1), content: .success($0.element)) }
   }
 }
 

@@ -73,10 +73,9 @@ package struct AdapterDescription: Equatable, Sendable {
   }
 
   /// Reads the manifest of the adapter at `path`; nil for one that tags no texts: it learnt from conversations, or comes from another tool.
-  package static func ofTagger(_ path: String) throws -> AdapterDescription? {
-    let task = try StoredAdapter.readManifest(path)["task"]
-    guard let task, task["kind"]?.string != DatasetExample.Kind.conversation.rawValue else { return nil }
-    return try AdapterDescription(adapter: path)
+  package static func ofTagger(_ manifest: JSONValue, of path: String) throws -> AdapterDescription? {
+    guard let task = manifest["task"], task["kind"]?.string != DatasetExample.Kind.conversation.rawValue else { return nil }
+    return try AdapterDescription(manifest: manifest, of: path)
   }
 
   /// Reads the manifest of the adapter at `path`.

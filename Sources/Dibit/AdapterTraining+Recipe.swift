@@ -1,8 +1,7 @@
-internal import DibitFiles
-internal import DibitFailure
-package import DibitDataset
 internal import DibitCheckpoint
-internal import DibitKernels
+package import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 package import DibitModel
 package import DibitModelStore
 package import DibitRecipe
@@ -19,19 +18,18 @@ extension AdapterTraining.Options {
     return try TrainingRecipe(yaml: text, file: recipeName, settings: settings, targets: LinearKind.allCases.map(\.targetName))
   }
 
+  /// The most tokens of a text that can be asked for.
+  static let textLengths = 8...(1 << 20)
+
   /// Refuses what no run can be made with.
   package func check() throws(DibitError) {
-    func check<Number: Comparable>(_ name: String, _ value: Number?, _ range: ClosedRange<Number>) throws(DibitError) {
-      guard let value, !range.contains(value) else { return }
-      throw DibitError(.invalidArgument, option: name, "expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
-    }
-    try check("epochs", epochs, 1...10_000)
-    try check("batchSize", batchSize, 1...4096)
-    try check("learningRate", learningRate, 0...10)
-    try check("rank", rank, 1...4096)
-    try check("alpha", alpha, 1e-6...1e6)
-    try check("maximumTokens", maximumTokens, 8...(1 << 20))
-    if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or 'overwrites', found both") }
+    try DibitError.check("epochs", epochs, 1...10_000)
+    try DibitError.check("batchSize", batchSize, 1...4096)
+    try DibitError.check("learningRate", learningRate, 0...10)
+    try DibitError.check("rank", rank, 1...4096)
+    try DibitError.check("alpha", alpha, 1e-6...1e6)
+    try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
+    if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both") }
   }
 
   /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a

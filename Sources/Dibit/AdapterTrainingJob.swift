@@ -1,6 +1,6 @@
-package import DibitFiles
 internal import DibitCheckpoint
 package import DibitDataset
+package import DibitFiles
 package import DibitJSON
 package import DibitKernels
 internal import DibitModel

@@ -1,8 +1,8 @@
 package import DibitDataset
 internal import DibitEvaluation
 internal import DibitInference
-internal import DibitModel
 package import DibitKernels
+internal import DibitModel
 package import DibitModelStore
 internal import DibitReport
 package import DibitTraining

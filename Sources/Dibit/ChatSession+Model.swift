@@ -1,4 +1,3 @@
-internal import DibitCheckpoint
 internal import DibitDataset
 package import DibitFiles
 package import DibitInference

@@ -1,7 +1,5 @@
-internal import DibitCheckpoint
 package import DibitConversion
 internal import DibitInference
-internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitQuantization

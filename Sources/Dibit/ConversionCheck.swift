@@ -1,7 +1,5 @@
 internal import DibitCheckpoint
-internal import DibitFailure
 package import DibitInference
-internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
 package import DibitModelStore

@@ -13,11 +13,10 @@ extension DibitError {
     }
   }
 
-  /// The sentence of an engine with what an app can do about it; options stand in quotes, under their names here.
+  /// The sentence of an engine with what an app can do about it.
   private static func sentence(of error: any EngineError) -> String {
     let told = "\(error.root)"
-    return "\(error)".replacing(told, with: told + advice(error.root)).replacing("`", with: "'")
-      .replacing("the output of 'dibit train'", with: "the output of a training")
+    return "\(error)".replacing(told, with: told + advice(error.root)).replacing("the output of 'dibit train'", with: "the output of a training")
   }
 
   private static func advice(_ root: any EngineError) -> String {

@@ -1,3 +1,5 @@
+internal import DibitFailure
+
 /// The reason for which something could not be done: a kind to decide by, and a sentence for people.
 ///
 /// ```swift
@@ -48,7 +50,13 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
   /// ```swift
   /// log.error("\(error.message)")
   /// ```
-  public var message: String { (option.map { "'\($0)': " } ?? "") + sentence + (advice?.words ?? "") }
+  public var message: String { Self.words(for: (option.map { optionName($0) + ": " } ?? "") + sentence + (advice?.words ?? "")) }
+
+  /// The sentence with options in quotes, under their names here.
+  static func words(for sentence: String) -> String { namingOptions(in: sentence) { "'\(names[$0] ?? $0)'" } }
+
+  /// Options that engines call otherwise.
+  private static let names = ["maxTokens": "maximumTokens", "overwrite": "overwrites", "resume": "resumes"]
 
   /// The ``message``.
   public var description: String { message }
@@ -58,6 +66,12 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension DibitError {
+  /// Refuses the value of an option outside of `range`; none is no fault.
+  static func check<Number: Comparable>(_ option: String, _ value: Number?, _ range: ClosedRange<Number>) throws(DibitError) {
+    guard let value, !range.contains(value) else { return }
+    throw DibitError(.invalidArgument, option: option, "expected a number from \(range.lowerBound) to \(range.upperBound), found \(value)")
+  }
+
   /// Advice on what can be done about a failure. The words are the library's; the command line has its own for each.
   package enum Advice: Equatable, Sendable, CaseIterable {
     /// Prompts that need no chat template.

@@ -1,13 +1,11 @@
-internal import DibitFailure
+internal import DibitCheckpoint
 package import DibitDataset
 package import DibitEvaluation
-internal import DibitCheckpoint
-internal import DibitInference
+internal import DibitFailure
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModelStore
 package import DibitReport
-internal import DibitTokenizer
 package import DibitTraining
 
 /// An evaluation of models and adapters on labelled texts: what is asked of whom, found to fit together before any text is run.

@@ -19,34 +19,40 @@ package struct EvaluationLine: Sendable {
   private let adapters: [Entry]
 
   private struct Entry {
-    let path: String
-    /// The place of its model.
+    let opened: OpenedAdapter
+    /// The index of its model.
     let model: Int
-    let adapter: LoadedAdapter
     let description: AdapterDescription
-    let digest: String?
     /// Nil for an adapter that was made before sketches were kept, or elsewhere.
     let sketches: TextSketches?
+
+    var path: String { opened.path }
   }
 
   /// Opens adapters of models, of which the first is the base.
   package init(_ models: [StoredModel], adapters: [String], on compute: Compute) throws {
     try Self.refuseRepeated(models.map(\.path), "model")
     try Self.refuseRepeated(adapters, "adapter")
-    self.models = models
-    let prompts = try models.map { try ModelPrompts($0) }
-    self.prompts = prompts
-    self.adapters = try adapters.map { path in
-      let manifest = try StoredAdapter.readManifest(path)
+    let opened = try adapters.map { path in
+      let base = try StoredAdapter.readManifest(path)["base_digest"]?.string
       // An adapter says whose it is; one that is nobody's is told so by the first model.
-      let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
-      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place], on: compute))
-      let description = try AdapterDescription(adapter: path)
-      // A chat template that is another by now is told before any text is run.
-      _ = try prompts[place].tokenized(description, of: path)
-      return Entry(
-        path: path, model: place, adapter: adapter, description: description, digest: manifest["digest"]?.string,
-        sketches: try TextSketches.ofAdapter(path, manifest))
+      return try OpenedAdapter(path, of: models.first { $0.digest != nil && $0.digest == base } ?? models[0], on: compute)
+    }
+    try self.init(models, adapters: opened)
+  }
+
+  /// Takes adapters of models, of which the first is the base.
+  package init(_ models: [StoredModel], adapters: [OpenedAdapter]) throws {
+    try Self.refuseRepeated(models.map(\.path), "model")
+    try Self.refuseRepeated(adapters.map(\.path), "adapter")
+    self.models = models
+    prompts = try models.map { try ModelPrompts($0) }
+    self.adapters = try adapters.map { opened in
+      guard let base = opened.baseDigest, let model = models.firstIndex(where: { $0.digest == base }) else {
+        throw ModelStoreError.otherBase(
+          adapter: opened.path, expected: opened.baseDigest ?? "none", found: models[0].digest ?? "a checkpoint")
+      }
+      return Entry(opened: opened, model: model, description: try opened.tagging().description, sketches: try opened.sketches())
     }
   }
 
@@ -113,7 +119,7 @@ package struct EvaluationLine: Sendable {
             // The verdict is about adapters of the model that was named first.
             place == 0 ? .adapter : kind,
             EvaluationSubject(
-              name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.adapter),
+              name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.opened.loaded),
               task: try tokenized(adapter.description.task))))
       }
     }
@@ -189,20 +195,20 @@ package struct EvaluationLine: Sendable {
   package func digests(data: String) -> Digests {
     Digests(
       model: models[0].digest, data: data,
-      adapters: adapters.compactMap { entry in entry.digest.map { .init(name: entry.path, digest: $0) } })
+      adapters: adapters.compactMap { entry in entry.opened.digest.map { .init(name: entry.path, digest: $0) } })
   }
 
   /// The identity of these models and adapters, which tells them from others, so that what they answered can be kept.
   package var identity: JSONValue {
     func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
     return [
-      "models": .array(models.map { known($0.path, $0.digest) }), "adapters": .array(adapters.map { known($0.path, $0.digest) }),
+      "models": .array(models.map { known($0.path, $0.digest) }), "adapters": .array(adapters.map { known($0.path, $0.opened.digest) }),
     ]
   }
 
   /// Checks whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
-    if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
+    if let adapter = adapters.first(where: { $0.path == name }) { return adapter.opened.digest != nil && models[adapter.model].digest != nil }
     return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 

@@ -1,7 +1,5 @@
-internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitEvaluation
-internal import DibitModelStore
 
 extension Model {
   /// Asks the model, adapters of it, other models and cheap classifiers about the same labelled texts, and tells which are better beyond noise.
@@ -26,7 +24,7 @@ extension Model {
         throw DibitError(
           .invalidArgument, option: "adapters", "are asked as they were trained; expected neither 'instruction' nor 'promptForm'")
       }
-      let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.path), on: runtime.compute(for: .scoring))
+      let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.opened))
       var rows = RowOptions()
       (rows.textColumn, rows.labelColumn) = (options.textColumn, options.labelColumn)
       let dataset = try Dataset.read(data, rows: rows)

@@ -1,6 +1,5 @@
-internal import DibitFiles
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore
@@ -32,7 +31,7 @@ extension Model {
   ) -> Job<AdapterTraining.Event, AdapterTraining.Report> {
     // A training takes its time, and the model goes on answering.
     Job(on: Worker("training")) { [stored, runtime] report in
-      func note(_ text: String) { _ = report(.note(text)) }
+      func note(_ text: String) { _ = report(.note(DibitError.words(for: text))) }
       try options.check()
       guard stored.digest != nil else { throw ModelStoreError.notConverted(path: stored.path) }
       let recipe = try options.readRecipe()

@@ -1,8 +1,8 @@
-internal import DibitTokenizer
-internal import DibitQuantization
-internal import DibitModel
 internal import DibitInference
+internal import DibitModel
 internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitTokenizer
 
 /// A language model on the disk, opened: it answers, continues, tags, scores and embeds texts, and is what adapters are trained for.
 ///
@@ -60,23 +60,6 @@ public struct Model: Sendable {
   /// - Complexity: O(bytes), some millions of them in a second.
   public func tokenCount(of text: String) -> Int {
     stored.tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false).count
-  }
-
-  /// Opens an adapter of this model: the output of a training, or of the conversion of another tool's adapter.
-  ///
-  /// ```swift
-  /// let adapter = try await model.adapter(at: "notes-adapter")
-  /// print(adapter.labels)
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - path: The adapter's directory.
-  /// - Returns: The adapter, which shares the model's weights.
-  /// - Throws: ``DibitError`` where there is no adapter, or it belongs to another model.
-  public func adapter(at path: String) async throws(DibitError) -> Adapter {
-    try await worker.run { [stored, runtime] _ in
-      Adapter(model: self, opened: try OpenedAdapter(path, of: stored, on: runtime.compute(for: .writing)))
-    }
   }
 
   /// The model as engines take it, under an adapter or under none.

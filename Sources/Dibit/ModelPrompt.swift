@@ -1,7 +1,6 @@
-internal import DibitFiles
-internal import DibitCheckpoint
 package import DibitDataset
 internal import DibitEvaluation
+internal import DibitFiles
 package import DibitJSON
 internal import DibitJinja
 package import DibitModelStore

@@ -1,6 +1,5 @@
-internal import DibitFailure
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
 package import DibitInference
 package import DibitKernels
 package import DibitModel

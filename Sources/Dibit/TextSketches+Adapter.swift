@@ -1,4 +1,3 @@
-internal import DibitCheckpoint
 package import DibitDataset
 internal import DibitFiles
 package import DibitJSON
@@ -19,6 +18,17 @@ extension TextSketches {
       throw DibitError(.invalidData, "'\(file)' holds no sketches of texts; train the adapter again")
     }
     return sketches
+  }
+
+  /// The sketches of all texts of several adapters; nil where one does not say its own: of texts of which some are not known, none can be
+  /// ruled out.
+  static func ofAdapters(_ adapters: [(path: String, manifest: JSONValue)]) throws -> TextSketches? {
+    var all = TextSketches([])
+    for (path, manifest) in adapters {
+      guard let own = try ofAdapter(path, manifest) else { return nil }
+      all.formUnion(own)
+    }
+    return all
   }
 }
 

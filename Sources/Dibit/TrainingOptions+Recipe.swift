@@ -3,7 +3,6 @@ package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
-internal import DibitQuantization
 package import DibitRecipe
 package import DibitTraining
 

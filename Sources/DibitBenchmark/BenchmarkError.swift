@@ -21,9 +21,9 @@ package enum BenchmarkError: EngineError, Equatable {
     case .checkpoint(let error): "\(error)"
     case .inference(let error): "\(error)"
     case .context(let needed, let available):
-      "\(needed) tokens do not fit the model's context of \(available): ask for fewer with `promptTokens`, `decodeTokens` or `context`"
+      "\(needed) tokens do not fit the model's context of \(available): ask for fewer with \(optionName("promptTokens")), \(optionName("decodeTokens")) or \(optionName("context"))"
     case .trainingContext(let needed, let available):
-      "sequences of \(needed) tokens do not fit the model's context of \(available): ask for shorter ones with `tokens`"
+      "sequences of \(needed) tokens do not fit the model's context of \(available): ask for shorter ones with \(optionName("tokens"))"
     case .training(let error): "\(error)"
     case .interrupted: "interrupted"
     }

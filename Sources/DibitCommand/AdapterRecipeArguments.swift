@@ -1,10 +1,7 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitDataset
-internal import DibitFailure
 internal import DibitFiles
-internal import DibitJSON
-internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
 internal import DibitRecipe
@@ -30,14 +27,7 @@ struct AdapterRecipeArguments: ParsableArguments {
   var classWeights: AdapterTraining.ClassWeights?
   @Option(help: "The seed of everything random.") var seed: UInt64?
 
-  func validate() throws {
-    try checkRange("epochs", epochs, 1...10_000)
-    try checkRange("batch-size", batchSize, 1...4096)
-    try checkRange("learning-rate", learningRate, 0...10)
-    try checkRange("rank", rank, 1...4096)
-    try checkRange("alpha", alpha, 1e-6...1e6)
-    try checkRange("max-tokens", maxTokens, 8...(1 << 20))
-  }
+  func validate() throws { try checkOptions(options(settings: []).check) }
 
   /// The same for the library.
   func options(settings: [String], from start: String? = nil) -> AdapterTraining.Options {

@@ -5,7 +5,7 @@ internal import DibitReport
 
 /// The sentences of engines, in the words of a command line.
 ///
-/// Their sentences name an option as a program does, between backticks, and know nothing of commands: `maxTokens` becomes --max-tokens here,
+/// Their sentences name an option as a program does, and know nothing of commands: `maxTokens` becomes --max-tokens here,
 /// and where another command helps its call is added.
 enum Advice {
   /// The sentence of an error with what to do about it here.
@@ -16,11 +16,15 @@ enum Advice {
   }
 
   /// The text with the options that it names as they are given to a command.
-  static func options(in text: String) -> String {
-    text.replacing(/`([a-z]+)((?:[A-Z][a-z]*)*)`/) { match in
-      "--" + match.1 + match.2.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
-    }
+  static func options(in text: String) -> String { namingOptions(in: text, as: flag) }
+
+  /// "--top-k" for "topK".
+  static func flag(_ option: String) -> String {
+    flags[option] ?? "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
   }
+
+  /// Options that have a shorter name here.
+  private static let flags = ["maximumTokens": "--max-tokens", "stopStrings": "--stop"]
 
   /// Returns the advice that a command line has to offer for a failure.
   private static func advice(_ root: any EngineError) -> String {

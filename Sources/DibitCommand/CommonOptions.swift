@@ -31,7 +31,7 @@ struct ComputeOptions: ParsableArguments {
 extension Compute {
   /// Itself, after a note where it is not what it would be with more memory.
   fileprivate func toldOf() -> Compute {
-    if let note = productLibraryNote { Terminal.write("note: \(note)\n") }
+    if let note = productLibraryNote { Terminal.note(note) }
     return self
   }
 }

@@ -1,6 +1,5 @@
-internal import DibitFailure
 internal import Dibit
-internal import DibitCheckpoint
+internal import DibitFailure
 internal import DibitInference
 internal import DibitJSON
 

@@ -110,7 +110,7 @@ struct ConvertCommand: ParsableCommand {
   /// The model beside its source; nil where nothing was lost, or the source cannot be run, which is told.
   private func compare(_ report: ConversionReport, on compute: Compute) throws -> ConversionCheck? {
     guard !report.isLossless else {
-      Terminal.write("note: every weight kept its value, so there is nothing to check\n")
+      Terminal.note("every weight kept its value, so there is nothing to check")
       return nil
     }
     var line = ProgressLine("checking")
@@ -164,19 +164,13 @@ struct ConvertCommand: ParsableCommand {
   }
 
   private func importAdapter(of base: String) throws {
-    let (layers, facts) = try Failure.context("converting '\(checkpoint)'") {
-      let model = try OpenedModels.openConverted(base)
-      var facts = try AdapterFacts.read(checkpoint)
-      // What an adapter of ours says of its data is not replaced by nothing.
-      for (key, value) in try task.members(for: model).members
-      where facts.manifest[key] == nil || !["seed", "data_sha256"].contains(key) { facts.manifest[key] = value }
-      facts.card = try AdapterCard(base: model, facts: facts).text
-      let layers = try AdapterConverter.importAdapter(
-        checkpoint, base: model, facts: facts, output: output, overwrite: overwrite, on: try compute.makeCompute())
-      return (layers, facts)
+    let (layers, manifest) = try Failure.context("converting '\(checkpoint)'") {
+      try AdapterExchange.importAdapter(
+        checkpoint, base: OpenedModels.openConverted(base), task: task.task, output: output, overwrites: overwrite,
+        on: compute.makeCompute(), note: Terminal.note)
     }
-    if facts.manifest["labels"] == nil {
-      Terminal.write("note: '\(checkpoint)' says no labels, which 'dibit predict' and 'dibit evaluate' need: --labels gives them\n")
+    if manifest["labels"] == nil {
+      Terminal.note("'\(checkpoint)' says no labels, which 'dibit predict' and 'dibit evaluate' need: --labels gives them")
     }
     Output.print(counted(layers, "adapted layer"))
     Terminal.wrote(output)

@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitFailure
 internal import DibitFiles
@@ -90,8 +90,8 @@ struct CrossValidateCommand: ParsableCommand {
 
   private func describe(_ folds: Folds, _ texts: [LabelledExample], _ labels: [String], _ dataset: Dataset) {
     if untouched(dataset) > 0 {
-      Terminal.write(
-        "note: texts of the train and validation splits are used; the \(grouped(dataset.test.count)) of the test split stay untouched\n")
+      Terminal.note(
+        "texts of the train and validation splits are used; the \(grouped(dataset.test.count)) of the test split stay untouched")
     }
     var counts: [[UInt8]: Int] = [:]
     for text in texts { counts[Array((text.labels.first ?? "").utf8), default: 0] += 1 }
@@ -99,12 +99,12 @@ struct CrossValidateCommand: ParsableCommand {
     if !rare.isEmpty {
       let names = rare.prefix(5).joined(separator: ", ") + (rare.count > 5 ? ", …" : "")
       let some = rare.count == 1 ? "1 label has" : "\(rare.count) labels have"
-      Terminal.write("note: \(some) fewer texts than there are folds, so that some folds lack them: \(names)\n")
+      Terminal.note("\(some) fewer texts than there are folds, so that some folds lack them: \(names)")
     }
     if !folds.groups.isEmpty {
       let count = folds.groups.reduce(0) { $0 + $1.count }
       let groups = counted(folds.groups.count, "group")
-      Terminal.write("note: \(counted(count)) in \(groups) say nearly the same; the texts of a group stay in one fold\n")
+      Terminal.note("\(counted(count)) in \(groups) say nearly the same; the texts of a group stay in one fold")
     }
     let sizes = (0..<folds.count).map { folds.indices(in: $0).count }
     let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)

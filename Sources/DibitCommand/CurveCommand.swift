@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitFailure
 internal import DibitFiles
@@ -123,14 +123,14 @@ struct CurveCommand: ParsableCommand {
 
   private func describe(_ texts: Texts, _ dataset: Dataset) {
     if texts.split == .validation {
-      Terminal.write("note: there is no test split, so the validation split is asked about and no training watches it\n")
+      Terminal.note("there is no test split, so the validation split is asked about and no training watches it")
     }
     let all = texts.training + texts.heldOut
     let close = NearDuplicates(count: all.count) { all[$0].text }.groups.reduce(0) { sum, group in
       group[0] < texts.training.count ? sum + group.count { $0 >= texts.training.count } : sum
     }
     if close > 0 {
-      Terminal.write("note: \(close) of the texts asked about are nearly the same as training texts: accuracies are too good by that\n")
+      Terminal.note("\(close) of the texts asked about are nearly the same as training texts: accuracies are too good by that")
     }
   }
 }

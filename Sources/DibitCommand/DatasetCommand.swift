@@ -1,7 +1,6 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
-internal import DibitJSON
 internal import DibitModelStore
 internal import DibitTokenizer
 internal import DibitTraining

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitFailure
@@ -6,7 +7,6 @@ internal import DibitFiles
 internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
-internal import DibitTokenizer
 
 struct EmbedCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,7 +28,7 @@ struct EmbedCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp("What of the tokens' hidden states stands for the text: mean or last.", valueName: "which"),
     transform: { try choice($0, "--pooling") })
-  var pooling = Pooling.mean
+  var pooling = Model.Pooling.mean
   @Flag(help: "Give every vector the length 1.") var normalize = false
   @Option(
     help: ArgumentHelp("The most tokens of a text; longer ones lose their end. By default the model's context.", valueName: "n"))
@@ -40,9 +40,6 @@ struct EmbedCommand: ParsableCommand {
   @Option(name: .shortAndLong, help: "The file to write to instead of standard output; it appears when it is whole.") var output: String?
   @Flag(help: "Replace an existing output.") var overwrite = false
   @OptionGroup var compute: RuntimeOptions
-
-  /// Texts that go through the model together.
-  private static let batch = 64
 
   func validate() throws {
     try checkRange("max-tokens", maxTokens, 1...1_048_576)
@@ -59,78 +56,69 @@ struct EmbedCommand: ParsableCommand {
     var sink = try EmbeddingSink(
       format, size: model.configuration.hiddenSize, output: output, overwrite: overwrite,
       inputs: input.jobInputs(beside: [self.model, self.adapter]))
-    var features = TextFeatures(
-      MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), tokenizer: model.tokenizer, pooling: pooling,
-      maximumTokens: maxTokens, on: compute)
-    for finding in inputs.report.summary { Terminal.write("note: \(Advice.options(in: finding))\n") }
-    var job = EmbeddingJob(normalizes: normalize, line: ProgressLine("embedding"), isOnly: inputs.count == 1 && !inputs.hasRows)
-    guard try job.run(inputs, batch: Self.batch, &features, into: &sink) else { return }
-    if Interrupt.isRequested { throw Failure(.interrupted, "interrupted after \(counted(job.done))") }
-    if job.done > 0 {
+    var job = EmbeddingJob(
+      model, adapter: adapter, pooling: pooling, maximumTokens: maxTokens, normalizes: normalize, on: compute)
+    for finding in inputs.report.summary { Terminal.note(finding) }
+    var progress = EmbeddingProgress(inputs: inputs, showsLine: !StandardOutput.isTerminal || sink.isFile)
+    let feed = PendingInputs(inputs)
+    var isRead = true
+    try job.run(feed) { place, result in
+      if case .success(let embedding) = result { isRead = try sink.write(embedding, of: place) }
+      if isRead { progress.add(result, of: place, bytesRead: feed.bytesRead) }
+      return isRead && !Interrupt.isRequested
+    }
+    guard isRead else { return }
+    progress.finish()
+    if Interrupt.isRequested { throw Failure(.interrupted, "interrupted after \(counted(progress.done))") }
+    if progress.done > 0 {
       try sink.finish()
-      if job.truncated > 0 { Terminal.write("note: \(counted(job.truncated)) cut to fit \(grouped(features.context)) tokens\n") }
+      if progress.truncated > 0 { Terminal.note("\(counted(progress.truncated)) cut to fit \(grouped(job.context)) tokens") }
       if let output { Terminal.wrote(output) }
     }
-    try job.tellFailures()
+    try progress.tellFailures()
   }
 }
 
-/// Texts on their way to vectors.
-private struct EmbeddingJob {
-  let normalizes: Bool
-  var line: ProgressLine
-  /// Texts with a vector, those of them that were cut, and inputs without one.
-  private(set) var (done, truncated, failed) = (0, 0, 0)
-  private var firstFailure: Failure?
-
-  /// Standard output that is a terminal, and few texts, need no bar.
-  private static let few = 64
-
+/// The messages to a person while texts are embedded, and in the end.
+private struct EmbeddingProgress {
+  /// Texts with a vector, and those of them that were cut.
+  private(set) var (done, truncated) = (0, 0)
+  private var (failed, firstFailure): (Int, Failure?) = (0, nil)
+  private var line = ProgressLine("embedding")
+  private let bytes: Int?
   /// True for one input alone, whose fault is told in the end.
   private let isOnly: Bool
 
-  init(normalizes: Bool, line: ProgressLine, isOnly: Bool) {
-    (self.normalizes, self.line, self.isOnly) = (normalizes, line, isOnly)
+  /// Few texts need no bar.
+  private static let few = 64
+
+  init(inputs: TextInputs, showsLine: Bool) {
+    bytes = showsLine ? inputs.bytes : nil
+    isOnly = inputs.count == 1 && !inputs.hasRows
   }
 
-  /// Embeds all inputs; false when nobody reads the results any more.
-  mutating func run(_ inputs: TextInputs, batch: Int, _ features: inout TextFeatures, into sink: inout EmbeddingSink) throws -> Bool {
-    var iterator = inputs.makeIterator()
-    var (places, texts): ([TextPlace], [String]) = ([], [])
-    while !Interrupt.isRequested {
-      let input = iterator.next()
-      switch input?.content {
-      case .success(let text)?:
-        places.append(input?.place ?? TextPlace(file: ""))
-        texts.append(text)
-      case .failure(let error)?: tell(Failure(of: error))
-      case nil: break
-      }
-      guard texts.count == batch || input == nil else { continue }
-      for (place, result) in zip(places, features.embeddings(texts)) {
-        switch result {
-        case .success(let embedding):
-          done += 1
-          if embedding.truncatedTokens > 0 { truncated += 1 }
-          guard try sink.write(normalizes ? embedding.normalized : embedding, of: place) else { return false }
-        case .failure(let error): tell(Failure(.badData, "\(place.shown): \(error)"))
+  mutating func add(_ result: Result<TextEmbedding, PredictionFault>, of place: TextPlace, bytesRead: Int) {
+    switch result {
+    case .success(let embedding):
+      done += 1
+      if embedding.truncatedTokens > 0 { truncated += 1 }
+      // The reader is ahead of the vectors: the end is when the last of them is there.
+      if let bytes, done > Self.few { line.update(min(bytesRead, bytes - 1), of: bytes, counted(done)) }
+    case .failure(let fault):
+      let failure =
+        switch fault {
+        case .input(let error): Failure(of: error)
+        case .model(let error): Failure(.badData, "\(place.shown): \(error)")
         }
-      }
-      (places, texts) = ([], [])
-      if let bytes = inputs.bytes, done > Self.few, !StandardOutput.isTerminal || sink.isFile {
-        // The reader is ahead of the vectors: the end is when the last of them is there.
-        line.update(input == nil ? bytes : min(iterator.bytesRead, bytes - 1), of: bytes, counted(done))
-      }
-      if input == nil { break }
+      failed += 1
+      firstFailure = firstFailure ?? failure
+      if !isOnly, failed <= 10 { line.note("not embedded: \(failure.message)") }
     }
-    line.finish()
-    return true
   }
 
-  private mutating func tell(_ failure: Failure) {
-    failed += 1
-    firstFailure = firstFailure ?? failure
-    if !isOnly, failed <= 10 { line.note("not embedded: \(failure.message)") }
+  mutating func finish() {
+    if let bytes, done > Self.few, !Interrupt.isRequested { line.update(bytes, of: bytes, counted(done)) }
+    line.finish()
   }
 
   /// Fails if anything has no vector.

@@ -1,8 +1,7 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitEvaluation
-internal import DibitFailure
 internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
@@ -69,7 +68,7 @@ struct EvaluateCommand: ParsableCommand {
     let line = try EvaluationLine(models, adapters: adapters, on: compute)
     let dataset = try rows.readLabelled(data)
     let options = statistics.apply(to: scoring.options)
-    let job = try EvaluationJob(line, dataset, at: data, options: options) { Terminal.write("note: \($0)\n") }
+    let job = try EvaluationJob(line, dataset, at: data, options: options) { Terminal.note($0) }
     if adapters.isEmpty { line.prompts[0].announce(job.description.task.form) }
     let identity = job.identity(activations: self.compute.activations.rawValue, cache: self.compute.cache.rawValue)
     var finished = try FinishedParts(keep, inputs: inputs, identity: identity, names: job.plan.keptNames, of: .run)

@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitTokenizer

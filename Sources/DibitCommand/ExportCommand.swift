@@ -3,6 +3,7 @@ internal import Dibit
 internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitFailure
+internal import DibitFiles
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitTensor
@@ -75,7 +76,8 @@ struct ExportCommand: ParsableCommand {
       case .gguf: try exporter.writeGGUF(progress: update)
       default:
         try exporter.writeSafetensors(
-          DType(rawValue: dtype.uppercased()) ?? .f32, merging: parts, note: try mergedNote(parts), progress: update)
+          DType(rawValue: dtype.uppercased()) ?? .f32, merging: parts,
+          note: AdapterExchange.mergedNote(parts, base: { try OpenedModels.openConverted(model) }, note: Terminal.note), progress: update)
       }
     }
     line.finish()
@@ -84,20 +86,26 @@ struct ExportCommand: ParsableCommand {
 
   private func exportAdapter(_ parts: [AdapterPart], _ format: AdapterFormat, on compute: Compute) throws {
     let layers = try Failure.context("exporting '\(parts[0].path)'") {
-      let base = try OpenedModels.openConverted(model)
-      var facts = try AdapterFacts(summing: parts)
-      facts.baseName = baseName
-      facts.card = try AdapterCard(base: base, facts: facts).text
-      return try AdapterConverter.exportAdapter(
-        parts, base: base, format: format, facts: facts, output: output, overwrite: overwrite, on: compute)
+      try AdapterExchange.export(
+        parts, base: OpenedModels.openConverted(model), format: format, baseName: baseName, output: output, overwrites: overwrite,
+        on: compute, note: Terminal.note)
     }
     Output.print(counted(layers, "adapted layer"))
     Terminal.wrote(output)
   }
+}
 
-  /// Returns the note in the README.md of a model on adapters that are merged into it.
-  private func mergedNote(_ parts: [AdapterPart]) throws -> String? {
-    guard !parts.isEmpty else { return nil }
-    return try "\n" + AdapterCard(base: OpenedModels.openConverted(model), facts: AdapterFacts(summing: parts)).task
+extension AdapterPart {
+  /// `DIRECTORY` or `DIRECTORY=WEIGHT`; a directory whose name has the sign in it is taken as it is.
+  fileprivate init(argument: String) throws {
+    guard !isDirectory(argument), let sign = argument.lastIndex(of: "=") else {
+      self.init(path: argument)
+      return
+    }
+    let (path, number) = (String(argument[..<sign]), argument[argument.index(after: sign)...])
+    guard !path.isEmpty, let weight = Double(number), Self.weights.contains(weight) else {
+      throw Failure(.usage, "--adapter: expected a directory, and behind '=' a weight from -1000000 to 1000000, found '\(argument)'")
+    }
+    self.init(path: path, weight: weight)
   }
 }

@@ -56,15 +56,7 @@ struct Failure: Error {
           + "--allow-leakage evaluates these all the same"
       case .ownShape: "--from " + error.sentence + "; leave it out there, or train without --from"
       }
-    self.init(Code(error.kind), (error.option.map { "\(Self.flag($0)): " } ?? "") + message)
-  }
-
-  /// Options that have a shorter name here.
-  private static let flags = ["maximumTokens": "--max-tokens", "stopStrings": "--stop"]
-
-  /// "--top-k" for "topK".
-  private static func flag(_ option: String) -> String {
-    flags[option] ?? "--" + option.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
+    self.init(Code(error.kind), (error.option.map { Advice.flag($0) + ": " } ?? "") + Advice.options(in: message))
   }
 
   func exit() -> Never {

@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
@@ -50,7 +50,7 @@ struct FinishedParts {
       lock = nil
       // A training takes its time.
       if part == .training {
-        Terminal.write("note: nothing is kept of a job that is stopped; --output FOLDER keeps every finished training\n")
+        Terminal.note("nothing is kept of a job that is stopped; --output FOLDER keeps every finished training")
       }
       return
     }
@@ -61,7 +61,7 @@ struct FinishedParts {
     if arguments.resume {
       let others = try directoryNames(folder).contains { $0.hasSuffix(".json") }
       let why = others ? "; what is there belongs to other texts, options or another model" : ""
-      Terminal.write("note: \(parts) of this job are in '\(folder)'\(kept == 0 ? why : "")\n")
+      Terminal.note("\(parts) of this job are in '\(folder)'\(kept == 0 ? why : "")")
     } else if kept > 0, !arguments.overwrite {
       throw Failure(
         .cannotCreate,

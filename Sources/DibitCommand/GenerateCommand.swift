@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitConstraint
 internal import DibitDataset
 internal import DibitFailure
@@ -74,8 +74,8 @@ struct GenerateCommand: ParsableCommand {
     }
     let asked = try ModelPrompt(asking, adapter: tagger, model: model)
     if asked.truncatedTokens > 0, let most = tagger?.description.task.maximumTokens {
-      Terminal.write(
-        "note: the text lost its last \(counted(asked.truncatedTokens, "token")), to fit the \(grouped(most)) that the adapter learnt with\n"
+      Terminal.note(
+        "the text lost its last \(counted(asked.truncatedTokens, "token")), to fit the \(grouped(most)) that the adapter learnt with"
       )
     }
     if asked.answer != nil, !stop.isEmpty {
@@ -87,8 +87,8 @@ struct GenerateCommand: ParsableCommand {
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
     let room = session.context - asked.tokens.count
     if room >= 0, room < maxTokens {
-      Terminal.write(
-        "note: only \(grouped(room)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))\n"
+      Terminal.note(
+        "only \(grouped(room)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))"
       )
     }
     var progress = GenerationProgress()

@@ -43,10 +43,10 @@ struct PerplexityCommand: ParsableCommand {
     let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
     let reference = try reference.map { try OpenedModels.open($0) }
     if let window, case let context = PerplexityJob.context(model, reference), window > context, context >= 2 {
-      Terminal.write("note: windows have \(counted(context, "token")), the model's context; --window asked for \(grouped(window))\n")
+      Terminal.note("windows have \(counted(context, "token")), the model's context; --window asked for \(grouped(window))")
     }
     let job = try PerplexityJob(model, adapter: adapter, reference: reference, at: data, window: window, limit: limit)
-    for finding in job.notes { Terminal.write("note: \(finding)\n") }
+    for finding in job.notes { Terminal.note(finding) }
     var line = ProgressLine("measuring")
     let found = try job.run(on: compute) { done in
       line.update(done, of: job.text.tokens, counted(done, "token"))

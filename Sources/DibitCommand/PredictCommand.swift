@@ -1,9 +1,8 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitFailure
-internal import DibitInference
 internal import DibitModel
 internal import DibitModelStore
 
@@ -104,12 +103,12 @@ struct PredictCommand: ParsableCommand {
       throw Failure(.interrupted, "interrupted after \(counted(feed.skipped + progress.done))\(goesOn)")
     }
     if feed.unclaimed > 0 {
-      Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
+      Terminal.note("\(counted(feed.unclaimed)) in the output are not among the inputs; they were left there")
     }
-    if feed.passedBy > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.passedBy))\n") }
+    if feed.passedBy > 0 { Terminal.note("\(ScanReport.Kind.binary.explained(feed.passedBy))") }
     if feed.skipped + progress.done == 0 {
       guard feed.passedBy == 0 else { throw Failure(.badData, "there was no text to tag") }
-      Terminal.write("note: there was no text to tag\n")
+      Terminal.note("there was no text to tag")
     }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
   }
@@ -122,29 +121,5 @@ struct PredictCommand: ParsableCommand {
     guard failed == total else { throw Failure(code, "\(grouped(failed)) of \(counted(total)) could not be tagged") }
     let reason = progress.firstFailure?.message ?? "see the output"
     throw Failure(code, total == 1 ? reason : "none of \(counted(total)) could be tagged, the first because: \(reason)")
-  }
-}
-
-/// The inputs that an earlier job has not finished.
-private final class PendingInputs: Sequence, IteratorProtocol {
-  private var inputs: TextInputIterator
-  private var finished: FinishedPredictions
-  /// Inputs that were finished earlier.
-  private(set) var skipped = 0
-
-  init(_ inputs: TextInputs, finished: FinishedPredictions) { (self.inputs, self.finished) = (inputs.makeIterator(), finished) }
-
-  var bytesRead: Int { inputs.bytesRead }
-  /// Files below folders that are no text.
-  var passedBy: Int { inputs.passedBy }
-  /// The number of records that were finished earlier and are no input of this job.
-  var unclaimed: Int { finished.unclaimed }
-
-  func next() -> TextInput? {
-    while let input = inputs.next() {
-      guard finished.take(input.place) else { return input }
-      skipped += 1
-    }
-    return nil
   }
 }

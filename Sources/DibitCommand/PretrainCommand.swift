@@ -4,11 +4,9 @@ internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitFailure
 internal import DibitFiles
-internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
-internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTraining
 
@@ -56,7 +54,7 @@ struct PretrainCommand: ParsableCommand {
         var bar = line ?? ProgressLine(isHeldOut ? "tokenizing the held-out text" : "tokenizing the text")
         if isOver { bar.finish() } else { bar.update(bytes, of: total, size(bytes)) }
         line = isOver ? nil : bar
-      case .finding(let text): Terminal.write("note: \(text)\n")
+      case .finding(let text): Terminal.note(text)
       case .cooccurrence: Terminal.write("counting what company the tokens keep\n")
       }
       return !Interrupt.isRequested
@@ -73,7 +71,7 @@ struct PretrainCommand: ParsableCommand {
     let checkpoints = try CheckpointStore(
       output: output.path, inputs: inputs, identity: job.identity, interval: training.interval(recipe.optimization),
       resumes: training.resume, discards: overwrite)
-    for name in checkpoints.skipped { Terminal.write("note: '\(name)' in '\(checkpoints.path)' is not whole; it was passed over\n") }
+    for name in checkpoints.skipped { Terminal.note("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over") }
     var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: inputs)
     let result = try trainer.run(checkpoints: checkpoints) { event in
       view.show(event)

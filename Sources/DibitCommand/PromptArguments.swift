@@ -61,7 +61,7 @@ struct PromptArguments: ParsableArguments {
   }
 
   private func asked(_ text: String) -> Prompt {
-    if !raw, text.allSatisfy(\.isWhitespace) { Terminal.write("note: the prompt is empty\n") }
+    if !raw, text.allSatisfy(\.isWhitespace) { Terminal.note("the prompt is empty") }
     return raw ? .text(text, parsesSpecialTokens: specialTokens) : .user(text, system: system)
   }
 }

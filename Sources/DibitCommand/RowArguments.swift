@@ -43,7 +43,7 @@ struct RowArguments: ParsableArguments {
   func readLabelled(_ path: String) throws -> Dataset {
     let dataset = try read(path)
     guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: path) }
-    for finding in dataset.report.summary { Terminal.write("note: \(finding)\n") }
+    for finding in dataset.report.summary { Terminal.note(finding) }
     return dataset
   }
 }

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DibitFailure
 internal import DibitFiles
-internal import DibitJSON
 internal import DibitKernels
 internal import DibitModelStore
 internal import DibitRecipe

@@ -1,5 +1,4 @@
 internal import Dibit
-internal import DibitCheckpoint
 internal import DibitFailure
 internal import DibitFiles
 internal import DibitInference
@@ -100,7 +99,7 @@ struct Talk: ~Copyable {
       answers += 1
       if answer.isCutByContext {
         let hint = hasEarlierTurns ? advice : ""
-        Terminal.write("note: the answer ends here because the model's context of \(grouped(context)) tokens is full\(hint)\n")
+        Terminal.note("the answer ends here because the model's context of \(grouped(context)) tokens is full\(hint)")
       }
     } catch {
       let hint = if case .contextFull = error { hasEarlierTurns ? advice : ": shorten the message" } else { "" }

@@ -8,6 +8,9 @@ enum Terminal {
 
   static func write(_ text: String) { StandardError.write(text) }
 
+  /// Tells what a person should know, with options as they are typed.
+  static func note(_ text: String) { write("note: \(Advice.options(in: text))\n") }
+
   /// Says that an output is there, whatever form the result has.
   static func wrote(_ path: String) { write("wrote \(path)\n") }
 }

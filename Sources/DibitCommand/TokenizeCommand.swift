@@ -89,7 +89,7 @@ extension TokenizeCommand {
     options.maximumTextBytes = Self.largest
     options.isStopped = { Interrupt.isRequested }
     let inputs = TextInputs(files, options: options)
-    for finding in inputs.report.summary { Terminal.write("note: \(Advice.options(in: finding))\n") }
+    for finding in inputs.report.summary { Terminal.note(finding) }
     var counts: [(file: String, texts: Int, tokens: Int)] = []
     var failures: [Failure] = []
     for input in inputs {

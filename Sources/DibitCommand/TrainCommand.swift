@@ -50,14 +50,13 @@ struct TrainCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    func note(_ text: String) { Terminal.write("note: \(text)\n") }
     var options = adapter.options(settings: training.settings.set, from: from)
     options.memoryLimit = try training.memoryLimitBytes()
     let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe?.optimization)
     let model = try OpenedModels.openConverted(model)
     let job = try AdapterTrainingJob(
-      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: note)
+      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: Terminal.note)
     job.prompts.announce(job.task.form)
     // Without an output there is only a plan: see validate().
     var output = AdapterTrainingJob.Output(self.output ?? "", inputs: JobInputs([self.model, data, adapter.recipe, from]))
@@ -69,8 +68,8 @@ struct TrainCommand: ParsableCommand {
       }
       try output.check()
     }
-    for finding in job.dataset.report.summary { note(Advice.options(in: finding)) }
-    var trainer = try job.makeTrainer(note: note)
+    for finding in job.dataset.report.summary { Terminal.note(finding) }
+    var trainer = try job.makeTrainer(note: Terminal.note)
     Terminal.write(
       "\(grouped(job.split.train)) training and \(grouped(job.split.validation)) validation "
         + (job.dataset.kind == .labelled ? "texts, \(counted(job.dataset.labels.count, "label")); " : "conversations; ")
@@ -79,7 +78,7 @@ struct TrainCommand: ParsableCommand {
       let estimate = trainer.estimate()
       return show(trainer.plan, trainer.totalSteps, estimate)
     }
-    var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: note)
+    var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: Terminal.note)
     // Nothing is learnt from damaged weights.
     try OpenedModels.finishChecks()
     var view = try RunView("training", tensorboard: training.tensorboard, inputs: output.inputs)
@@ -91,7 +90,7 @@ struct TrainCommand: ParsableCommand {
     }
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, run.checkpoints) }
-    let manifest = try run.write(result, note: note)
+    let manifest = try run.write(result, note: Terminal.note)
     if json { printJSON(.object(manifest)) } else { show(result, view) }
     Terminal.wrote(output.path)
     if adapter.recipe == nil { describeDefaults(job.options, result, output.path) }
@@ -104,9 +103,9 @@ struct TrainCommand: ParsableCommand {
       "learning_rate \(options.optimization.learningRate)", "rank \(options.adapter.rank)",
       "alpha \(JSONValue.number(Double(options.adapter.alpha)).serialized())",
     ]
-    Terminal.write(
-      "note: no recipe was given: \(values.joined(separator: ", ")); all values are in '\(join(output, StoreFile.recipe))', to be changed and "
-        + "given to --recipe\n")
+    Terminal.note(
+      "no recipe was given: \(values.joined(separator: ", ")); all values are in '\(join(output, StoreFile.recipe))', to be changed and "
+        + "given to --recipe")
   }
 
   private func show(_ plan: MemoryPlan, _ steps: Int, _ estimate: RunEstimate) {

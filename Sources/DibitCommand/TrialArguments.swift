@@ -1,5 +1,5 @@
-internal import Dibit
 internal import ArgumentParser
+internal import Dibit
 internal import DibitDataset
 internal import DibitFiles
 internal import DibitJSON
@@ -40,7 +40,7 @@ struct TrialArguments: ParsableArguments {
   /// Returns the task in which the texts of `labels` are asked about.
   func task(_ inputs: TrialInputs, labels: [String]) throws -> TaggingTask {
     let task = try inputs.asked.task(inputs.recipe, for: inputs.model, asked: inputs.prompts, labels: labels) {
-      Terminal.write("note: \($0)\n")
+      Terminal.note($0)
     }
     inputs.prompts.announce(task.form)
     return task

@@ -1,8 +1,7 @@
-internal import DibitFiles
-internal import DibitFailure
 internal import Dibit
-internal import DibitCheckpoint
 internal import DibitDataset
+internal import DibitFailure
+internal import DibitFiles
 internal import DibitTraining
 
 /// The view that a person has of a trial: a line while the adapter is trained, and one for each of those who are asked.

@@ -29,7 +29,7 @@ extension ConversionError {
     case .notFinite(let tensor, let row, let column, let value):
       "tensor '\(tensor)': the element at [\(row), \(column)] is \(value): the checkpoint is damaged, a converted model could not work"
     case .trainedScales(let tensor, let bits):
-      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with `bits` 2"
+      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with \(optionName("bits")) 2"
     case .trainedBits(let tensor, let found):
       "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
     case .notExportable(let reason): reason

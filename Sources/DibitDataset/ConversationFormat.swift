@@ -144,7 +144,7 @@ package enum ConversationError: EngineError, Equatable {
     case .template(let error): "the model's chat template: \(error)"
     case .unfitTemplate: "the model's chat template does not write an answer behind the prompt for it, so that none can be learnt"
     case .noRoom(let place, let limit):
-      "'\(place)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise `maxTokens`"
+      "'\(place)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise \(optionName("maxTokens"))"
     }
   }
 }

@@ -51,7 +51,7 @@ extension RowFault: CustomStringConvertible {
     case .unknownShape(let keys, let expected):
       "\(expected) expected, the keys \(listed(keys)) found; "
         + (keys.contains { Self.answerNames.contains($0.lowercased()) } ? "call a text and its answer prompt and completion, or " : "")
-        + "name yours with `textColumn` and `labelColumn`"
+        + "name yours with \(optionName("textColumn")) and \(optionName("labelColumn"))"
     case .missingKey(let key, let keys): "the key \(quoted(key)) expected, \(listed(keys)) found"
     case .wrongType(let key, let expected, let found): "\(quoted(key)): \(expected) expected, \(found) found"
     case .noLabel(let key): "\(quoted(key)): a label expected, nothing found"
@@ -73,14 +73,14 @@ extension RowFault: CustomStringConvertible {
       "\(expected) expected in the first line, nothing found: the file is empty"
     case .missingColumn(let expected, let found):
       "\(expected) expected in the first line, the columns \(listed(found)) found; "
-        + (Self.separatorHint(found) ?? "name yours with `textColumn` and `labelColumn`")
+        + (Self.separatorHint(found) ?? "name yours with \(optionName("textColumn")) and \(optionName("labelColumn"))")
     case .sameColumn(let name):
-      "a text and a label expected, \(quoted(name)) asked for as both; name another with `textColumn` or `labelColumn`"
+      "a text and a label expected, \(quoted(name)) asked for as both; name another with \(optionName("textColumn")) or \(optionName("labelColumn"))"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"
     case .tooManyColumns(let limit): "at most \(limit) columns expected, more found"
     case .noText(let key, let keys):
       "\(key.map { "a text called \(quoted($0))" } ?? "a text") expected, \(listed(keys)) found; "
-        + (Self.separatorHint(keys) ?? "name yours with `textColumn`")
+        + (Self.separatorHint(keys) ?? "name yours with \(optionName("textColumn"))")
     }
   }
 

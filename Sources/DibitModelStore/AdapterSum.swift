@@ -7,6 +7,9 @@ internal import DibitTensor
 package struct AdapterPart: Equatable, Sendable {
   /// The adapter's directory.
   package let path: String
+  /// The weights that a part may have.
+  package static let weights = -1e6...1e6
+
   /// The factor of its update.
   package let weight: Double
 
@@ -25,21 +28,25 @@ extension StoredAdapter {
   /// multiply by depends on the whole weight, so that they have no sum.
   package static func sum(_ parts: [AdapterPart], for model: StoredModel, on compute: Compute) throws(ModelStoreError) -> Adapter {
     if parts.count == 1, parts[0].weight == 1 { return try open(parts[0].path, for: model, on: compute) }
-    var adapters = UniqueArray<Adapter>()
+    var adapters: [(part: AdapterPart, loaded: LoadedAdapter)] = []
+    for part in parts { adapters.append((part, LoadedAdapter(try open(part.path, for: model, on: compute)))) }
+    return try sum(adapters, for: model)
+  }
+
+  /// Adds adapters up that are in memory.
+  package static func sum(_ parts: [(part: AdapterPart, loaded: LoadedAdapter)], for model: StoredModel) throws(ModelStoreError) -> Adapter {
     var configuration = AdapterConfiguration()
     (configuration.rank, configuration.targets) = (0, LinearKind.allCases)
     var modules = Set<String>()
-    for part in parts {
-      let adapter = try open(part.path, for: model, on: compute)
-      guard !adapter.configuration.decomposesWeights else {
+    for (part, loaded) in parts {
+      guard !loaded.adapter.configuration.decomposesWeights else {
         throw .adapterSum("it has magnitudes (use_dora), which cannot be weighted or added to others: export it alone", path: part.path)
       }
-      configuration.rank += adapter.configuration.rank
-      modules.formUnion(adapter.modules)
-      adapters.append(adapter)
+      configuration.rank += loaded.rank
+      modules.formUnion(loaded.adapter.modules)
     }
     guard configuration.rank <= largestRank else {
-      throw .adapterSum("the ranks of all make \(configuration.rank), and \(largestRank) is the largest", path: parts[0].path)
+      throw .adapterSum("the ranks of all make \(configuration.rank), and \(largestRank) is the largest", path: parts[0].part.path)
     }
     configuration.alpha = Float(configuration.rank)
     configuration.modules = modules
@@ -47,17 +54,16 @@ extension StoredAdapter {
     var entries: [String: Int] = [:]
     for (entry, module) in sum.modules.enumerated() { entries[module] = entry }
     var first = 0
-    for (place, part) in parts.enumerated() {
-      let rank = adapters[place].configuration.rank
-      let factor = Float(part.weight * Double(adapters[place].configuration.scale))
-      for own in 0..<adapters[place].count {
-        guard let entry = entries[adapters[place].modules[own]] else { continue }
-        for row in 0..<rank { sum.a[entry].copyRow(row, of: adapters[place].a[own], to: first + row) }
+    for (part, loaded) in parts {
+      let factor = Float(part.weight * Double(loaded.adapter.configuration.scale))
+      for own in 0..<loaded.adapter.count {
+        guard let entry = entries[loaded.adapter.modules[own]] else { continue }
+        for row in 0..<loaded.rank { sum.a[entry].copyRow(row, of: loaded.adapter.a[own], to: first + row) }
         for row in 0..<sum.b[entry].rows {
-          for column in 0..<rank { sum.b[entry][row, first + column] = factor * adapters[place].b[own][row, column] }
+          for column in 0..<loaded.rank { sum.b[entry][row, first + column] = factor * loaded.adapter.b[own][row, column] }
         }
       }
-      first += rank
+      first += loaded.rank
     }
     return sum
   }

@@ -74,7 +74,7 @@ extension ModelStoreError {
     case .chatTemplate(let reason, let path): "'\(path)': chat template: \(reason)"
     case .isAdapter(let path, _): "'\(path)' is an adapter, a model expected: name the model that it belongs to"
     case .isNoModel(let path):
-      "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with `resume` finishes it"
+      "'\(path)' holds the checkpoints of a training that was stopped, a model expected: the same training with \(optionName("resume")) finishes it"
     case .isForeignAdapter(let path): "'\(path)' is an adapter of another tool"
     case .isNoAdapter(let path, let found): "'\(path)' is no adapter: the output of 'dibit train' expected, \(found) found"
     case .isPart(let path, let owner): "'\(path)' is a part of the adapter '\(owner)': name that directory"

@@ -29,11 +29,11 @@ package enum TrainingError: EngineError, Equatable {
     switch self {
     case .noExamples: "there is no training example"
     case .noRoom(let path, let tokens, let maximum):
-      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise `maxTokens` or shorten the label"
+      "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise \(optionName("maxTokens")) or shorten the label"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
     case .conversation(let error): "\(error)"
     case .memoryLimit(let given, let least):
-      "`memoryLimit`: \(given) bytes are given, but the least that this run needs are \(least): allow as much, or lower the tokens of a step"
+      "\(optionName("memoryLimit")): \(given) bytes are given, but the least that this run needs are \(least): allow as much, or lower the tokens of a step"
     case .notANumber(let step, let checkpoint):
       "step \(step): the loss is not a number any more: lower the learning rate" + Self.kept(checkpoint)
     case .diverged(let step, let loss, let median, let checkpoint):
@@ -43,10 +43,10 @@ package enum TrainingError: EngineError, Equatable {
     case .tensors(let error): "\(error)"
     case .noCheckpoint(let directory, let skipped):
       skipped == 0
-        ? "'\(directory)': there is no checkpoint to go on from; leave `resume` out to begin anew"
-        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass `overwrite` instead of `resume` to begin anew"
+        ? "'\(directory)': there is no checkpoint to go on from; leave \(optionName("resume")) out to begin anew"
+        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
     case .unfinishedRun(let directory, let step):
-      "'\(directory)' holds a run that was stopped after step \(step): pass `resume` to go on, or `overwrite` to begin anew"
+      "'\(directory)' holds a run that was stopped after step \(step): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
     case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
     case .changedOption(let checkpoint, let key, let was, let found):
@@ -57,7 +57,7 @@ package enum TrainingError: EngineError, Equatable {
     }
   }
 
-  private static let advice = "restore it to go on, or pass `overwrite` instead of `resume` to begin anew"
+  private static let advice = "restore it to go on, or pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
 
   private static func kept(_ checkpoint: Int?) -> String { checkpoint.map { "; the checkpoint of step \($0) is kept" } ?? "" }
 }

@@ -3,25 +3,36 @@ import DibitBenchmark
 import DibitDataset
 import DibitFailure
 import DibitFiles
+import DibitInference
 import DibitModelStore
 import DibitRecipe
 import DibitReport
+import DibitTokenizer
 import DibitTraining
 import Testing
 
 /// Engines name options as a program does and know no commands; what a person reads names both as they are typed.
 @Suite struct AdviceTests {
   @Test(arguments: [
-    ("raise `maxTokens` or shorten the label", "raise --max-tokens or shorten the label"),
-    ("pass `resume` to go on, or `overwrite` to begin anew", "pass --resume to go on, or --overwrite to begin anew"),
-    ("name yours with `textColumn` and `labelColumn`", "name yours with --text-column and --label-column"),
-    ("`dibit export MODEL` and `x y` and ``", "`dibit export MODEL` and `x y` and ``"),
+    ("raise \(optionName("maxTokens")) or shorten the label", "raise --max-tokens or shorten the label"),
+    (
+      "pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew",
+      "pass --resume to go on, or --overwrite to begin anew"
+    ),
+    ("name yours with \(optionName("textColumn")) and \(optionName("labelColumn"))", "name yours with --text-column and --label-column"),
+    ("\(optionName("maximumTokens")): expected at least 1, found 0", "--max-tokens: expected at least 1, found 0"),
+    // What a person has written is shown as it is, whatever its marks.
+    ("'`resume`': `dibit export MODEL` and `x y` and ``", "'`resume`': `dibit export MODEL` and `x y` and ``"),
+    (quoted("\(optionName("resume"))"), "'\\u{0}resume\\u{0}'"),
   ])
   func options(text: String, shown: String) { #expect(Advice.options(in: text) == shown) }
 
   @Test func everyLayerKeepsItsPlaceAndTheAdviceOfTheCause() {
     let exists = FileError.outputExists(path: "o")
     let sentences: [(any EngineError, Failure.Code, String)] = [
+      (FileError.notFound(path: "`resume`"), .missingInput, "'`resume`': no such file or directory"),
+      (ChatError.inference(.emptyPrompt), .badData, "the prompt has no tokens"),
+      (ChatFrameError.unfit, .badData, "it does not write an instruction, a text and an answer one after the other"),
       (exists, .cannotCreate, "'o': the output exists already; choose another name or pass --overwrite"),
       (
         BenchmarkError.store(.file(exists)), .cannotCreate, "'o': the output exists already; choose another name or pass --overwrite"

@@ -112,7 +112,7 @@ import Testing
       ),
       (
         .row(file: "-", line: 3, column: nil, fault: .sameColumn("text")),
-        "standard input, line 3: a text and a label expected, 'text' asked for as both; name another with `textColumn` or `labelColumn`",
+        "standard input, line 3: a text and a label expected, 'text' asked for as both; name another with \0textColumn\0 or \0labelColumn\0",
         .badData
       ),
       (.noTextFiles(folder: "d"), "folder 'd' holds no files, expected text files in it or in folders below it", .badData),

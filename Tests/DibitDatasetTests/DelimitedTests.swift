@@ -136,11 +136,11 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
     ),
     (
       "a,b\nx,y\n",
-      "'d.csv', line 1: a column called text expected in the first line, the columns 'a', 'b' found; name yours with `textColumn` and `labelColumn`"
+      "'d.csv', line 1: a column called text expected in the first line, the columns 'a', 'b' found; name yours with \0textColumn\0 and \0labelColumn\0"
     ),
     (
       "text,b\nx,y\n",
-      "'d.csv', line 1: a column called label expected in the first line, the columns 'text', 'b' found; name yours with `textColumn` and `labelColumn`"
+      "'d.csv', line 1: a column called label expected in the first line, the columns 'text', 'b' found; name yours with \0textColumn\0 and \0labelColumn\0"
     ),
     (
       "label|text\nx|y\n",
@@ -175,10 +175,10 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
   @Test func otherFaults() throws {
     #expect(
       try fault("text,label\na,b\n", as: "d.csv") { $0.labelColumn = "text" }
-        == "'d.csv', line 1: a text and a label expected, 'text' asked for as both; name another with `textColumn` or `labelColumn`")
+        == "'d.csv', line 1: a text and a label expected, 'text' asked for as both; name another with \0textColumn\0 or \0labelColumn\0")
     #expect(
       try fault("text,label\na,b\n", as: "d.csv") { $0.textColumn = "x\ny" }
-        == "'d.csv', line 1: a column called 'x\\u{A}y' expected in the first line, the columns 'text', 'label' found; name yours with `textColumn` and `labelColumn`"
+        == "'d.csv', line 1: a column called 'x\\u{A}y' expected in the first line, the columns 'text', 'label' found; name yours with \0textColumn\0 and \0labelColumn\0"
     )
     #expect(
       try fault("text,label\n\"" + String(repeating: "a\n", count: 100), as: "d.csv") { $0.maximumRowBytes = 99 }

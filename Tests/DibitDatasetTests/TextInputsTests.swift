@@ -85,7 +85,7 @@ import Testing
       Issue.record("a row without a text is a text")
       return
     }
-    #expect(fault.description == "'\(folder.absolute("c.jsonl"))', line 3: a text expected, 'no' found; name yours with `textColumn`")
+    #expect(fault.description == "'\(folder.absolute("c.jsonl"))', line 3: a text expected, 'no' found; name yours with \0textColumn\0")
     #expect(TextInputs([folder.path]).hasRows)
 
     let named = read([folder.absolute("a.csv")]) { $0.textColumn = "id" }

@@ -198,16 +198,16 @@ import Testing
 
   @Test func errorTexts() {
     let path = "'d/step-0000000002.safetensors' belongs to a run with "
-    let advice = ": restore it to go on, or pass `overwrite` instead of `resume` to begin anew"
+    let advice = ": restore it to go on, or pass \0overwrite\0 instead of \0resume\0 to begin anew"
     let texts: [(TrainingError, String)] = [
-      (.noCheckpoint(directory: "d", skipped: 0), "'d': there is no checkpoint to go on from; leave `resume` out to begin anew"),
+      (.noCheckpoint(directory: "d", skipped: 0), "'d': there is no checkpoint to go on from; leave \0resume\0 out to begin anew"),
       (
         .noCheckpoint(directory: "d", skipped: 2),
-        "'d': none of its 2 checkpoints is whole; pass `overwrite` instead of `resume` to begin anew"
+        "'d': none of its 2 checkpoints is whole; pass \0overwrite\0 instead of \0resume\0 to begin anew"
       ),
       (
         .unfinishedRun(directory: "d", step: 2),
-        "'d' holds a run that was stopped after step 2: pass `resume` to go on, or `overwrite` to begin anew"
+        "'d' holds a run that was stopped after step 2: pass \0resume\0 to go on, or \0overwrite\0 to begin anew"
       ),
       (.changedModel(checkpoint: "d/step-0000000002.safetensors"), path + "another model" + advice),
       (.changedData(checkpoint: "d/step-0000000002.safetensors"), path + "other data" + advice),

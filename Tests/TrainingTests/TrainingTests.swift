@@ -309,7 +309,7 @@ struct TrainingCase {
         == "step 2: the loss is not a number any more: lower the learning rate")
     #expect(
       TrainingError.noRoom(path: "a", tokens: 9, maximum: 8).description
-        == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise `maxTokens` or shorten the label")
+        == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise \0maxTokens\0 or shorten the label")
     #expect(TrainingError.tooLittleText(tokens: 1, needed: 2).description == "the text has 1 tokens; at least 2 are needed")
   }
 }

@@ -1,4 +1,4 @@
-// What an app does with the library: converts a model, trains an adapter on a few texts, tags with it, writes, chooses and evaluates.
+// What an app does with the library: converts a model, trains an adapter on a few texts, tags with it, writes, chooses, chats and evaluates.
 // From this directory: swift run -c release Tagger ../../../recipes/base/model ../../../datasets/topics
 import Dibit
 import Foundation
@@ -78,6 +78,17 @@ do {
   let scores = try await model.score(["food", "money"], after: "Is bread food or money?")
   guard abs(scores.reduce(0) { $0 + $1.probability } - 1) < 1e-9 else { fatalError("probabilities do not sum to one") }
   for score in scores { print(score.choice, score.probability) }
+
+  // Chat: of the second turn only what is new is read.
+  let chat = try await model.chat(system: "Answer briefly.")
+  _ = try await chat.respond(to: "What is bread?", options: .init(maximumTokens: 12)).value
+  let turn = try await chat.respond(to: "And butter?", options: .init(maximumTokens: 12)).value
+  guard turn.readTokens < turn.promptTokens else { fatalError("the whole chat was read again") }
+  print("\(chat.messages.count) messages, \(turn.readTokens) of \(turn.promptTokens) tokens read for the last")
+
+  // Add adapters up: two halves are one.
+  let sum = try await model.adapter(summing: [(adapter, 0.5), (adapter, 0.5)])
+  guard try await sum.tag(texts).value.map(\.label) == adapter.tag(texts).value.map(\.label) else { fatalError("the sum tags otherwise") }
 
   // Evaluate: is the adapter better than the base model and than counting words?
   var evaluation = Evaluation.Options()
