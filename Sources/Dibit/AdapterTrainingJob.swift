@@ -72,10 +72,15 @@ package struct AdapterTrainingJob: Sendable {
     /// The inputs that no output may destroy.
     package var inputs: JobInputs
 
-    /// An output at `path`.
-    package init(_ path: String, inputs: JobInputs) { (self.path, self.inputs) = (path, inputs) }
+    /// The mark that an existing directory must bear to be replaced.
+    private let mark: DirectoryMark
 
-    var replaced: DirectoryMark? { overwrites ? StoredAdapter.mark : nil }
+    /// An output at `path`, which may replace what bears the mark.
+    package init(_ path: String, inputs: JobInputs, mark: DirectoryMark = StoredAdapter.mark) {
+      (self.path, self.inputs, self.mark) = (path, inputs, mark)
+    }
+
+    var replaced: DirectoryMark? { overwrites ? mark : nil }
 
     /// Finds out before the work, not behind it, that the output may not be created.
     package func check() throws { _ = try StagedDirectory(destination: path, replacing: replaced, inputs: inputs) }

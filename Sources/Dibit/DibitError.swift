@@ -92,6 +92,10 @@ extension DibitError {
     case leaveOutLeakage
     /// All texts were trained on.
     case nothingHeldOut
+    /// A folder would keep the parts that are done.
+    case keepParts
+    /// The job goes on behind the parts that are done.
+    case resumeParts
 
     var words: String {
       switch self {
@@ -103,6 +107,8 @@ extension DibitError {
       case .otherSplit: ": name another one, or leave it out"
       case .leaveOutLeakage: ": leave them out, or allow them"
       case .nothingHeldOut: "; none is left to evaluate: give texts that were held out"
+      case .keepParts: "; a folder keeps them"
+      case .resumeParts: "; the same job goes on behind them"
       case .ownShape: "; leave it out of the options, or begin with a new adapter"
       }
     }

@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitDataset
-package import DibitFiles
+internal import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
@@ -76,21 +76,28 @@ package struct PretrainingJob: ~Copyable {
   /// The place where a run writes, and the point from which it begins.
   package typealias Output = AdapterTrainingJob.Output
 
-  /// The mark that an existing directory must bear for a model to replace it.
-  package static let mark = FloatCheckpoint.mark
+  /// Returns the output at `path` of a recipe that lies at `file`, which destroys none of its inputs.
+  package static func output(_ path: String, of recipe: PretrainingRecipe, from file: String) -> Output {
+    Output(path, inputs: JobInputs([file, recipe.initial]).adding(recipe.data + recipe.validationData), mark: FloatCheckpoint.mark)
+  }
 
   /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
   package func isFinished(_ output: Output) throws -> Bool {
-    let path = output.path + "/" + StoreFile.manifest
-    guard isRegularFile(path), let manifest = try? JSONValue(parsing: readFile(path, limit: 1 << 24)),
-      manifest["training"]?["run_sha256"]?.string == identity.digest
-    else { return false }
+    guard let manifest = try? Self.manifest(of: output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
+      return false
+    }
     try CheckpointStore.remove(of: output.path, inputs: output.inputs)
     return true
   }
 
+  /// Reads the manifest of a trained model; nil where there is none.
+  static func manifest(of path: String) throws -> JSONValue? {
+    let file = path + "/" + StoreFile.manifest
+    return isRegularFile(file) ? try JSONValue(parsing: readFile(file, limit: 1 << 24)) : nil
+  }
+
   /// Makes the trainer.
-  package mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
+  mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
     try check?.finish()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
     // The weights of a run that goes on are those of its checkpoint.
@@ -104,7 +111,7 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// Writes the model of a run that came to its end into `directory`.
-  package consuming func write(
+  consuming func write(
     _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
   ) throws {
     let summary: JSONValue = [

@@ -220,3 +220,10 @@ private final class Steps {
 
   func finish() { line.finish() }
 }
+
+extension QuantizationScheme {
+  /// Checks the value of an option against what it may be.
+  fileprivate static func check(_ bits: Int, _ option: String, _ choices: [Int]) throws {
+    guard choices.contains(bits) else { throw ValidationError("\(option): expected \(words(choices)), found \(bits)") }
+  }
+}

@@ -52,15 +52,19 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
-  private var bits: Int { givenBits ?? QuantizationScheme().bits }
+  private var options: Conversion.Options {
+    var options = Conversion.Options(bits: givenBits)
+    (options.embeddingBits, options.tokenizer, options.overwrites) = (embeddingBits, tokenizer, overwrite)
+    if let groupSize { options.groupSize = Int(groupSize).map { .weights($0) } ?? .row }
+    return options
+  }
 
   func validate() throws {
-    try QuantizationScheme.check(bits, "--bits", QuantizationScheme.bitChoices)
-    if let embeddingBits { try QuantizationScheme.check(embeddingBits, "--embedding-bits", QuantizationScheme.tableBitChoices) }
     if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
     if let groupSize, groupSize != "row", !QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
+    try checkOptions { () throws(DibitError) in _ = try options.engineOptions() }
     // Of an adapter nothing is rounded, and the model brings the tokenizer.
     let ofModels = [
       ("bits", givenBits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
@@ -72,14 +76,8 @@ struct ConvertCommand: ParsableCommand {
   func run() throws {
     Interrupt.listen()
     if let base { return try importAdapter(of: base) }
-    var options = ConversionOptions()
-    options.scheme.bits = bits
-    options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
-    if let groupSize { options.scheme.group = Int(groupSize) }
-    options.tokenizer = tokenizer
-    options.overwrite = overwrite
     let compute = try compute.makeCompute()
-    let converter = Converter(source: checkpoint, output: output, options: options, on: compute)
+    let converter = Converter(source: checkpoint, output: output, options: try options.engineOptions(), on: compute)
     if dryRun {
       let forecast = try Failure.context("converting '\(checkpoint)'") { try converter.forecast() }
       return showForecast(forecast)
@@ -130,6 +128,7 @@ struct ConvertCommand: ParsableCommand {
 
   /// Says what to do about a model that is of no use.
   private func warn() {
+    let bits = options.bits
     let more = bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
     Terminal.write(
       "warning: \(bits) bits destroyed this model: convert it with \(more); "
@@ -194,12 +193,5 @@ struct ConvertCommand: ParsableCommand {
     if exact > 0 {
       Output.print("\n\(counted(exact, "tensor")) on the grid already, packed without loss")
     }
-  }
-}
-
-extension QuantizationScheme {
-  /// Checks the value of an option against what it may be.
-  static func check(_ bits: Int, _ option: String, _ choices: [Int]) throws {
-    guard choices.contains(bits) else { throw ValidationError("\(option): expected \(words(choices)), found \(bits)") }
   }
 }

@@ -40,7 +40,7 @@ struct CrossValidateCommand: ParsableCommand {
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(
       "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
-    var finished = try FinishedParts(trials.keep, inputs: trials.inputs, identity: identity, names: names, of: .training)
+    var finished = try trials.keep.parts(trials.inputs, identity: identity, names: names, of: .training)
     describe(folds, texts, labels, dataset)
     let trial = try inputs.trial(task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []

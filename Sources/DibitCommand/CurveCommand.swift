@@ -53,8 +53,8 @@ struct CurveCommand: ParsableCommand {
     let identity = trials.identity(
       "curve", of: inputs, task,
       texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
-    var finished = try FinishedParts(
-      trials.keep, inputs: trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
+    var finished = try trials.keep.parts(
+      trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
     let trial = try inputs.trial(
       task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))

@@ -71,7 +71,7 @@ struct EvaluateCommand: ParsableCommand {
     let job = try EvaluationJob(line, dataset, at: data, options: options) { Terminal.note($0) }
     if adapters.isEmpty { line.prompts[0].announce(job.description.task.form) }
     let identity = job.identity(activations: self.compute.activations.rawValue, cache: self.compute.cache.rawValue)
-    var finished = try FinishedParts(keep, inputs: inputs, identity: identity, names: job.plan.keptNames, of: .run)
+    var finished = try keep.parts(inputs, identity: identity, names: job.plan.keptNames, of: .run)
     var bar = ProgressLines()
     var title = ""
     var (report, study): (EvaluationReport, EvaluationStudy)

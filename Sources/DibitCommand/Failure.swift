@@ -54,6 +54,8 @@ struct Failure: Error {
       case .nothingHeldOut:
         error.sentence + "; none is left to evaluate: give texts that were held out, or ask 'dibit crossvalidate'; "
           + "--allow-leakage evaluates these all the same"
+      case .keepParts: error.sentence + "; --output FOLDER keeps them"
+      case .resumeParts: error.sentence + "; the same command with --resume goes on behind them"
       case .ownShape: "--from " + error.sentence + "; leave it out there, or train without --from"
       }
     self.init(Code(error.kind), (error.option.map { Advice.flag($0) + ": " } ?? "") + Advice.options(in: message))

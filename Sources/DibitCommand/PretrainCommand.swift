@@ -31,21 +31,24 @@ struct PretrainCommand: ParsableCommand {
   @OptionGroup var training: RunOptions
   @OptionGroup var compute: ComputeOptions
 
-  func validate() throws {
-    if let steps, steps < 1 { throw ValidationError("--steps: expected at least 1, found \(steps)") }
+  private var options: Pretraining.Options {
+    var options = Pretraining.Options(recipe: recipe)
+    (options.settings, options.steps) = (training.settings.set, steps)
+    return options
   }
+
+  func validate() throws { try checkOptions(options.check) }
 
   func run() throws {
     Interrupt.listen()
-    let recipe = try loadRecipe()
+    let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe.optimization)
     let limit = try training.memoryLimitBytes()
     // An output that is in the way is told before the work, not after it.
-    let inputs = JobInputs([self.recipe, recipe.initial]).adding(recipe.data + recipe.validationData)
-    let output = PretrainingJob.Output(self.output, inputs: inputs)
-    let replaced = overwrite ? PretrainingJob.mark : nil
-    try training.checkOutputs(output.path, inputs)
-    if !training.resume { _ = try StagedDirectory(destination: output.path, replacing: replaced, inputs: inputs).destination }
+    var output = PretrainingJob.output(self.output, of: recipe, from: self.recipe)
+    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.optimization))
+    try training.checkOutputs(output.path, output.inputs)
+    if !training.resume { try output.check() }
     var line: ProgressLine?
     func show(_ event: PretrainingJob.Event) -> Bool {
       switch event {
@@ -60,35 +63,23 @@ struct PretrainCommand: ParsableCommand {
       return !Interrupt.isRequested
     }
     defer { line?.finish() }
-    var job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: show)
+    let job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: show)
     if training.resume, try job.isFinished(output) {
       return Output.print("'\(output.path)' is the finished model of this run")
     }
-    let directory = try StagedDirectory(destination: output.path, replacing: replaced, inputs: inputs)
     Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
-    var trainer = try job.makeTrainer(resumes: training.resume, report: show)
-    let parameters = trainer.parameterCount
-    let checkpoints = try CheckpointStore(
-      output: output.path, inputs: inputs, identity: job.identity, interval: training.interval(recipe.optimization),
-      resumes: training.resume, discards: overwrite)
-    for name in checkpoints.skipped { Terminal.note("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over") }
-    var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: inputs)
-    let result = try trainer.run(checkpoints: checkpoints) { event in
+    var run = try PretrainingJob.Run(job, into: output, report: show)
+    let parameters = run.parameterCount
+    var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: output.inputs)
+    let result = try run.train { event in
       view.show(event)
       return !Interrupt.isRequested
     }
     view.finish()
-    guard !result.wasInterrupted else { throw training.interruption(result, checkpoints) }
-    try job.write(trainer, result, checkpoints, into: directory)
+    guard !result.wasInterrupted else { throw training.interruption(result, run.checkpoints) }
+    try run.write(result)
     Output.print(
       "\(counted(parameters, "parameter")), \(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
     Terminal.wrote(output.path)
-  }
-
-  private func loadRecipe() throws -> PretrainingRecipe {
-    let text = String(decoding: try readFile(recipe, limit: 1 << 20), as: UTF8.self)
-    var recipe = try PretrainingRecipe(yaml: text, file: recipe, settings: training.settings.set)
-    recipe.steps = steps ?? recipe.steps
-    return recipe
   }
 }

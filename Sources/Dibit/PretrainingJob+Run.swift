@@ -1,0 +1,40 @@
+internal import DibitFiles
+package import DibitTraining
+
+extension PretrainingJob {
+  /// A training into a directory, which appears when it is done.
+  package struct Run: ~Copyable {
+    /// The place of its checkpoints.
+    package let checkpoints: CheckpointStore
+    private let job: PretrainingJob
+    private var trainer: Pretrainer
+    private let directory: StagedDirectory
+
+    /// Opens the output and finds the checkpoint to go on from; `report` is told of those that were passed over.
+    package init(_ job: consuming PretrainingJob, into output: Output, report: (Event) -> Bool) throws {
+      let directory = try StagedDirectory(destination: output.path, replacing: output.replaced, inputs: output.inputs)
+      let trainer = try job.makeTrainer(resumes: output.resumes, report: report)
+      let checkpoints = try CheckpointStore(
+        output: output.path, inputs: output.inputs, identity: job.identity, interval: output.interval, resumes: output.resumes,
+        discards: output.overwrites)
+      for name in checkpoints.skipped { _ = report(.finding("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over")) }
+      self.checkpoints = checkpoints
+      self.job = job
+      self.trainer = trainer
+      self.directory = directory
+    }
+
+    /// Numbers that are trained.
+    package var parameterCount: Int { trainer.parameterCount }
+
+    /// Trains; `report` is told what happens and stops the run, which then leaves a checkpoint, by returning false.
+    package mutating func train(report: (TrainingEvent) -> Bool) throws(TrainingError) -> TrainingResult {
+      try trainer.run(checkpoints: checkpoints, report: report)
+    }
+
+    /// Writes the model of a run that came to its end and removes its checkpoints.
+    package consuming func write(_ result: TrainingResult) throws {
+      try job.write(trainer, result, checkpoints, into: directory)
+    }
+  }
+}
