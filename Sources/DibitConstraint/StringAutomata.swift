@@ -1,4 +1,4 @@
-/// The leaves that every schema shares, at the same places in every table, so that what tokens do in them is worked out once for a
+/// The leaves that every schema shares, with the same numbers in every table, so that what tokens do in them is worked out once for a
 /// vocabulary.
 struct SharedLeaves: Sendable {
   /// A string of any text with every escape of JSON.

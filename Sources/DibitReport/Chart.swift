@@ -40,7 +40,7 @@ struct Chart {
   /// An empty chart. `title` and `detail` are what somebody hears who cannot see it; plain text.
   init(title: String, detail: String, x: Axis, y: Axis) { (self.title, self.detail, self.x, self.y) = (title, detail, x, y) }
 
-  private func place(_ value: Double, _ share: Double) -> String {
+  private func coordinates(_ value: Double, _ share: Double) -> String {
     coordinate(Self.left + (Self.right - Self.left) * max(0, min(1, value / x.end))) + " "
       + coordinate(Self.bottom - (Self.bottom - Self.top) * max(0, min(1, share / y.end)))
   }
@@ -48,14 +48,14 @@ struct Chart {
   /// A line through points, with the style of `name`.
   mutating func line(_ points: [(x: Double, y: Double)], _ name: String) {
     guard let first = points.first else { return }
-    let path = "M" + place(first.x, first.y) + points.dropFirst().map { "L" + place($0.x, $0.y) }.joined()
+    let path = "M" + coordinates(first.x, first.y) + points.dropFirst().map { "L" + coordinates($0.x, $0.y) }.joined()
     marks += "<path class=\"\(name)\" d=\"\(path)\"/>"
   }
 
   /// Dots at points.
   mutating func dots(_ points: [(x: Double, y: Double)], _ name: String, radius: Double = 3) {
     for point in points {
-      let both = place(point.x, point.y).split(separator: " ")
+      let both = coordinates(point.x, point.y).split(separator: " ")
       marks += "<circle class=\"\(name)\" cx=\"\(both[0])\" cy=\"\(both[1])\" r=\"\(coordinate(radius))\"/>"
     }
   }
@@ -78,12 +78,12 @@ struct Chart {
     var text = "<svg class=\"chart\" viewBox=\"0 0 360 284\" role=\"img\" aria-labelledby=\"\(id)-t \(id)-d\">"
     text += "<title id=\"\(id)-t\">\(title.html)</title><desc id=\"\(id)-d\">\(detail.html)</desc>"
     for tick in y.ticks {
-      text += "<path class=\"grid\" d=\"M\(place(0, tick.value))H\(coordinate(Self.right))\"/>"
-      let height = place(0, tick.value).split(separator: " ")[1]
+      text += "<path class=\"grid\" d=\"M\(coordinates(0, tick.value))H\(coordinate(Self.right))\"/>"
+      let height = coordinates(0, tick.value).split(separator: " ")[1]
       text += "<text x=\"40\" y=\"\(height)\" dy=\"4\" text-anchor=\"end\">\(tick.text.html)</text>"
     }
     for tick in x.ticks {
-      let across = place(tick.value, 0).split(separator: " ")[0]
+      let across = coordinates(tick.value, 0).split(separator: " ")[0]
       text += "<text x=\"\(across)\" y=\"254\" text-anchor=\"middle\">\(tick.text.html)</text>"
     }
     text += "<path class=\"axis\" d=\"M\(coordinate(Self.left)) \(coordinate(Self.bottom))H\(coordinate(Self.right))\"/>" + marks

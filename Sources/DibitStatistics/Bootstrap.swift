@@ -54,12 +54,12 @@ package struct Bootstrap: Equatable, Sendable {
     let values = statistics(Array(0..<count))
     var replicates = [[Double]](repeating: [], count: values.count)
     sample(count: count, strata: strata) { indices in
-      for (place, value) in statistics(indices).enumerated() where value.isFinite { replicates[place].append(value) }
+      for (index, value) in statistics(indices).enumerated() where value.isFinite { replicates[index].append(value) }
     }
     var knives = [[Double]](repeating: [], count: values.count)
     if method == .bca {
       for row in Self.jackknife(count: count, statistics: statistics) {
-        for (place, value) in row.enumerated() { knives[place].append(value) }
+        for (index, value) in row.enumerated() { knives[index].append(value) }
       }
     }
     return values.indices.map { estimate(values[$0], sorted: replicates[$0].sorted(), jackknife: knives[$0]) }
@@ -95,15 +95,15 @@ package struct Bootstrap: Equatable, Sendable {
     var indices = [Int](repeating: 0, count: count)
     for _ in 0..<resamples {
       if let groups {
-        var place = 0
+        var index = 0
         for group in groups {
           for _ in group {
-            indices[place] = group[generator.below(group.count)]
-            place += 1
+            indices[index] = group[generator.below(group.count)]
+            index += 1
           }
         }
       } else {
-        for place in 0..<count { indices[place] = generator.below(count) }
+        for index in 0..<count { indices[index] = generator.below(count) }
       }
       body(indices)
     }
@@ -153,9 +153,9 @@ package struct Bootstrap: Equatable, Sendable {
 
   /// The quantile of sorted values, between two of them on the straight line from one to the other (numpy's default).
   static func quantile(_ level: Double, of sorted: [Double]) -> Double {
-    let place = level * Double(sorted.count - 1)
-    let index = min(max(Int(place), 0), sorted.count - 1)
+    let position = level * Double(sorted.count - 1)
+    let index = min(max(Int(position), 0), sorted.count - 1)
     let next = min(index + 1, sorted.count - 1)
-    return sorted[index] + (place - Double(index)) * (sorted[next] - sorted[index])
+    return sorted[index] + (position - Double(index)) * (sorted[next] - sorted[index])
   }
 }

@@ -33,8 +33,8 @@ import Testing
   private func text(_ path: String, replacing name: String, with other: String) throws -> [UInt8] {
     var bytes = try contents(path)
     let (old, new) = (Array(name.utf8), Array(other.utf8))
-    for place in bytes.indices.dropLast(old.count) where bytes[place..<place + old.count].elementsEqual(old) {
-      bytes.replaceSubrange(place..<place + old.count, with: new)
+    for index in bytes.indices.dropLast(old.count) where bytes[index..<index + old.count].elementsEqual(old) {
+      bytes.replaceSubrange(index..<index + old.count, with: new)
     }
     return bytes
   }

@@ -165,8 +165,8 @@ INLINE V fit_exactly(const batch *b, VI *is) {
       for (ptrdiff_t end = i + 8 < b->length ? i + 8 : b->length; i < end; i++) {
         const V x = load(b->x + i * LANES);
         const V grid = (index_v(b->twice, x, inverse) + middle) * s;
-        const V place = b->joined ? lanes + (float)(i * LANES) : splat((float)i);
-        fits &= (x == grid) | (place >= b->count);
+        const V index = b->joined ? lanes + (float)(i * LANES) : splat((float)i);
+        fits &= (x == grid) | (index >= b->count);
       }
       if (b->joined ? !__builtin_reduce_and(fits) : !__builtin_reduce_or(fits)) break;
     }

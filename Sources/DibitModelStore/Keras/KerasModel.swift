@@ -14,7 +14,7 @@ package enum KerasModel {
   /// The model of a KerasHub preset in Hugging Face terms.
   ///
   /// Known are the backbones of Llama (also Llama 3), Mistral and Gemma (1 and 2), by themselves or within a causal language model.
-  /// `tensors` are the datasets of the preset's HDF5 files; each of them must have a place in the model, and each place a dataset of
+  /// `tensors` are the datasets of the preset's HDF5 files; each of them must belong to a variable of the model, and each variable have a dataset of
   /// the right shape. Keras knows no longest context; `max_position_embeddings` becomes what such models are trained with.
   ///
   /// - Parameter path: the directory, for messages.

@@ -2,7 +2,7 @@ internal import DibitCheckpoint
 
 /// The variables of a backbone by what they are, and the views that put them into Hugging Face's layout.
 ///
-/// Keras names a variable by its place: `layers/llama_transformer_decoder_3/_feedforward_gate_dense/vars/0`. The first part within
+/// Keras names a variable by its path: `layers/llama_transformer_decoder_3/_feedforward_gate_dense/vars/0`. The first part within
 /// `layers` is the class of the layer in small letters, and its number among layers of that class; none for the first. Some versions
 /// use the layers' own names. Kernels are `[in, out]`, those of attention have their heads as an axis of their own.
 struct KerasTensors {
