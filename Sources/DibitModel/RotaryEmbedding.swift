@@ -22,16 +22,16 @@ package struct RotaryEmbedding: Equatable, Sendable {
 
   /// The base of the frequencies.
   package var theta: Double
-  /// The elements of a head that turn, from its first. An odd number turns one more, as in transformers.
+  /// The elements of a head that rotate, from its first. An odd number rotates one more, as in transformers.
   package var dimensions: Int
-  /// The choice of those that turn together.
+  /// The choice of those that rotate together.
   package var pairing = RoPE.Pairing.half
   /// The method by which frequencies are stretched.
   package var scaling = Scaling.none
-  /// The factor of queries and keys while they turn.
+  /// The factor of queries and keys while they rotate.
   package var attentionFactor = 1.0
 
-  /// The pairs that turn.
+  /// The pairs that rotate.
   package var pairs: Int { (dimensions + 1) / 2 }
 
   /// One number for each pair, in radians per position.
@@ -58,7 +58,7 @@ package struct RotaryEmbedding: Equatable, Sendable {
     }
   }
 
-  /// The pairs between which YaRN blends: those that turn `fast` and `slow` times in the original context.
+  /// The pairs between which YaRN blends: those that rotate `fast` and `slow` times in the original context.
   private func yarnRange(_ fast: Double, _ slow: Double, _ context: Double, _ truncates: Bool) -> (low: Double, high: Double) {
     func pair(_ rotations: Double) -> Double { Double(dimensions) * log(context / (rotations * 2 * .pi)) / (2 * log(theta)) }
     var (low, high) = (pair(fast), pair(slow))

@@ -18,9 +18,9 @@ struct Chart {
       let largest = largest.isFinite && largest > 0 ? min(largest * factor, 1e12) : 1
       var step = whole ? 1.0 : 1e-9
       // 1, 2, 5, 10, 20, …
-      for turn in sequence(first: 0, next: { ($0 + 1) % 3 }) {
+      for index in sequence(first: 0, next: { ($0 + 1) % 3 }) {
         guard largest / step > 5 else { break }
-        step *= turn == 1 ? 2.5 : 2
+        step *= index == 1 ? 2.5 : 2
       }
       let count = Int((largest / step).rounded(.up))
       let places = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : step >= 0.001 ? 3 : 6

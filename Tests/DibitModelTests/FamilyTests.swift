@@ -62,7 +62,7 @@ import Testing
     #expect((a.attentionScale, a.embeddingScale) == (1 / 16, 8))
   }
 
-  @Test func yarnAndLongRoPEScaleWhatTurns() throws {
+  @Test func yarnAndLongRoPEScaleWhatRotates() throws {
     let yarn: JSONValue = ["rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128]
     let a = try Self.read("qwen3", [(key: "rope_scaling", value: yarn), (key: "rope_theta", value: 1e6)])
     #expect(abs(a.ropes[0].attentionFactor - 1.138629436111989) < 1e-14)
@@ -74,7 +74,7 @@ import Testing
     #expect(b.contextLength == 128, "the short factors hold up to the original context")
   }
 
-  @Test func shareOfAHeadThatTurns() throws {
+  @Test func shareOfAHeadThatRotates() throws {
     #expect(try Self.read("gpt_neox", [(key: "num_key_value_heads", value: .null)]).ropes[0].dimensions == 4)
     let old: [(key: String, value: JSONValue)] = [
       (key: "num_key_value_heads", value: .null), (key: "rotary_pct", value: 1.0), (key: "rotary_emb_base", value: 5000),

@@ -127,13 +127,13 @@ struct GGUFParameters {
     }
   }
 
-  /// llama.cpp does not turn every fourth layer of SmolLM 3, whatever the configuration says.
+  /// llama.cpp does not rotate every fourth layer of SmolLM 3, whatever the configuration says.
   private func checkRotatingLayers(_ layers: Int) throws(GGUFModelError) {
-    guard let turns = json["no_rope_layers"]?.array else {
+    guard let rotates = json["no_rope_layers"]?.array else {
       guard (json["no_rope_layer_interval"]?.int ?? 4) == 4 else { throw .notExportable("no_rope_layer_interval other than 4") }
       return
     }
-    for (layer, value) in turns.enumerated() where value.int != ((layer + 1) % 4 == 0 ? 0 : 1) {
+    for (layer, value) in rotates.enumerated() where value.int != ((layer + 1) % 4 == 0 ? 0 : 1) {
       throw .notExportable("no_rope_layers other than every fourth")
     }
   }

@@ -3,7 +3,7 @@ package import DibitJSON
 
 /// Models as KerasHub keeps them: `config.json` with a backbone's class and arguments, `model.weights.h5` with its variables.
 ///
-/// Rotary embeddings need no change: KerasHub turns halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
+/// Rotary embeddings need no change: KerasHub rotates halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
 /// keys alike, which no dot product sees). Norms of Gemma are stored as `w` of `1 + w` in both.
 package enum KerasModel {
   /// Checks that `configuration` is a KerasHub config.json, and not one of Hugging Face.
