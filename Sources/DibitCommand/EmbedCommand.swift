@@ -84,7 +84,7 @@ private struct EmbeddingJob {
   private var firstFailure: Failure?
 
   /// Standard output that is a terminal, and few texts, need no bar.
-  private static let few = 64
+  private static let quietLimit = 64
 
   /// True for one input alone, whose fault is told in the end.
   private let isOnly: Bool
@@ -117,7 +117,7 @@ private struct EmbeddingJob {
         }
       }
       (locations, texts) = ([], [])
-      if let bytes = inputs.bytes, done > Self.few, !StandardOutput.isTerminal || sink.isFile {
+      if let bytes = inputs.bytes, done > Self.quietLimit, !StandardOutput.isTerminal || sink.isFile {
         // The reader is ahead of the vectors: the end is when the last of them is there.
         line.update(input == nil ? bytes : min(iterator.bytesRead, bytes - 1), of: bytes, counted(done))
       }

@@ -19,10 +19,10 @@ struct PredictionProgress {
   /// The most faults that are told one by one.
   private static let toldFaults = 10
   /// With more inputs than this a job is worth a line about itself.
-  private static let few = 64
+  private static let briefLimit = 64
 
   init(inputs: TextInputs, toFile: Bool) {
-    isBrief = !toFile && !inputs.hasRows && inputs.count <= Self.few
+    isBrief = !toFile && !inputs.hasRows && inputs.count <= Self.briefLimit
     // A bar between results would tear both.
     showsLine = !isBrief && inputs.bytes != nil && (toFile || !StandardOutput.isTerminal)
     for finding in inputs.report.summary { line.note("note: \(Advice.options(in: finding))") }

@@ -127,12 +127,12 @@ private struct SeenKeys {
   /// The hash of a key to the index of the first key that has it.
   private var indices: [Int: Int] = [:]
 
-  private static let few = 8
+  private static let comparedLimit = 8
 
   /// Takes in `key` and returns whether it differs from those of `members`, behind which it comes.
   mutating func insert(_ key: String, behind members: [(key: String, value: JSONValue)]) -> Bool {
-    if members.count < Self.few { return !members.contains { Self.isSame($0.key, key) } }
-    if members.count == Self.few { for (index, member) in members.enumerated() { indices[Self.hash(member.key)] = index } }
+    if members.count < Self.comparedLimit { return !members.contains { Self.isSame($0.key, key) } }
+    if members.count == Self.comparedLimit { for (index, member) in members.enumerated() { indices[Self.hash(member.key)] = index } }
     let hash = Self.hash(key)
     guard let index = indices[hash] else {
       indices[hash] = members.count

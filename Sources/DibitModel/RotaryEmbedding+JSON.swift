@@ -41,8 +41,8 @@ extension ConfigurationKeys {
     case "dynamic": _ = try number(prefix + ".factor")
     case "llama3":
       rope.scaling = .llama3(
-        factor: try number(prefix + ".factor"), lowFactor: try number(prefix + ".low_freq_factor"),
-        highFactor: try number(prefix + ".high_freq_factor"), originalContext: try original())
+        factor: try number(prefix + ".factor"), lowFrequencyFactor: try number(prefix + ".low_freq_factor"),
+        highFrequencyFactor: try number(prefix + ".high_freq_factor"), originalContext: try original())
     case "yarn":
       let context = try original()
       let factor = try number(prefix + ".factor", default: Double(c.contextLength) / context)

@@ -60,13 +60,13 @@ struct Chart {
     }
   }
 
-  /// A bar from `low` to `high` on both axes, with a text that shows where a pointer rests.
-  mutating func bar(x range: (low: Double, high: Double), y height: (low: Double, high: Double), _ name: String, _ note: String) {
+  /// A bar from `lower` to `upper` on both axes, with a text that shows where a pointer rests.
+  mutating func bar(x range: (lower: Double, upper: Double), y height: (lower: Double, upper: Double), _ name: String, _ note: String) {
     let gap = 1.5
-    let x0 = Self.left + (Self.right - Self.left) * max(0, range.low / x.end) + gap
-    let x1 = Self.left + (Self.right - Self.left) * min(1, range.high / x.end) - gap
-    let y0 = Self.bottom - (Self.bottom - Self.top) * min(1, height.high / y.end)
-    let y1 = Self.bottom - (Self.bottom - Self.top) * max(0, height.low / y.end)
+    let x0 = Self.left + (Self.right - Self.left) * max(0, range.lower / x.end) + gap
+    let x1 = Self.left + (Self.right - Self.left) * min(1, range.upper / x.end) - gap
+    let y0 = Self.bottom - (Self.bottom - Self.top) * min(1, height.upper / y.end)
+    let y1 = Self.bottom - (Self.bottom - Self.top) * max(0, height.lower / y.end)
     guard x1 > x0, y1 >= y0 else { return }
     marks +=
       "<rect class=\"\(name)\" x=\"\(coordinate(x0))\" y=\"\(coordinate(y0))\" width=\"\(coordinate(x1 - x0))\" height=\"\(coordinate(y1 - y0))\">"

@@ -93,7 +93,7 @@ extension ConfidenceInterval {
   fileprivate init(_ reader: ReportReader, _ range: ClosedRange<Double>) throws(ReportError) {
     let ends = try reader.list { reader throws(ReportError) in try reader.number(range) }
     guard ends.count == 2, ends[0] <= ends[1] else { throw reader.unexpected("two numbers in order", "\(ends.prefix(3))") }
-    self.init(low: ends[0], high: ends[1])
+    self.init(lower: ends[0], upper: ends[1])
   }
 }
 
@@ -181,7 +181,7 @@ extension ReportedRun {
     calibration = try members.list("calibration") { reader throws(ReportError) in
       let bin = try reader.members()
       return CalibrationBin(
-        low: try bin.required("low").share(), high: try bin.required("high").share(), count: try bin.required("count").count(),
+        lower: try bin.required("low").share(), upper: try bin.required("high").share(), count: try bin.required("count").count(),
         confidence: try bin.required("confidence").share(), accuracy: try bin.required("accuracy").share())
     }
     if let reader = members.optional("few_shot") { shots = try Shots(reader) }

@@ -41,7 +41,7 @@ extension HTMLReport {
 
   private func interval(_ run: ReportedRun, _ label: Int) -> String {
     guard label < run.f1Intervals.count else { return "" }
-    return "\(fixed(run.f1Intervals[label].low, 2)) – \(fixed(run.f1Intervals[label].high, 2))"
+    return "\(fixed(run.f1Intervals[label].lower, 2)) – \(fixed(run.f1Intervals[label].upper, 2))"
   }
 
   // MARK: Confusion

@@ -85,8 +85,8 @@ package struct RankedReports: Equatable, Sendable {
     case .macroF1: interval = \.macroF1Interval
     case .logLoss: return nil
     }
-    guard let high = interval(run)?.high, let low = interval(best)?.low else { return nil }
-    return high >= low
+    guard let upper = interval(run)?.upper, let lower = interval(best)?.lower else { return nil }
+    return upper >= lower
   }
 }
 

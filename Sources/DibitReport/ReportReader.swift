@@ -63,8 +63,8 @@ struct ReportReader {
   func number(_ range: ClosedRange<Double>) throws(ReportError) -> Double {
     guard let number = value.double else { throw unexpected("a number") }
     guard range.contains(number) else {
-      let (low, high) = (JSONValue.number(range.lowerBound).serialized(), JSONValue.number(range.upperBound).serialized())
-      let expected = range.upperBound == .greatestFiniteMagnitude ? "a number of at least \(low)" : "a number from \(low) to \(high)"
+      let (lower, upper) = (JSONValue.number(range.lowerBound).serialized(), JSONValue.number(range.upperBound).serialized())
+      let expected = range.upperBound == .greatestFiniteMagnitude ? "a number of at least \(lower)" : "a number from \(lower) to \(upper)"
       throw unexpected(expected, value.serialized())
     }
     return number

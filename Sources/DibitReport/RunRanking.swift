@@ -36,11 +36,11 @@ package struct RunRanking: Equatable, Sendable {
         let (a, b) = (group.entries[$0].run.metrics.accuracy, group.entries[$1].run.metrics.accuracy)
         return a > b || a == b && $0 < $1
       }
-      let low = order.first.flatMap { group.entries[$0].run.accuracyInterval?.low }
+      let lower = order.first.flatMap { group.entries[$0].run.accuracyInterval?.lower }
       return order.map { index in
         let (report, run) = group.entries[index]
-        let high = run.accuracyInterval?.high
-        return Entry(report: report, run: run, overlapsBest: low.flatMap { low in high.map { $0 >= low } } ?? true)
+        let upper = run.accuracyInterval?.upper
+        return Entry(report: report, run: run, overlapsBest: lower.flatMap { lower in upper.map { $0 >= lower } } ?? true)
       }
     }
   }

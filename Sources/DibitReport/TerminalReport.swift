@@ -65,7 +65,7 @@ package struct TerminalReport: Sendable {
           (run.kind == .baseline ? "· " : "") + shortened(run.name),
           [
             percent(run.metrics.accuracy),
-            run.accuracyInterval.map { "\(fixed(100 * $0.low, 1))-\(fixed(100 * $0.high, 1))" } ?? "",
+            run.accuracyInterval.map { "\(fixed(100 * $0.lower, 1))-\(fixed(100 * $0.upper, 1))" } ?? "",
             fixed(run.metrics.macroF1, 3), run.logLoss.map { fixed($0, 3) } ?? "",
             (hasSets ? run.tags?.micro.f1 : run.calibrationError).map { fixed($0, 3) } ?? "",
             run.seconds > 0 ? rate(Double(report.examples) / run.seconds) : "",

@@ -67,7 +67,7 @@ package struct Bootstrap: Equatable, Sendable {
 
   private func estimate(_ value: Double, sorted replicates: [Double], jackknife: [Double]) -> Estimate {
     guard value.isFinite, !replicates.isEmpty else {
-      return Estimate(value: value, interval: .init(low: value, high: value, level: level), standardError: .nan)
+      return Estimate(value: value, interval: .init(lower: value, upper: value, level: level), standardError: .nan)
     }
     let n = Double(replicates.count)
     let mean = replicates.reduce(0, +) / n
@@ -120,18 +120,18 @@ package struct Bootstrap: Equatable, Sendable {
   func interval(_ value: Double, sorted replicates: [Double], jackknife: [Double])
     -> ConfidenceInterval
   {
-    var (low, high) = ((1 - level) / 2, (1 + level) / 2)
-    if method == .bca, let moved = corrected(low, high, value, replicates, jackknife) {
-      (low, high) = moved
+    var (lower, upper) = ((1 - level) / 2, (1 + level) / 2)
+    if method == .bca, let moved = corrected(lower, upper, value, replicates, jackknife) {
+      (lower, upper) = moved
     }
     return ConfidenceInterval(
-      low: Self.quantile(low, of: replicates), high: Self.quantile(high, of: replicates),
+      lower: Self.quantile(lower, of: replicates), upper: Self.quantile(upper, of: replicates),
       level: level)
   }
 
-  /// The levels that BCa reads instead of `low` and `high`, or nil where the samples cannot tell: all on one side, or all the same.
+  /// The levels that BCa reads instead of `lower` and `upper`, or nil where the samples cannot tell: all on one side, or all the same.
   private func corrected(
-    _ low: Double, _ high: Double, _ value: Double, _ replicates: [Double], _ jackknife: [Double]
+    _ lower: Double, _ upper: Double, _ value: Double, _ replicates: [Double], _ jackknife: [Double]
   ) -> (Double, Double)? {
     let n = Double(replicates.count)
     let bias = Normal.quantile(
@@ -148,7 +148,7 @@ package struct Bootstrap: Equatable, Sendable {
       let z = bias + Normal.quantile(level)
       return Normal.cumulative(bias + z / (1 - acceleration * z))
     }
-    return (moved(low), moved(high))
+    return (moved(lower), moved(upper))
   }
 
   /// The quantile of sorted values, between two of them on the straight line from one to the other (numpy's default).

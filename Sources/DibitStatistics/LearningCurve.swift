@@ -125,10 +125,10 @@ package struct LearningCurve: Equatable, Sendable {
       let sorted = values.sorted()
       let tail = (1 - bootstrap.level) / 2
       return ConfidenceInterval(
-        low: Bootstrap.quantile(tail, of: sorted), high: Bootstrap.quantile(1 - tail, of: sorted), level: bootstrap.level)
+        lower: Bootstrap.quantile(tail, of: sorted), upper: Bootstrap.quantile(1 - tail, of: sorted), level: bootstrap.level)
     }
     let growth = interval(growths)
-    guard growth.low > 0 else { return .failure(.flat(growth: growth)) }
+    guard growth.lower > 0 else { return .failure(.flat(growth: growth)) }
     guard fit.misfit <= 2 else { return .failure(.rough(misfit: fit.misfit)) }
     guard more <= largest.texts else { return .failure(.tooFar(most: largest.texts)) }
     let error = fit.error(largest.texts + more)

@@ -37,7 +37,7 @@ import Testing
     let a = try Self.read("llama", [(key: "rope_parameters", value: new)])
     let b = try Self.read("llama", [(key: "rope_theta", value: 5e5), (key: "rope_scaling", value: old)])
     #expect(a == b)
-    #expect(a.ropes[0].scaling == .llama3(factor: 8, lowFactor: 1, highFactor: 4, originalContext: 64))
+    #expect(a.ropes[0].scaling == .llama3(factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalContext: 64))
     #expect(a.ropeTheta == 5e5)
     let frequencies = a.ropes[0].frequencies
     #expect(frequencies[0] == 1 && abs(frequencies[7] / (RoPE.frequencies(headSize: 16, theta: 5e5)[7] / 8) - 1) < 1e-12)
