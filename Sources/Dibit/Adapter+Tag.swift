@@ -119,7 +119,9 @@ extension Model {
       labels: labels, subject: EvaluationSubject(name: adapter?.path ?? "base", model: measured(adapter), task: task), options,
       on: runtime.compute(for: .scoring))
     var (results, fault): ([TaggedText], PredictionFault?) = ([], nil)
-    let inputs = texts.enumerated().lazy.map { TextInput(place: TextPlace(file: "", line: $0.offset + 1), content: .success($0.element)) }
+    let inputs = texts.enumerated().lazy.map {
+      TextInput(location: TextLocation(file: "", line: $0.offset + 1), content: .success($0.element))
+    }
     job.run(inputs) { prediction in
       switch prediction.result {
       case .failure(let error): fault = error

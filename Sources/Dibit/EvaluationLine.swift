@@ -20,7 +20,7 @@ package struct EvaluationLine: Sendable {
 
   private struct Entry {
     let path: String
-    /// The place of its model.
+    /// The index of its model.
     let model: Int
     let adapter: LoadedAdapter
     let description: AdapterDescription
@@ -39,13 +39,13 @@ package struct EvaluationLine: Sendable {
     self.adapters = try adapters.map { path in
       let manifest = try StoredAdapter.readManifest(path)
       // An adapter says whose it is; one that is nobody's is told so by the first model.
-      let place = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
-      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[place], on: compute))
+      let index = models.firstIndex { $0.digest != nil && $0.digest == manifest["base_digest"]?.string } ?? 0
+      let adapter = LoadedAdapter(try StoredAdapter.open(path, for: models[index], on: compute))
       let description = try AdapterDescription(adapter: path)
       // A chat template that is another by now is told before any text is run.
-      _ = try prompts[place].tokenized(description, of: path)
+      _ = try prompts[index].tokenized(description, of: path)
       return Entry(
-        path: path, model: place, adapter: adapter, description: description, digest: manifest["digest"]?.string,
+        path: path, model: index, adapter: adapter, description: description, digest: manifest["digest"]?.string,
         sketches: try TextSketches.ofAdapter(path, manifest))
     }
   }
@@ -53,7 +53,7 @@ package struct EvaluationLine: Sendable {
   /// The same directory twice would be two runs of one name.
   private static func refuseRepeated(_ paths: [String], _ what: String) throws {
     let real = paths.map { realPath($0) ?? $0 }
-    for (place, path) in paths.enumerated() where real[..<place].contains(real[place]) {
+    for (index, path) in paths.enumerated() where real[..<index].contains(real[index]) {
       throw DibitError(.invalidArgument, "'\(path)' is given twice; each \(what) runs once")
     }
   }
@@ -93,25 +93,25 @@ package struct EvaluationLine: Sendable {
   /// Base first, its adapters, then the other models, each with its adapters. An adapter is asked as it was trained.
   package func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []
-    for (place, model) in models.enumerated() {
+    for (index, model) in models.enumerated() {
       func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
         var own = task
         own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
-        return try prompts[place].tokenized(own)
+        return try prompts[index].tokenized(own)
       }
       let isFloat = model.scheme.map { !$0.isQuantized } ?? true
-      let kind = place == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
+      let kind = index == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
       subjects.append(
         .init(
           kind,
           EvaluationSubject(
-            name: place == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights),
+            name: index == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights),
             task: try tokenized(task))))
-      for adapter in adapters where adapter.model == place {
+      for adapter in adapters where adapter.model == index {
         subjects.append(
           .init(
             // The verdict is about adapters of the model that was named first.
-            place == 0 ? .adapter : kind,
+            index == 0 ? .adapter : kind,
             EvaluationSubject(
               name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.adapter),
               task: try tokenized(adapter.description.task))))
@@ -131,8 +131,8 @@ package struct EvaluationLine: Sendable {
     guard !known.isEmpty else { return nil }
     var found = [TextSketches.Match?](repeating: nil, count: examples.count)
     for sketches in known {
-      for (place, match) in sketches.matches(of: examples.map(\.text)).enumerated() where found[place] != .exact {
-        found[place] = match ?? found[place]
+      for (index, match) in sketches.matches(of: examples.map(\.text)).enumerated() where found[index] != .exact {
+        found[index] = match ?? found[index]
       }
     }
     return found
@@ -203,7 +203,7 @@ package struct EvaluationLine: Sendable {
   /// Checks whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
     if let adapter = adapters.first(where: { $0.path == name }) { return adapter.digest != nil && models[adapter.model].digest != nil }
-    return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }
+    return models.enumerated().contains { index, model in (index == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 
   /// The losses of each adapter's training, where its event log is there.

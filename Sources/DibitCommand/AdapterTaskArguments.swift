@@ -35,7 +35,7 @@ struct AdapterTaskArguments: ParsableArguments {
     guard names.count > 1, !names.contains("") else {
       throw ValidationError("--labels: at least two names expected, separated by commas, found '\(labels ?? "")'")
     }
-    for (place, name) in names.enumerated() where names[..<place].contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+    for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
       throw ValidationError("--labels: each name once expected, '\(name)' found twice")
     }
   }

@@ -84,7 +84,7 @@ private struct EmbeddingJob {
   private var firstFailure: Failure?
 
   /// Standard output that is a terminal, and few texts, need no bar.
-  private static let few = 64
+  private static let quietLimit = 64
 
   /// True for one input alone, whose fault is told in the end.
   private let isOnly: Bool
@@ -96,28 +96,28 @@ private struct EmbeddingJob {
   /// Embeds all inputs; false when nobody reads the results any more.
   mutating func run(_ inputs: TextInputs, batch: Int, _ features: inout TextFeatures, into sink: inout EmbeddingSink) throws -> Bool {
     var iterator = inputs.makeIterator()
-    var (places, texts): ([TextPlace], [String]) = ([], [])
+    var (locations, texts): ([TextLocation], [String]) = ([], [])
     while !Interrupt.isRequested {
       let input = iterator.next()
       switch input?.content {
       case .success(let text)?:
-        places.append(input?.place ?? TextPlace(file: ""))
+        locations.append(input?.location ?? TextLocation(file: ""))
         texts.append(text)
       case .failure(let error)?: tell(Failure(of: error))
       case nil: break
       }
       guard texts.count == batch || input == nil else { continue }
-      for (place, result) in zip(places, features.embeddings(texts)) {
+      for (location, result) in zip(locations, features.embeddings(texts)) {
         switch result {
         case .success(let embedding):
           done += 1
           if embedding.truncatedTokens > 0 { truncated += 1 }
-          guard try sink.write(normalizes ? embedding.normalized : embedding, of: place) else { return false }
-        case .failure(let error): tell(Failure(.badData, "\(place.shown): \(error)"))
+          guard try sink.write(normalizes ? embedding.normalized : embedding, of: location) else { return false }
+        case .failure(let error): tell(Failure(.badData, "\(location.shown): \(error)"))
         }
       }
-      (places, texts) = ([], [])
-      if let bytes = inputs.bytes, done > Self.few, !StandardOutput.isTerminal || sink.isFile {
+      (locations, texts) = ([], [])
+      if let bytes = inputs.bytes, done > Self.quietLimit, !StandardOutput.isTerminal || sink.isFile {
         // The reader is ahead of the vectors: the end is when the last of them is there.
         line.update(input == nil ? bytes : min(iterator.bytesRead, bytes - 1), of: bytes, counted(done))
       }

@@ -4,7 +4,7 @@ internal import DibitFiles
 internal import DibitJSON
 internal import DibitTraining
 
-/// The place where commands of several trainings or runs keep what is done.
+/// The directory where commands of several trainings or runs keep what is done.
 struct KeepArguments: ParsableArguments {
   @Option(
     name: .shortAndLong,

@@ -90,10 +90,10 @@ struct GenerateCommand: ParsableCommand {
     options.stopTokens = asked.endTokens
     options.stopStrings = stop
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
-    let room = session.context - asked.tokens.count
-    if room >= 0, room < maxTokens {
+    let available = session.context - asked.tokens.count
+    if available >= 0, available < maxTokens {
       Terminal.write(
-        "note: only \(grouped(room)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))\n"
+        "note: only \(grouped(available)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))\n"
       )
     }
     var progress = GenerationProgress()

@@ -142,7 +142,7 @@ private final class PendingInputs: Sequence, IteratorProtocol {
 
   func next() -> TextInput? {
     while let input = inputs.next() {
-      guard finished.take(input.place) else { return input }
+      guard finished.take(input.location) else { return input }
       skipped += 1
     }
     return nil

@@ -47,14 +47,14 @@ extension StoredAdapter {
     var entries: [String: Int] = [:]
     for (entry, module) in sum.modules.enumerated() { entries[module] = entry }
     var first = 0
-    for (place, part) in parts.enumerated() {
-      let rank = adapters[place].configuration.rank
-      let factor = Float(part.weight * Double(adapters[place].configuration.scale))
-      for own in 0..<adapters[place].count {
-        guard let entry = entries[adapters[place].modules[own]] else { continue }
-        for row in 0..<rank { sum.a[entry].copyRow(row, of: adapters[place].a[own], to: first + row) }
+    for (index, part) in parts.enumerated() {
+      let rank = adapters[index].configuration.rank
+      let factor = Float(part.weight * Double(adapters[index].configuration.scale))
+      for own in 0..<adapters[index].count {
+        guard let entry = entries[adapters[index].modules[own]] else { continue }
+        for row in 0..<rank { sum.a[entry].copyRow(row, of: adapters[index].a[own], to: first + row) }
         for row in 0..<sum.b[entry].rows {
-          for column in 0..<rank { sum.b[entry][row, first + column] = factor * adapters[place].b[own][row, column] }
+          for column in 0..<rank { sum.b[entry][row, first + column] = factor * adapters[index].b[own][row, column] }
         }
       }
       first += rank

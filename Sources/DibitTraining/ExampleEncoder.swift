@@ -32,7 +32,7 @@ package struct ExampleEncoder: Sendable {
     case .labelled(let labelled):
       let encoded = TrainingExample(labelled, task: task, reserving: reserve)
       guard encoded.tokens.count <= task.task.maximumTokens else {
-        throw .noRoom(path: example.place, tokens: encoded.tokens.count, maximum: task.task.maximumTokens)
+        throw .tooLong(path: example.location, tokens: encoded.tokens.count, maximum: task.task.maximumTokens)
       }
       return encoded
     case .conversation(let conversation):
@@ -48,7 +48,7 @@ package struct ExampleEncoder: Sendable {
     encoded.reserveCapacity(examples.count)
     for example in examples { encoded.append(try encode(example)) }
     guard weights != .equal else { return encoded }
-    for (place, importance) in weights.importances(of: examples.map(\.labels)).enumerated() { encoded[place].importance = importance }
+    for (index, importance) in weights.importances(of: examples.map(\.labels)).enumerated() { encoded[index].importance = importance }
     return encoded
   }
 }

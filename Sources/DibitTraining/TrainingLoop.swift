@@ -94,19 +94,19 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 
   /// Takes up the run of the newest checkpoint, if there is one.
   private mutating func begin(_ checkpoints: CheckpointStore?) throws(TrainingError) {
-    state.place = source.place
+    state.dataPosition = source.dataPosition
     guard let checkpoints else { return }
     try checkpoints.checkSpace(for: parameters)
     if let restored = try checkpoints.restore(&parameters) {
       guard restored.step <= schedule.totalSteps else {
         throw .pastEnd(directory: checkpoints.path, step: restored.step, end: schedule.totalSteps)
       }
-      guard restored.place.epoch <= restored.step else {
-        throw .badCheckpoint(path: checkpoints.path, problem: "pass \(restored.place.epoch) at step \(restored.step) cannot be")
+      guard restored.dataPosition.epoch <= restored.step else {
+        throw .badCheckpoint(path: checkpoints.path, problem: "pass \(restored.dataPosition.epoch) at step \(restored.step) cannot be")
       }
       parameters.update(on: compute)
       state = restored
-      source.place = restored.place
+      source.dataPosition = restored.dataPosition
     }
     try checkpoints.openEvents(keeping: state.eventBytes)
   }
@@ -139,14 +139,14 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     let rate = schedule.rate(step: number)
     Self.step(
       &parameters, engine, learningRate: rate, step: number, gradientScale: norm > options.clipNorm ? options.clipNorm / norm : 1, compute)
-    if state.validation?.step == state.step || state.place.epoch != source.place.epoch { state.beginMean() }
+    if state.validation?.step == state.step || state.dataPosition.epoch != source.dataPosition.epoch { state.beginMean() }
     state.add(loss: loss, contentLoss: sums.contentMean, tokens: row)
-    state.place = source.place
+    state.dataPosition = source.dataPosition
     if let median = state.watchdog.hasDiverged(loss, options.watchdog) {
       throw .diverged(step: number, loss: loss, median: median, checkpoint: checkpoints?.newestStep)
     }
     return TrainingEvent.Step(
-      step: number, totalSteps: schedule.totalSteps, epoch: state.place.epoch, tokens: state.tokens, loss: loss,
+      step: number, totalSteps: schedule.totalSteps, epoch: state.dataPosition.epoch, tokens: state.tokens, loss: loss,
       contentLoss: sums.contentMean, learningRate: rate, gradientNorm: norm)
   }
 
@@ -196,7 +196,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     if isBest, options.keepsBest { parameters.rememberBest() }
     parameters.exchangeAverage(on: compute)
     return TrainingEvent.Validation(
-      step: state.step, epoch: state.place.epoch, loss: sums.mean, contentLoss: sums.contentMean, isBest: isBest)
+      step: state.step, epoch: state.dataPosition.epoch, loss: sums.mean, contentLoss: sums.contentMean, isBest: isBest)
   }
 
   /// Puts what is kept in place, and adds the run up. An interrupted run stays as it is.

@@ -130,8 +130,8 @@ private struct FixedBatches: StepSource {
   init(_ tokens: [[[Int32]]]) { steps = tokens }
 
   var totalSteps: Int { steps.count }
-  var place: DataPlace {
-    get { DataPlace(epoch: min(taken, 1), position: taken, generator: 0) }
+  var dataPosition: DataPosition {
+    get { DataPosition(epoch: min(taken, 1), position: taken, generator: 0) }
     set { taken = newValue.position }
   }
   var capacity: (rows: Int, sequences: Int) {
