@@ -26,7 +26,7 @@ void dibit_sha256_portable(uint32_t *state, const uint8_t *blocks, size_t count)
     }
     for (int i = 0; i < 8; i++) v[i] = state[i];
     for (int i = 0; i < 64; i += 8) {
-      // The eight words move on by one place each round; instead of the words, the places turn.
+      // The eight words move on by one position each round; instead of the words, their names rotate.
 #pragma clang loop unroll(full)
       for (int j = 0; j < 8; j++) {
         const uint32_t a = v[-j & 7], b = v[(1 - j) & 7], c = v[(2 - j) & 7];

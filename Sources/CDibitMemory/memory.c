@@ -20,8 +20,8 @@ static void *reserve;
 
 // The stack of the first thread grows page by page, and where it cannot the process is killed: it takes what a command needs at once.
 __attribute__((noinline)) static void grow_stack(void) {
-  volatile char room[stack_bytes];
-  for (int at = 0; at < stack_bytes; at += 4096) room[at] = 0;
+  volatile char pages[stack_bytes];
+  for (int at = 0; at < stack_bytes; at += 4096) pages[at] = 0;
 }
 
 void dibit_memory_watch(int code, void (*clean)(void)) {

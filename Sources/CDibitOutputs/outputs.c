@@ -53,8 +53,8 @@ bool dibit_outputs_contains(const char *path) {
   return is_there;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
-  (void)status, (void)type, (void)place;
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *position) {
+  (void)status, (void)type, (void)position;
   // What cannot be removed stays; the rest goes.
   remove(path);
   return 0;

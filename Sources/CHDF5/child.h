@@ -15,7 +15,7 @@ typedef struct {
   chdf5_reply reply;
   // The listing: where the record of each dataset begins in the window is not trusted later, so the child keeps its own copy.
   unsigned char *records;
-  size_t used, *places;
+  size_t used, *record_offsets;
   uint64_t count, capacity, links;
   // The dataset that was read last stays open, and with it libhdf5's cache of its chunks.
   uint64_t open_index;

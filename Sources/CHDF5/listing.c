@@ -23,16 +23,16 @@ static bool add(walk *w, hid_t dataset) {
   if (bytes > child->window_bytes - child->used) return chdf5_fail(child, CHDF5_TOO_MANY, "", child->window_bytes, 1);
   if (child->count == child->capacity) {
     const uint64_t capacity = child->capacity ? child->capacity * 2 : 256;
-    size_t *places = realloc(child->places, capacity * sizeof *places);
-    if (!places) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
-    child->places = places;
+    size_t *record_offsets = realloc(child->record_offsets, capacity * sizeof *record_offsets);
+    if (!record_offsets) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
+    child->record_offsets = record_offsets;
     child->capacity = capacity;
   }
   unsigned char *target = child->window + child->used;
   memcpy(target, &record, sizeof record);
   memset(target + sizeof record, 0, padded);
   memcpy(target + sizeof record, w->path, w->length);
-  child->places[child->count++] = child->used;
+  child->record_offsets[child->count++] = child->used;
   child->used += bytes;
   return true;
 }

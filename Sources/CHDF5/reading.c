@@ -46,11 +46,11 @@ static bool enter(chdf5_child *child, uint64_t index, const char *name, const ch
 bool chdf5_read(chdf5_child *child, const chdf5_request *request) {
   const chdf5_library *h5 = &child->h5;
   if (request->dataset >= child->count) return chdf5_fail(child, CHDF5_BAD_REQUEST, "", 0, 0);
-  const unsigned char *place = child->records + child->places[request->dataset];
+  const unsigned char *stored = child->records + child->record_offsets[request->dataset];
   chdf5_record record;
   char name[CHDF5_NAME_BYTES];
-  memcpy(&record, place, sizeof record);
-  memcpy(name, place + sizeof record, record.name_bytes);
+  memcpy(&record, stored, sizeof record);
+  memcpy(name, stored + sizeof record, record.name_bytes);
   name[record.name_bytes] = 0;
   hsize_t start[CHDF5_RANK], count[CHDF5_RANK];
   uint64_t bytes = chdf5_element_bytes(record.type);

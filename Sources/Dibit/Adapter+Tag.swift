@@ -138,7 +138,7 @@ extension Model {
 extension TextInput {
   /// Texts that come from no file, in order.
   static func inMemory(_ texts: [String]) -> some Sequence<TextInput> {
-    texts.enumerated().lazy.map { TextInput(place: TextPlace(file: "", line: $0.offset + 1), content: .success($0.element)) }
+    texts.enumerated().lazy.map { TextInput(location: TextLocation(file: "", line: $0.offset + 1), content: .success($0.element)) }
   }
 }
 

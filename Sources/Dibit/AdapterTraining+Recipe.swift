@@ -84,7 +84,7 @@ extension AdapterTraining.Options {
 }
 
 extension TaggingTask {
-  /// The task with the labels named where its instruction says so; what looks like that place and is none is told.
+  /// The task with the labels named where its instruction says so; what looks like that placeholder and is none is told.
   package func listing(_ labels: [String], note: (String) -> Void) -> TaggingTask {
     let names = instruction.split(separator: "{", omittingEmptySubsequences: false).dropFirst().compactMap { part in
       part.firstIndex(of: "}").map { "{\(part[..<$0])}" }

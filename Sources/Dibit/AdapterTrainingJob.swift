@@ -59,7 +59,7 @@ package struct AdapterTrainingJob: Sendable {
       lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
   }
 
-  /// The place where a run writes, and the point from which it begins.
+  /// The directory where a run writes, and the point from which it begins.
   package struct Output: Sendable {
     /// The directory.
     package var path: String
@@ -111,7 +111,7 @@ package struct AdapterTrainingJob: Sendable {
 
   /// A training into a directory, which appears when it is done.
   package struct Run: ~Copyable {
-    /// The place of its checkpoints.
+    /// The directory of its checkpoints.
     package let checkpoints: CheckpointStore
     private let job: AdapterTrainingJob
     private var trainer: AdapterTrainer

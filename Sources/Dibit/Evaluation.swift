@@ -195,7 +195,7 @@ public enum Evaluation {
     init(_ run: ReportedRun) {
       (name, isBaseline) = (run.name, run.kind == .baseline)
       (accuracy, macroF1) = (run.metrics.accuracy, run.metrics.macroF1)
-      accuracyInterval = run.accuracyInterval.map { $0.low...$0.high }
+      accuracyInterval = run.accuracyInterval.map { $0.lower...$0.upper }
       (logLoss, calibrationError, seconds) = (run.logLoss, run.calibrationError, run.seconds)
     }
   }

@@ -135,9 +135,9 @@ package struct EvaluationJob {
     let leaked = matches.indices.filter { matches[$0] != nil }
     let leakage = Leakage(
       exact: matches.count { $0 == .exact }, near: matches.count { $0 == .near }, leftOut: policy == .leaveOut && !leaked.isEmpty)
-    for place in leaked.prefix(10) {
-      let how = matches[place] == .exact ? "was trained on" : "is nearly the same as a text that was trained on"
-      note("'\(DatasetExample.labelled(examples[place]).place)' \(how)")
+    for index in leaked.prefix(10) {
+      let how = matches[index] == .exact ? "was trained on" : "is nearly the same as a text that was trained on"
+      note("'\(DatasetExample.labelled(examples[index]).location)' \(how)")
     }
     if leaked.count > 10 { note("and \(grouped(leaked.count - 10)) more") }
     let leavesNone = leaked.count == examples.count

@@ -59,7 +59,7 @@ package struct EvaluationLine: Sendable {
   /// The same directory twice would be two runs of one name.
   private static func refuseRepeated(_ paths: [String], _ what: String) throws {
     let real = paths.map { realPath($0) ?? $0 }
-    for (place, path) in paths.enumerated() where real[..<place].contains(real[place]) {
+    for (index, path) in paths.enumerated() where real[..<index].contains(real[index]) {
       throw DibitError(.invalidArgument, "'\(path)' is given twice; each \(what) runs once")
     }
   }
@@ -99,25 +99,25 @@ package struct EvaluationLine: Sendable {
   /// Base first, its adapters, then the other models, each with its adapters. An adapter is asked as it was trained.
   package func subjects(_ task: TaggingTask) throws -> [EvaluationStudy.Subject] {
     var subjects: [EvaluationStudy.Subject] = []
-    for (place, model) in models.enumerated() {
+    for (index, model) in models.enumerated() {
       func tokenized(_ task: TaggingTask) throws -> TokenizedTask {
         var own = task
         own.maximumTokens = min(task.maximumTokens, model.configuration.contextLength)
-        return try prompts[place].tokenized(own)
+        return try prompts[index].tokenized(own)
       }
       let isFloat = model.scheme.map { !$0.isQuantized } ?? true
-      let kind = place == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
+      let kind = index == 0 ? ReportedRun.Kind.base : isFloat ? .float : .model
       subjects.append(
         .init(
           kind,
           EvaluationSubject(
-            name: place == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights),
+            name: index == 0 ? "base" : model.path, model: MeasuredModel(model.configuration, weights: model.weights),
             task: try tokenized(task))))
-      for adapter in adapters where adapter.model == place {
+      for adapter in adapters where adapter.model == index {
         subjects.append(
           .init(
             // The verdict is about adapters of the model that was named first.
-            place == 0 ? .adapter : kind,
+            index == 0 ? .adapter : kind,
             EvaluationSubject(
               name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.opened.loaded),
               task: try tokenized(adapter.description.task))))
@@ -137,8 +137,8 @@ package struct EvaluationLine: Sendable {
     guard !known.isEmpty else { return nil }
     var found = [TextSketches.Match?](repeating: nil, count: examples.count)
     for sketches in known {
-      for (place, match) in sketches.matches(of: examples.map(\.text)).enumerated() where found[place] != .exact {
-        found[place] = match ?? found[place]
+      for (index, match) in sketches.matches(of: examples.map(\.text)).enumerated() where found[index] != .exact {
+        found[index] = match ?? found[index]
       }
     }
     return found
@@ -209,7 +209,7 @@ package struct EvaluationLine: Sendable {
   /// Checks whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
     if let adapter = adapters.first(where: { $0.path == name }) { return adapter.opened.digest != nil && models[adapter.model].digest != nil }
-    return models.enumerated().contains { place, model in (place == 0 ? "base" : model.path) == name && model.digest != nil }
+    return models.enumerated().contains { index, model in (index == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 
   /// The losses of each adapter's training, where its event log is there.

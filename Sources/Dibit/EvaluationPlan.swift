@@ -33,9 +33,9 @@ package struct EvaluationPlan {
   /// prompt of `shots` examples, and what runs no model, which is as fast as reading a file. The names of parts tell which baselines they are.
   package init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], shots: Int, isIdentified: (_ name: String) -> Bool) {
     self.subjects = subjects
-    var parts = subjects.enumerated().map { place, subject in
+    var parts = subjects.enumerated().map { index, subject in
       Part(
-        name: "run-\(place + 1)", title: "evaluating \(subject.subject.name)", work: .subject(subject),
+        name: "run-\(index + 1)", title: "evaluating \(subject.subject.name)", work: .subject(subject),
         isKept: isIdentified(subject.subject.name))
     }
     let groups = [

@@ -84,7 +84,7 @@ package struct EmbeddingJob: ~Copyable {
   /// Embeds inputs as they come; `receive` is told what came of each, in order, and stops by returning false or by throwing. An input that
   /// cannot be read stops no other.
   package mutating func run(
-    _ inputs: some Sequence<TextInput>, receive: (TextPlace, Result<TextEmbedding, PredictionFault>) throws -> Bool
+    _ inputs: some Sequence<TextInput>, receive: (TextLocation, Result<TextEmbedding, PredictionFault>) throws -> Bool
   ) throws {
     var (iterator, isOver) = (inputs.makeIterator(), false)
     while !isOver {
@@ -99,7 +99,7 @@ package struct EmbeddingJob: ~Copyable {
           case .failure(let fault): .failure(.input(fault))
           case .success: (vectors.next() ?? .failure(.inference(.emptyText))).mapError { .model($0) }
           }
-        guard try receive(input.place, normalizes ? result.map(\.normalized) : result) else { return }
+        guard try receive(input.location, normalizes ? result.map(\.normalized) : result) else { return }
       }
     }
   }

@@ -73,7 +73,7 @@ package struct PretrainingJob: ~Copyable {
     (self.text, self.validation) = (text, validation)
   }
 
-  /// The place where a run writes, and the point from which it begins.
+  /// The directory where a run writes, and the point from which it begins.
   package typealias Output = AdapterTrainingJob.Output
 
   /// Returns the output at `path` of a recipe that lies at `file`, which destroys none of its inputs.
@@ -219,8 +219,8 @@ package struct PretrainingJob: ~Copyable {
     do throws(ModelError) { return try ModelConfiguration(json: json) } catch {
       guard case .invalidValue(let key, let expected, let found) = error else { throw DibitError(.invalidData, "\(file): \(error)") }
       // The size of a head follows from two keys of the recipe; all others have a key of their name.
-      let place = key == "head_dim" ? "'model.hidden_dim' over 'model.num_heads'" : "'model.\(key)'"
-      throw DibitError(.invalidData, "\(file): \(place): expected \(expected), found '\(found)'")
+      let setting = key == "head_dim" ? "'model.hidden_dim' over 'model.num_heads'" : "'model.\(key)'"
+      throw DibitError(.invalidData, "\(file): \(setting): expected \(expected), found '\(found)'")
     }
   }
 
@@ -245,7 +245,7 @@ extension PretrainingOptions {
     optimization.rounding = recipe.quantization.map { grid in
       var scheme = QuantizationScheme()
       (scheme.bits, scheme.group, scheme.embeddingBits) = (grid.bits, grid.groupSize, grid.embeddingBits)
-      return scheme
+      return TrainedRounding(scheme)
     }
   }
 }

@@ -6,7 +6,7 @@ internal import RealModule
 /// conditions (3.5 and 3.6, by bisection).
 enum LBFGS {
   struct Result {
-    let place: [Double]
+    let point: [Double]
     let steps: Int
     let converged: Bool
   }
@@ -17,15 +17,15 @@ enum LBFGS {
   /// Minimises `function`, which returns its value and writes its gradient, until no component of the gradient exceeds `tolerance`.
   static func minimize(
     from start: [Double], steps: Int, tolerance: Double,
-    _ function: (_ place: [Double], _ gradient: inout [Double]) -> Double
+    _ function: (_ point: [Double], _ gradient: inout [Double]) -> Double
   ) -> Result {
-    var place = start
+    var point = start
     var gradient = [Double](repeating: 0, count: start.count)
-    var value = function(place, &gradient)
+    var value = function(point, &gradient)
     var history: [(step: [Double], change: [Double], curvature: Double)] = []
     for step in 0..<steps {
       if largest(gradient) <= tolerance {
-        return Result(place: place, steps: step, converged: true)
+        return Result(point: point, steps: step, converged: true)
       }
       var direction = newton(gradient, history)
       var slope = dot(direction, gradient)
@@ -36,12 +36,12 @@ enum LBFGS {
         slope = dot(direction, gradient)
       }
       let first = history.isEmpty ? 1 / max(1, Double.sqrt(-slope)) : 1
-      guard let found = search(place, value, gradient, direction, slope, first, function) else {
-        return Result(place: place, steps: step, converged: false)
+      guard let found = search(point, value, gradient, direction, slope, first, function) else {
+        return Result(point: point, steps: step, converged: false)
       }
       var (move, change) = (direction, found.gradient)
       for index in move.indices {
-        move[index] = found.place[index] - place[index]
+        move[index] = found.point[index] - point[index]
         change[index] -= gradient[index]
       }
       let curvature = dot(move, change)
@@ -49,9 +49,9 @@ enum LBFGS {
         if history.count == memory { history.removeFirst() }
         history.append((move, change, curvature))
       }
-      (place, value, gradient) = (found.place, found.value, found.gradient)
+      (point, value, gradient) = (found.point, found.value, found.gradient)
     }
-    return Result(place: place, steps: steps, converged: largest(gradient) <= tolerance)
+    return Result(point: point, steps: steps, converged: largest(gradient) <= tolerance)
   }
 
   /// `-H g`, with `H` the inverse of the curvature as far as the last steps show it.
@@ -77,30 +77,30 @@ enum LBFGS {
 
   /// A point along `direction` that lowers the value enough and whose slope is flat enough; nil when rounding leaves nothing to gain.
   private static func search(
-    _ place: [Double], _ value: Double, _ gradient: [Double], _ direction: [Double],
+    _ point: [Double], _ value: Double, _ gradient: [Double], _ direction: [Double],
     _ slope: Double, _ first: Double,
-    _ function: (_ place: [Double], _ gradient: inout [Double]) -> Double
-  ) -> (place: [Double], value: Double, gradient: [Double])? {
+    _ function: (_ point: [Double], _ gradient: inout [Double]) -> Double
+  ) -> (point: [Double], value: Double, gradient: [Double])? {
     var (low, high, length) = (0.0, Double.infinity, first)
-    var best: (place: [Double], value: Double, gradient: [Double])?
+    var best: (point: [Double], value: Double, gradient: [Double])?
     for _ in 0..<40 {
-      var there = place
-      add(length, direction, to: &there)
-      var gradientThere = gradient
-      let valueThere = function(there, &gradientThere)
-      let slopeThere = dot(direction, gradientThere)
+      var trial = point
+      add(length, direction, to: &trial)
+      var trialGradient = gradient
+      let trialValue = function(trial, &trialGradient)
+      let trialSlope = dot(direction, trialGradient)
       // At the bottom the value no longer tells two points apart; then the slope alone decides.
-      let flat = abs(valueThere - value) <= 1e-14 * max(1, abs(value))
-      if !valueThere.isFinite
-        || (valueThere > value + 1e-4 * length * slope && !(flat && slopeThere <= 0))
+      let flat = abs(trialValue - value) <= 1e-14 * max(1, abs(value))
+      if !trialValue.isFinite
+        || (trialValue > value + 1e-4 * length * slope && !(flat && trialSlope <= 0))
       {
         high = length
       } else {
-        if valueThere <= (best?.value ?? .infinity) || flat {
-          best = (there, valueThere, gradientThere)
+        if trialValue <= (best?.value ?? .infinity) || flat {
+          best = (trial, trialValue, trialGradient)
         }
-        if abs(slopeThere) <= -0.9 * slope { return (there, valueThere, gradientThere) }
-        if slopeThere < 0 { low = length } else { high = length }
+        if abs(trialSlope) <= -0.9 * slope { return (trial, trialValue, trialGradient) }
+        if trialSlope < 0 { low = length } else { high = length }
       }
       length = high.isFinite ? (low + high) / 2 : length * 2
     }

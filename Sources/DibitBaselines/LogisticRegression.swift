@@ -56,7 +56,7 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     let fit = LBFGS.minimize(
       from: start, steps: options.steps,
       tolerance: options.tolerance * Double(max(features.count, 1)), problem.loss)
-    (weights, steps, converged) = (fit.place, fit.steps, fit.converged)
+    (weights, steps, converged) = (fit.point, fit.steps, fit.converged)
   }
 
   /// The logarithm of each label's probability.
@@ -107,9 +107,9 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     func loss(_ weights: [Double], _ gradient: inout [Double]) -> Double {
       let (columns, labels) = (columns, labels)
       var loss = 0.0
-      for place in 0..<columns * labels {
-        gradient[place] = penalty * weights[place]
-        loss += 0.5 * penalty * weights[place] * weights[place]
+      for index in 0..<columns * labels {
+        gradient[index] = penalty * weights[index]
+        loss += 0.5 * penalty * weights[index] * weights[index]
       }
       for label in 0..<labels { gradient[columns * labels + label] = 0 }
       var scores = [Double](repeating: 0, count: labels)

@@ -38,8 +38,8 @@ package struct NaiveBayes: TextBaseline {
     case .multinomial:
       priors = words.support.map { texts == 0 ? -.log(Double(count)) : .log(Double($0) / Double(texts)) }
       let denominators = totals.map { Double.log($0 + added) }
-      for place in counts.indices {
-        counts[place] = .log(counts[place] + smoothing) - denominators[place % count]
+      for index in counts.indices {
+        counts[index] = .log(counts[index] + smoothing) - denominators[index % count]
       }
     case .complement:
       priors = words.support.map { $0 > 0 || texts == 0 ? 0 : -.infinity }
@@ -61,11 +61,11 @@ package struct NaiveBayes: TextBaseline {
   /// of equals, multinomial and the largest α. A text that stands there several times, with a label each, is one text. A baseline that nobody
   /// tuned is no baseline.
   package static func tuned(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
-    var places: [String: Int] = [:]
+    var numbers: [String: Int] = [:]
     let folds = texts.map { text in
-      let place = places[text] ?? places.count
-      places[text] = place
-      return place % 5
+      let number = numbers[text] ?? numbers.count
+      numbers[text] = number
+      return number % 5
     }
     let words = texts.map(Words.split)
     let settings = Model.allCases.flatMap { model in smoothings.map { (model, $0) } }
@@ -73,9 +73,9 @@ package struct NaiveBayes: TextBaseline {
     for fold in 0..<5 {
       let learnt = texts.indices.filter { folds[$0] != fold }
       let counts = WordCounts(learnt.map { words[$0] }, labels: learnt.map { labels[$0] }, count: count)
-      for (place, setting) in settings.enumerated() {
+      for (candidate, setting) in settings.enumerated() {
         let classifier = NaiveBayes(counts, model: setting.0, smoothing: setting.1)
-        mistakes[place] += texts.indices.count { index in
+        mistakes[candidate] += texts.indices.count { index in
           guard folds[index] == fold else { return false }
           let row = classifier.logProbabilities(words[index])
           return row.indices.max { row[$0] < row[$1] } != labels[index]
@@ -95,8 +95,8 @@ package struct NaiveBayes: TextBaseline {
   private func logProbabilities(_ words: [String]) -> [Double] {
     var scores = priors
     for word in words {
-      guard let place = vocabulary[word] else { continue }
-      for label in scores.indices { scores[label] += weights[place * scores.count + label] }
+      guard let row = vocabulary[word] else { continue }
+      for label in scores.indices { scores[label] += weights[row * scores.count + label] }
     }
     return normalized(scores)
   }
@@ -119,15 +119,15 @@ private struct WordCounts {
     support = MajorityClass.support(labels, count)
     for (text, label) in zip(texts, labels) {
       for word in text {
-        let place: Int
+        let row: Int
         if let known = vocabulary[word] {
-          place = known
+          row = known
         } else {
-          place = vocabulary.count
-          vocabulary[word] = place
+          row = vocabulary.count
+          vocabulary[word] = row
           counts.append(contentsOf: repeatElement(0, count: count))
         }
-        counts[place * count + label] += 1
+        counts[row * count + label] += 1
         totals[label] += 1
       }
     }

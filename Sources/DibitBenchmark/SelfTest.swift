@@ -9,7 +9,7 @@ package struct SelfTest: Sendable {
     package let kernel: String
     /// The tier.
     package let isa: ISA
-    /// The place of the first result that is not as promised; nil when all are.
+    /// The index of the first result that is not as promised; nil when all are.
     package let mismatch: Int?
     /// The work that it does in a second; nil when it was not timed.
     package let rate: KernelRate?

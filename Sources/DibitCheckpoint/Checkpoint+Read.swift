@@ -27,7 +27,7 @@ extension Checkpoint {
     }
     matrix.setRows(rows.count)
     var target = matrix.mutableSpan
-    try read(try place(of: name), rows: rows, into: &target)
+    try read(try location(of: name), rows: rows, into: &target)
   }
 
   /// Reads rows of a tensor as floats into `target`, which has room for exactly these; several threads may do so at a time.
@@ -41,7 +41,7 @@ extension Checkpoint {
       throw .rowsOutside(tensor: name, file: info.file, rows: rows, count: info.rows)
     }
     require(target.count == rows.count * info.columns, "Checkpoint: \(rows.count) rows of \(info.columns) into \(target.count) floats")
-    try read(try place(of: name), rows: rows, into: &target)
+    try read(try location(of: name), rows: rows, into: &target)
   }
 
   /// Reads a whole tensor as floats; shapes and rounding as in ``readRows(_:rows:into:)``.
@@ -57,7 +57,7 @@ extension Checkpoint {
     let info = try tensor(name)
     var values = [Float](repeating: 0, count: info.count)
     var target = values.mutableSpan
-    try read(try place(of: name), rows: 0..<info.rows, into: &target)
+    try read(try location(of: name), rows: 0..<info.rows, into: &target)
     return values
   }
 }

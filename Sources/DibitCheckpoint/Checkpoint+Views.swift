@@ -5,34 +5,36 @@ extension Checkpoint {
   ///
   /// - Throws: ``CheckpointError`` when a source is missing, a name is given twice, or a view does not fit its tensor.
   package func viewed(_ views: [TensorView]) throws(CheckpointError) -> Checkpoint {
-    var places: [(name: String, place: Place)] = []
+    var locations: [(name: String, location: Location)] = []
     for view in views {
-      let place = try place(of: view.source)
+      let location = try location(of: view.source)
       guard view.shape != nil else {
-        places.append((name: view.name, place: place))
+        locations.append((name: view.name, location: location))
         continue
       }
-      guard place.order == nil, let order = ElementOrder(view, stored: place.info) else {
-        throw .unfitView(tensor: view.source, file: place.info.file, found: place.info.shape, expected: view.split)
+      guard location.order == nil, let order = ElementOrder(view, stored: location.info) else {
+        throw .unfitView(tensor: view.source, file: location.info.file, found: location.info.shape, expected: view.split)
       }
       let info = TensorInfo(
-        dtype: place.info.dtype, shape: order.shape, storage: place.info.storage, byteCount: place.info.byteCount, file: place.info.file)
-      places.append((name: view.name, place: Place(container: place.container, index: place.index, info: info, order: order)))
+        dtype: location.info.dtype, shape: order.shape, storage: location.info.storage, byteCount: location.info.byteCount,
+        file: location.info.file)
+      locations.append(
+        (name: view.name, location: Location(container: location.container, index: location.index, info: info, order: order)))
     }
-    return try Checkpoint(path: path, format: format, containers: containers, places: places)
+    return try Checkpoint(path: path, format: format, containers: containers, locations: locations)
   }
 
-  /// Fills `target` with rows of a place as floats.
-  func read(_ place: Place, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
-    let container = containers[place.container]
-    guard let order = place.order else { return try container.readRows(place.index, rows: rows, into: &target) }
+  /// Fills `target` with rows of a tensor as floats.
+  func read(_ location: Location, rows: Range<Int>, into target: inout MutableSpan<Float>) throws(CheckpointError) {
+    let container = containers[location.container]
+    guard let order = location.order else { return try container.readRows(location.index, rows: rows, into: &target) }
     if order.rowsAreContiguous, order.columnOffsets.count % max(order.storedColumns, 1) == 0 {
-      try readWholeRows(container, place.index, order, rows, into: &target)
-    } else if let bytes = container.plainBytes(place.index) {
-      Gather.gather(bytes, place.info.dtype, order, rows: rows, into: &target)
+      try readWholeRows(container, location.index, order, rows, into: &target)
+    } else if let bytes = container.plainBytes(location.index) {
+      Gather.gather(bytes, location.info.dtype, order, rows: rows, into: &target)
     } else {
-      let values = try whole.values(container: place.container, index: place.index, count: place.info.count) {
-        all throws(CheckpointError) in try container.readRows(place.index, rows: 0..<order.storedRows, into: &all)
+      let values = try whole.values(container: location.container, index: location.index, count: location.info.count) {
+        all throws(CheckpointError) in try container.readRows(location.index, rows: 0..<order.storedRows, into: &all)
       }
       Gather.gather(values.span, order, rows: rows, into: &target)
     }

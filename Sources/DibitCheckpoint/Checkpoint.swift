@@ -37,12 +37,12 @@ package struct Checkpoint: Sendable {
   /// The names of all tensors: file by file, each in the order of its data.
   package let tensorNames: [String]
   let containers: [any TensorContainer]
-  private let places: [[UInt8]: Place]
+  private let locations: [[UInt8]: Location]
   /// The state shared by views that need whole tensors.
   let whole = WholeTensor()
 
-  /// The place of a tensor, and its description as seen from here.
-  struct Place: Sendable {
+  /// The location of a tensor, and its description as seen from here.
+  struct Location: Sendable {
     let container: Int
     let index: Int
     let info: TensorInfo
@@ -51,33 +51,33 @@ package struct Checkpoint: Sendable {
   }
 
   init(path: String, format: CheckpointFormat, containers: [any TensorContainer]) throws(CheckpointError) {
-    var places: [(name: String, place: Place)] = []
+    var locations: [(name: String, location: Location)] = []
     for (number, container) in containers.enumerated() {
       for (index, tensor) in container.tensors.enumerated() {
         let info = TensorInfo(
           dtype: tensor.dtype, shape: tensor.shape, storage: tensor.storage, byteCount: tensor.byteCount, file: container.path)
-        places.append((name: tensor.name, place: Place(container: number, index: index, info: info, order: nil)))
+        locations.append((name: tensor.name, location: Location(container: number, index: index, info: info, order: nil)))
       }
     }
-    try self.init(path: path, format: format, containers: containers, places: places)
+    try self.init(path: path, format: format, containers: containers, locations: locations)
   }
 
-  init(path: String, format: CheckpointFormat, containers: [any TensorContainer], places: [(name: String, place: Place)])
+  init(path: String, format: CheckpointFormat, containers: [any TensorContainer], locations: [(name: String, location: Location)])
     throws(CheckpointError)
   {
     self.path = path
     self.format = format
     self.containers = containers
     metadata = containers.first?.metadata ?? []
-    tensorNames = places.map(\.name)
-    var table: [[UInt8]: Place] = [:]
-    table.reserveCapacity(places.count)
-    for (name, place) in places {
-      if let other = table.updateValue(place, forKey: Array(name.utf8)) {
-        throw .duplicateTensor(name, files: [other.info.file, place.info.file])
+    tensorNames = locations.map(\.name)
+    var table: [[UInt8]: Location] = [:]
+    table.reserveCapacity(locations.count)
+    for (name, location) in locations {
+      if let other = table.updateValue(location, forKey: Array(name.utf8)) {
+        throw .duplicateTensor(name, files: [other.info.file, location.info.file])
       }
     }
-    self.places = table
+    self.locations = table
   }
 
   /// The tensors as the files describe them, in the order of ``tensorNames`` of a checkpoint that was just opened.
@@ -90,14 +90,14 @@ package struct Checkpoint: Sendable {
   package var fileBytes: Int { filePaths.reduce(0) { $0 + (FileStatus(path: $1, followingLinks: true)?.size ?? 0) } }
 
   /// Returns the facts known about a tensor, or nil when there is none of this name.
-  package func info(_ name: String) -> TensorInfo? { places[Array(name.utf8)]?.info }
+  package func info(_ name: String) -> TensorInfo? { locations[Array(name.utf8)]?.info }
 
   /// The stored bytes of a tensor whose elements lie in the file as they are: row-major, little-endian; nil for all others.
   ///
   /// - Throws: ``CheckpointError/unknownTensor(_:path:)``.
   package func bytes(_ name: String) throws(CheckpointError) -> Bytes? {
-    let place = try place(of: name)
-    return place.order == nil ? containers[place.container].plainBytes(place.index) : nil
+    let location = try location(of: name)
+    return location.order == nil ? containers[location.container].plainBytes(location.index) : nil
   }
 
   /// Lets the system forget the pages of a tensor that was processed; it can still be read again.
@@ -108,17 +108,17 @@ package struct Checkpoint: Sendable {
 
   /// Lets the system forget the pages of some rows of a tensor; see ``release(_:)``.
   package func release(_ name: String, rows: Range<Int>) {
-    guard let place = places[Array(name.utf8)] else { return }
-    let rows = rows.clamped(to: 0..<place.info.rows)
+    guard let location = locations[Array(name.utf8)] else { return }
+    let rows = rows.clamped(to: 0..<location.info.rows)
     // A row of another order lies all over the stored tensor: it goes when the last one was read.
-    guard let order = place.order else { return containers[place.container].release(place.index, rows: rows) }
-    guard rows.upperBound == place.info.rows else { return }
-    containers[place.container].release(place.index, rows: 0..<order.storedRows)
+    guard let order = location.order else { return containers[location.container].release(location.index, rows: rows) }
+    guard rows.upperBound == location.info.rows else { return }
+    containers[location.container].release(location.index, rows: 0..<order.storedRows)
     whole.clear()
   }
 
-  func place(of name: String) throws(CheckpointError) -> Place {
-    guard let place = places[Array(name.utf8)] else { throw .unknownTensor(name, path: path) }
-    return place
+  func location(of name: String) throws(CheckpointError) -> Location {
+    guard let location = locations[Array(name.utf8)] else { throw .unknownTensor(name, path: path) }
+    return location
   }
 }

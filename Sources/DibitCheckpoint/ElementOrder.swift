@@ -1,4 +1,4 @@
-/// The places in the stored tensor of the elements of one that is seen in another order; see ``TensorView``.
+/// The offsets in the stored tensor of the elements of one that is seen in another order; see ``TensorView``.
 ///
 /// Element `(r, c)` of the view is stored element `rowStarts[r] + columnOffsets[c]`.
 struct ElementOrder: Equatable, Sendable {

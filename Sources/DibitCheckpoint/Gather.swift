@@ -30,7 +30,7 @@ enum Gather {
     Widening.widen(Bytes(SharedBytes(ordered)), dtype, into: &target)
   }
 
-  /// Calls `body` with each element's place in the target and in the stored tensor, tile by tile.
+  /// Calls `body` with each element's index in the target and in the stored tensor, tile by tile.
   @inline(__always)
   private static func forEachElement(_ order: ElementOrder, _ rows: Range<Int>, _ body: (_ at: Int, _ source: Int) -> Void) {
     let columns = order.columnOffsets.count

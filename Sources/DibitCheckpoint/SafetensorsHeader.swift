@@ -22,7 +22,7 @@ struct SafetensorsHeader {
     }
     // Tensors without bytes share their offset with a neighbour: they sort before it.
     tensors.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
-    try place(dataStart: 8 + length, fileSize: bytes.count)
+    try locate(dataStart: 8 + length, fileSize: bytes.count)
   }
 
   /// The header length, when it and the first byte of the header are plausible.
@@ -58,7 +58,7 @@ struct SafetensorsHeader {
     return metadata
   }
 
-  /// One tensor; its range is relative to the data section until ``place(dataStart:fileSize:)``.
+  /// One tensor; its range is relative to the data section until ``locate(dataStart:fileSize:)``.
   private static func tensor(_ name: String, _ value: JSONValue) throws(SafetensorsFault) -> TensorEntry {
     guard let object = value.object else { throw .wrongType(key: name, expected: "an object", found: value.shown) }
     let keys = ["dtype", "shape", "data_offsets"]
@@ -101,7 +101,7 @@ struct SafetensorsHeader {
   }
 
   /// Checks that the sorted tensors fill the data section exactly, and makes their ranges relative to the file.
-  private mutating func place(dataStart: Int, fileSize: Int) throws(SafetensorsFault) {
+  private mutating func locate(dataStart: Int, fileSize: Int) throws(SafetensorsFault) {
     var end = 0
     var previous = ""
     for tensor in tensors {

@@ -7,21 +7,21 @@ enum CheckedArguments {
   /// - Throws: where one is not UTF-8: Swift has put other characters there, and what was meant is lost.
   static func ofProcess() throws -> [String] {
     let bytes = ArgumentBytes.all
-    for (place, argument) in bytes.enumerated().dropFirst() {
+    for (index, argument) in bytes.enumerated().dropFirst() {
       guard let offset = UTF8Text.fault(in: argument) else { continue }
-      throw Failure(.usage, fault(bytes, place, offset))
+      throw Failure(.usage, fault(bytes, index, offset))
     }
     return joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst()))
   }
 
   /// Describes the fault of an argument, by the name of the option whose value it is.
-  private static func fault(_ bytes: [[UInt8]], _ place: Int, _ offset: Int) -> String {
-    let (argument, before) = (bytes[place], String(decoding: bytes[place - 1], as: UTF8.self))
+  private static func fault(_ bytes: [[UInt8]], _ index: Int, _ offset: Int) -> String {
+    let (argument, before) = (bytes[index], String(decoding: bytes[index - 1], as: UTF8.self))
     if argument.starts(with: "--".utf8), let end = argument.prefix(offset).firstIndex(of: UInt8(ascii: "=")) {
       let value = Array(argument[(end + 1)...])
       return "\(String(decoding: argument[..<end], as: UTF8.self)): \(UTF8Text.message(value, offset - end - 1))"
     }
-    return "\(place > 1 && before.hasPrefix("--") ? before : "argument \(place)"): \(UTF8Text.message(argument, offset))"
+    return "\(index > 1 && before.hasPrefix("--") ? before : "argument \(index)"): \(UTF8Text.message(argument, offset))"
   }
 
   /// The arguments, with negative numbers and sizes behind an option made its value: "--temperature -1" as "--temperature=-1". The argument parser takes
@@ -30,8 +30,8 @@ enum CheckedArguments {
     // Described only where there is such a number: that takes time.
     lazy var command = CommandDescription.tool()?.subcommands.first { $0.name == arguments.first }
     var joined: [String] = []
-    for (place, argument) in arguments.enumerated() {
-      if let last = joined.last, last == "--" { return joined + arguments[place...] }
+    for (index, argument) in arguments.enumerated() {
+      if let last = joined.last, last == "--" { return joined + arguments[index...] }
       if let last = joined.last, last.hasPrefix("--"), !last.contains("="), isNegative(argument),
         command?.argument(last)?.value != nil
       {

@@ -3,9 +3,9 @@ internal import DibitJSON
 
 /// The arguments of a command, as the argument parser describes them: for suggestions, completions and the manual.
 struct CommandDescription {
-  /// A flag, an option or a value by its place.
+  /// A flag, an option or a value by its position.
   struct Argument {
-    /// With their dashes; none for a value by its place.
+    /// With their dashes; none for a value by its position.
     let names: [String]
     /// The word that stands for its value; nil for a flag.
     let value: String?

@@ -21,7 +21,7 @@ struct CrossValidationReport {
 
     var json: JSONValue {
       [
-        "pooled": .number(pooled), "ci95": [.number(interval.low), .number(interval.high)], "mean": .number(mean),
+        "pooled": .number(pooled), "ci95": [.number(interval.lower), .number(interval.upper)], "mean": .number(mean),
         "standard_deviation": .number(deviation), "folds": .array(folds.map { .number($0) }),
       ]
     }
@@ -67,8 +67,8 @@ struct CrossValidationReport {
       return Row(
         name: run.name,
         accuracy: Spread(
-          pooled: found.metrics.accuracy, interval: found.accuracyInterval ?? .init(low: 0, high: 1), folds: folds.map(\.accuracy)),
-        macroF1: Spread(pooled: f1, interval: found.macroF1Interval ?? .init(low: f1, high: f1), folds: folds.map(\.macroF1)),
+          pooled: found.metrics.accuracy, interval: found.accuracyInterval ?? .init(lower: 0, upper: 1), folds: folds.map(\.accuracy)),
+        macroF1: Spread(pooled: f1, interval: found.macroF1Interval ?? .init(lower: f1, upper: f1), folds: folds.map(\.macroF1)),
         confusion: found.metrics.confusion)
     }
   }
@@ -112,9 +112,9 @@ struct CrossValidationReport {
     for row in rows {
       let (accuracy, f1) = (row.accuracy, row.macroF1)
       overview.append([
-        row.name, percent(accuracy.pooled), "\(decimal(accuracy.interval.low * 100, 1))-\(decimal(accuracy.interval.high * 100, 1))",
+        row.name, percent(accuracy.pooled), "\(decimal(accuracy.interval.lower * 100, 1))-\(decimal(accuracy.interval.upper * 100, 1))",
         "\(decimal(accuracy.mean * 100, 1)) ± \(decimal(accuracy.deviation * 100, 1))", decimal(f1.pooled, 3),
-        "\(decimal(f1.interval.low, 3))-\(decimal(f1.interval.high, 3))", "\(decimal(f1.mean, 3)) ± \(decimal(f1.deviation, 3))",
+        "\(decimal(f1.interval.lower, 3))-\(decimal(f1.interval.upper, 3))", "\(decimal(f1.mean, 3)) ± \(decimal(f1.deviation, 3))",
       ])
     }
     var folds = [["fold", "trained on", "validation", "asked about", "steps"] + rows.map(\.name) + ["macro F1"]]
@@ -140,7 +140,7 @@ struct CrossValidationReport {
       ? "The adapter is better than \(rival)"
       : comparison.isWorse
         ? "The adapter is worse than \(rival)" : "Whether the adapter is better than \(rival) cannot be told from these texts"
-    return "\(found): \(points(comparison.difference)) points, 95 % interval \(points(comparison.interval.low)) to "
-      + "\(points(comparison.interval.high)), McNemar's \(p)"
+    return "\(found): \(points(comparison.difference)) points, 95 % interval \(points(comparison.interval.lower)) to "
+      + "\(points(comparison.interval.upper)), McNemar's \(p)"
   }
 }

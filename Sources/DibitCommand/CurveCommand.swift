@@ -59,8 +59,8 @@ struct CurveCommand: ParsableCommand {
     let trial = try inputs.trial(
       task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
     var outcomes: [TrialOutcome] = []
-    for (place, training) in trainings.enumerated() {
-      let title = "training \(place + 1) of \(trainings.count), \(training.size) texts"
+    for (index, training) in trainings.enumerated() {
+      let title = "training \(index + 1) of \(trainings.count), \(training.size) texts"
       let outcome = try finished.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
         var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
@@ -73,8 +73,8 @@ struct CurveCommand: ParsableCommand {
       guard let outcome else { throw finished.interruption(title) }
       outcomes.append(outcome)
     }
-    let bySize = sizes.enumerated().map { place, size in
-      (texts: size, outcomes: Array(outcomes[place * repeats..<(place + 1) * repeats]))
+    let bySize = sizes.enumerated().map { index, size in
+      (texts: size, outcomes: Array(outcomes[index * repeats..<(index + 1) * repeats]))
     }
     let report = CurveReport(bySize, labels: dataset.labels.count, more: more, seed: seed)
     if trials.json {

@@ -58,7 +58,7 @@ struct CurveReport {
   }
 
   var json: JSONObject {
-    func ends(_ interval: ConfidenceInterval) -> JSONValue { [.number(interval.low), .number(interval.high)] }
+    func ends(_ interval: ConfidenceInterval) -> JSONValue { [.number(interval.lower), .number(interval.upper)] }
     var answer = JSONObject([("more", .integer(more))])
     switch prediction {
     case .success(let found):
@@ -97,7 +97,7 @@ struct CurveReport {
     var overview = [["texts", "accuracy", "95 %"] + (repeats > 1 ? ["± of \(repeats)"] : []) + ["macro F1", "naive Bayes", "curve"]]
     for row in rows {
       overview.append(
-        ["\(row.texts)", percent(row.accuracy), "\(decimal(row.interval.low * 100, 1))-\(decimal(row.interval.high * 100, 1))"]
+        ["\(row.texts)", percent(row.accuracy), "\(decimal(row.interval.lower * 100, 1))-\(decimal(row.interval.upper * 100, 1))"]
           + (row.deviation.map { [decimal($0 * 100, 1)] } ?? [])
           + [decimal(row.macroF1, 3), percent(row.naiveBayes), curve.fit.map { percent(1 - $0.error(row.texts)) } ?? "-"])
     }
@@ -116,14 +116,14 @@ struct CurveReport {
     case .success(let found):
       let about =
         "With \(more) more texts, \(found.texts) in all: about \(percent(found.accuracy)) (95 % interval "
-        + "\(decimal(found.interval.low * 100, 1))-\(decimal(found.interval.high * 100, 1))), \(points(found.gain)) points "
-        + "(\(points(found.gainInterval.low)) to \(points(found.gainInterval.high)))"
+        + "\(decimal(found.interval.lower * 100, 1))-\(decimal(found.interval.upper * 100, 1))), \(points(found.gain)) points "
+        + "(\(points(found.gainInterval.lower)) to \(points(found.gainInterval.upper)))"
       return rows[0].outcomes.count > 1 ? about : about + "; single trainings add luck that the interval does not know: see --repeats"
     case .failure(.tooFewPoints(let count)):
       return "Whether \(more) more texts would help cannot be told from \(count) sizes: three at least are needed."
     case .failure(.flat(let growth)):
       return "Whether \(more) more texts would help cannot be told: from \(rows[0].texts) to \(rows[rows.count - 1].texts) texts accuracy "
-        + "did not grow beyond noise (95 % interval \(points(growth.low)) to \(points(growth.high)) points)."
+        + "did not grow beyond noise (95 % interval \(points(growth.lower)) to \(points(growth.upper)) points)."
     case .failure(.rough(let misfit)):
       return
         "Whether \(more) more texts would help cannot be told: the points lie \(decimal(misfit, 1)) standard errors off any such curve; "

@@ -58,7 +58,7 @@ struct DatasetCommand: ParsableCommand {
       let encoder = try encoder(source, dataset)
       (report.tokens, report.unfit) = try Self.tokens(dataset, encoder)
       report.preview = try examples(dataset).compactMap { example in
-        (try? encoder.encode(example)).map { TokenPreview(place: example.place, example: $0, tokenizer: encoder.task.tokenizer) }
+        (try? encoder.encode(example)).map { TokenPreview(location: example.location, example: $0, tokenizer: encoder.task.tokenizer) }
       }
     }
     if json { printJSON(report.json) } else { report.lines.forEach { Output.print($0) } }
@@ -115,13 +115,13 @@ struct TokenLengths {
 
 /// The tokens of an example in runs of one role.
 struct TokenPreview {
-  let place: String
+  let location: String
   let truncatedTokens: Int
   /// The role, and the tokens that have it with their spellings.
   let runs: [(role: TokenRole, ids: [Int32], tokens: [String])]
 
-  init(place: String, example: TrainingExample, tokenizer: Tokenizer) {
-    self.place = place
+  init(location: String, example: TrainingExample, tokenizer: Tokenizer) {
+    self.location = location
     truncatedTokens = example.truncatedTokens
     var runs: [(role: TokenRole, ids: [Int32], tokens: [String])] = []
     for (token, role) in zip(example.tokens, example.roles) {

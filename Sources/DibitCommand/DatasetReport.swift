@@ -102,14 +102,14 @@ struct DatasetReport {
     let different = groups.count { $0.hasDifferentLabels }
     var lines = [
       "",
-      "note: \(counted(groups.reduce(0) { $0 + $1.places.count })) in \(counted(groups.count, "group")) say nearly the same; "
+      "note: \(counted(groups.reduce(0) { $0 + $1.locations.count })) in \(counted(groups.count, "group")) say nearly the same; "
         + "groups in more than one split: \(crossing), with different labels: \(different)",
     ]
     for group in groups.prefix(Self.shownEntries) {
-      let more = group.places.count > 4 ? " and \(group.places.count - 4) more" : ""
+      let more = group.locations.count > 4 ? " and \(group.locations.count - 4) more" : ""
       let marks = [group.crossesSplits ? "in several splits" : nil, group.hasDifferentLabels ? "different labels" : nil].compactMap { $0 }
       lines.append(
-        "  " + group.places.prefix(4).joined(separator: ", ") + more + (marks.isEmpty ? "" : " (\(marks.joined(separator: ", ")))"))
+        "  " + group.locations.prefix(4).joined(separator: ", ") + more + (marks.isEmpty ? "" : " (\(marks.joined(separator: ", ")))"))
     }
     return lines
   }
@@ -117,7 +117,7 @@ struct DatasetReport {
   private static func lines(_ preview: TokenPreview) -> [String] {
     let count = preview.runs.reduce(0) { $0 + $1.tokens.count }
     let lost = preview.truncatedTokens > 0 ? ", \(preview.truncatedTokens) cut off" : ""
-    return ["", "\(preview.place): \(counted(count, "token"))\(lost)"]
+    return ["", "\(preview.location): \(counted(count, "token"))\(lost)"]
       + preview.runs.map { run in
         let mark =
           switch run.role {
@@ -157,7 +157,7 @@ struct DatasetReport {
         value: .array(
           survey.nearDuplicates.map { group in
             [
-              "places": .array(group.places.map { .string($0) }), "crosses_splits": .bool(group.crossesSplits),
+              "places": .array(group.locations.map { .string($0) }), "crosses_splits": .bool(group.crossesSplits),
               "different_labels": .bool(group.hasDifferentLabels),
             ]
           })
@@ -211,6 +211,6 @@ struct DatasetReport {
         "role": .string(role), "ids": .array(run.ids.map { .integer(Int($0)) }), "tokens": .array(run.tokens.map { .string($0) }),
       ]
     }
-    return ["place": .string(preview.place), "truncated_tokens": .integer(preview.truncatedTokens), "runs": .array(runs)]
+    return ["place": .string(preview.location), "truncated_tokens": .integer(preview.truncatedTokens), "runs": .array(runs)]
   }
 }

@@ -41,11 +41,11 @@ struct DetokenizeCommand: ParsableCommand {
   /// The ids of a text.
   private func parse(_ text: String, _ tokenizer: Tokenizer) throws -> [Int32] {
     let parts = text.split { $0 == "," || $0.isWhitespace }
-    return try parts.enumerated().map { place, part in
+    return try parts.enumerated().map { index, part in
       guard let id = Int32(part), id >= 0, tokenizer.token(of: id) != nil else {
         let expected = "the id of a token, from 0 to \(tokenizer.vocabularyCount - 1), expected"
         let found = part.count > 40 ? part.prefix(40) + "..." : part
-        throw Failure(.badData, "id \(place + 1): \(expected), '\(found)' found")
+        throw Failure(.badData, "id \(index + 1): \(expected), '\(found)' found")
       }
       return id
     }

@@ -62,9 +62,9 @@ struct EmbedCommand: ParsableCommand {
     var progress = EmbeddingProgress(inputs: inputs, showsLine: !StandardOutput.isTerminal || sink.isFile)
     let feed = PendingInputs(inputs)
     var isRead = true
-    try job.run(feed) { place, result in
-      if case .success(let embedding) = result { isRead = try sink.write(embedding, of: place) }
-      if isRead { progress.add(result, of: place, bytesRead: feed.bytesRead) }
+    try job.run(feed) { location, result in
+      if case .success(let embedding) = result { isRead = try sink.write(embedding, of: location) }
+      if isRead { progress.add(result, of: location, bytesRead: feed.bytesRead) }
       return isRead && !Interrupt.isRequested
     }
     guard isRead else { return }
@@ -90,25 +90,25 @@ private struct EmbeddingProgress {
   private let isOnly: Bool
 
   /// Few texts need no bar.
-  private static let few = 64
+  private static let quietLimit = 64
 
   init(inputs: TextInputs, showsLine: Bool) {
     bytes = showsLine ? inputs.bytes : nil
     isOnly = inputs.count == 1 && !inputs.hasRows
   }
 
-  mutating func add(_ result: Result<TextEmbedding, PredictionFault>, of place: TextPlace, bytesRead: Int) {
+  mutating func add(_ result: Result<TextEmbedding, PredictionFault>, of location: TextLocation, bytesRead: Int) {
     switch result {
     case .success(let embedding):
       done += 1
       if embedding.truncatedTokens > 0 { truncated += 1 }
       // The reader is ahead of the vectors: the end is when the last of them is there.
-      if let bytes, done > Self.few { line.update(min(bytesRead, bytes - 1), of: bytes, counted(done)) }
+      if let bytes, done > Self.quietLimit { line.update(min(bytesRead, bytes - 1), of: bytes, counted(done)) }
     case .failure(let fault):
       let failure =
         switch fault {
         case .input(let error): Failure(of: error)
-        case .model(let error): Failure(.badData, "\(place.shown): \(error)")
+        case .model(let error): Failure(.badData, "\(location.shown): \(error)")
         }
       failed += 1
       firstFailure = firstFailure ?? failure
@@ -117,7 +117,7 @@ private struct EmbeddingProgress {
   }
 
   mutating func finish() {
-    if let bytes, done > Self.few, !Interrupt.isRequested { line.update(bytes, of: bytes, counted(done)) }
+    if let bytes, done > Self.quietLimit, !Interrupt.isRequested { line.update(bytes, of: bytes, counted(done)) }
     line.finish()
   }
 

@@ -10,11 +10,11 @@ internal import DibitTensor
 struct EmbeddingSink: ~Copyable {
   /// The forms.
   enum Format: String, CaseIterable, Equatable {
-    /// An object with place, tokens and vector on each line.
+    /// An object with location, tokens and vector on each line.
     case jsonl
-    /// The place and a column for each element.
+    /// The location and a column for each element.
     case csv
-    /// One tensor `embeddings` with a row for each text; the places are in the metadata.
+    /// One tensor `embeddings` with a row for each text; the locations are in the metadata.
     case safetensors
   }
 
@@ -30,7 +30,7 @@ struct EmbeddingSink: ~Copyable {
   private let size: Int
   private var staged: StagedFile?
   private var file: JournalFile?
-  private var places: [String] = []
+  private var locations: [String] = []
   private var vectors: [Float] = []
   private var hasHeader = false
 
@@ -46,14 +46,14 @@ struct EmbeddingSink: ~Copyable {
   var isFile: Bool { file != nil || format == .safetensors }
 
   /// Writes the vector of a text; false when nobody reads it any more.
-  mutating func write(_ embedding: TextEmbedding, of place: TextPlace) throws -> Bool {
+  mutating func write(_ embedding: TextEmbedding, of location: TextLocation) throws -> Bool {
     // No vector of damaged weights is given away.
     try OpenedModels.finishChecks()
     switch format {
     case .jsonl:
       var object = JSONObject()
-      object["file"] = .string(place.file)
-      if place.line > 0 { object["line"] = .integer(place.line) }
+      object["file"] = .string(location.file)
+      if location.line > 0 { object["line"] = .integer(location.line) }
       object["tokens"] = .integer(embedding.tokens)
       object["truncated_tokens"] = .integer(embedding.truncatedTokens)
       object["embedding"] = .array(embedding.vector.map { .number(Self.shortest($0)) })
@@ -62,9 +62,9 @@ struct EmbeddingSink: ~Copyable {
       let header = hasHeader ? "" : CSV.record(["path"] + (0..<size).map { "e\($0)" })
       hasHeader = true
       let numbers = embedding.vector.map { JSONValue.number(Self.shortest($0)).serialized() }
-      return try append(header + CSV.record([place.description] + numbers))
+      return try append(header + CSV.record([location.description] + numbers))
     case .safetensors:
-      places.append(place.description)
+      locations.append(location.description)
       vectors += embedding.vector
       return true
     }
@@ -73,9 +73,9 @@ struct EmbeddingSink: ~Copyable {
   /// Waits until a file is on the disk and gives it its name.
   consuming func finish() throws {
     if format == .safetensors, let path = staged?.path {
-      let metadata = [(key: "paths", value: JSONValue.array(places.map { .string($0) }).serialized())]
+      let metadata = [(key: "paths", value: JSONValue.array(locations.map { .string($0) }).serialized())]
       var writer = try SafetensorsWriter(
-        path: path, tensors: [(name: "embeddings", dtype: DType.f32, shape: [places.count, size])], metadata: metadata)
+        path: path, tensors: [(name: "embeddings", dtype: DType.f32, shape: [locations.count, size])], metadata: metadata)
       try writer.append(floats: vectors.span, as: .f32)
       _ = try writer.finish()
     }

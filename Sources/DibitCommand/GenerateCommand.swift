@@ -85,10 +85,10 @@ struct GenerateCommand: ParsableCommand {
     var session = Session(model.configuration, weights: model.weights, adapter: opened?.loaded, on: compute)
     var options = try answer.engineOptions(stopTokens: asked.endTokens)
     (options.logProbabilities, options.scoresPrompt) = (logprobs, promptLogprobs)
-    let room = session.context - asked.tokens.count
-    if room >= 0, room < maxTokens {
+    let available = session.context - asked.tokens.count
+    if available >= 0, available < maxTokens {
       Terminal.note(
-        "only \(grouped(room)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))"
+        "only \(grouped(available)) of the \(grouped(maxTokens)) tokens of --max-tokens fit behind the prompt in the model's context of \(grouped(session.context))"
       )
     }
     var progress = GenerationProgress()

@@ -3,7 +3,7 @@ internal import Dibit
 internal import DibitFiles
 internal import DibitTraining
 
-/// The place where commands of several trainings or runs keep what is done.
+/// The directory where commands of several trainings or runs keep what is done.
 struct KeepArguments: ParsableArguments {
   @Option(
     name: .shortAndLong,

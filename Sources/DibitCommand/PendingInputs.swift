@@ -18,7 +18,7 @@ final class PendingInputs: Sequence, IteratorProtocol {
 
   func next() -> TextInput? {
     while let input = inputs.next() {
-      guard finished?.take(input.place) == true else { return input }
+      guard finished?.take(input.location) == true else { return input }
       skipped += 1
     }
     return nil

@@ -19,10 +19,10 @@ struct PredictionProgress {
   /// The most faults that are told one by one.
   private static let toldFaults = 10
   /// With more inputs than this a job is worth a line about itself.
-  private static let few = 64
+  private static let briefLimit = 64
 
   init(inputs: TextInputs, toFile: Bool) {
-    isBrief = !toFile && !inputs.hasRows && inputs.count <= Self.few
+    isBrief = !toFile && !inputs.hasRows && inputs.count <= Self.briefLimit
     // A bar between results would tear both.
     showsLine = !isBrief && inputs.bytes != nil && (toFile || !StandardOutput.isTerminal)
     for finding in inputs.report.summary { line.note("note: \(Advice.options(in: finding))") }
@@ -39,7 +39,7 @@ struct PredictionProgress {
       if result.scores.isEmpty { empty += 1 }
     case .failure(let fault):
       failed += 1
-      let failure = Self.failure(fault, at: prediction.place)
+      let failure = Self.failure(fault, at: prediction.location)
       firstFailure = firstFailure ?? failure
       // The only one is told in the end.
       if !isOnly, failed <= Self.toldFaults { line.note("not tagged: \(failure.message)") }
@@ -71,10 +71,10 @@ struct PredictionProgress {
   }
 
   /// The fault of an input as a line with an exit code.
-  private static func failure(_ fault: PredictionFault, at place: TextPlace) -> Failure {
+  private static func failure(_ fault: PredictionFault, at location: TextLocation) -> Failure {
     switch fault {
     case .input(let error): Failure(of: error)
-    case .model(let error): Failure(.badData, "\(quoted(place.description)): \(error)")
+    case .model(let error): Failure(.badData, "\(quoted(location.description)): \(error)")
     }
   }
 }

@@ -52,10 +52,10 @@ struct PromptArguments: ParsableArguments {
     }
     // A prompt that was rendered elsewhere may end with a line end of its own.
     if let promptFile { return asked(try UTF8Text.read(promptFile, keepsLineEnd: specialTokens)) }
-    if let prompt, prompt != TextPlace.standardInput { return asked(prompt) }
+    if let prompt, prompt != TextLocation.standardInput { return asked(prompt) }
     let help = "--prompt, --prompt-file, --messages or a text on standard input expected, found none; see 'dibit generate --help'"
     guard prompt != nil || !StandardInput.isTerminal else { throw Failure(.usage, help) }
-    let text = try UTF8Text.read(TextPlace.standardInput, keepsLineEnd: specialTokens)
+    let text = try UTF8Text.read(TextLocation.standardInput, keepsLineEnd: specialTokens)
     guard prompt != nil || !text.isEmpty else { throw Failure(.usage, help) }
     return asked(text)
   }
@@ -70,7 +70,7 @@ extension TranscriptFile {
   /// The messages in a file, or in standard input for "-".
   static func readInput(_ path: String) throws -> [ChatMessage] {
     let text = try UTF8Text.read(path)
-    return try Failure.context(path == TextPlace.standardInput ? "standard input" : "'\(path)'") {
+    return try Failure.context(path == TextLocation.standardInput ? "standard input" : "'\(path)'") {
       try ChatTranscript.messages(parsing: Array(text.utf8))
     }
   }

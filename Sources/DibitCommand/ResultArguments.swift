@@ -32,9 +32,9 @@ struct ResultArguments: ParsableArguments {
   /// Finds what cannot be written; tables that exist are replaced only with `overwrite`.
   func check(overwrite: Bool, _ inputs: JobInputs) throws {
     let files = [report, confusionCsv, predictionsCsv].compactMap(\.self)
-    for place in files.indices {
-      do throws(FileError) { try JobInputs(Array(files[..<place])).check(output: files[place]) } catch {
-        throw Failure(.usage, "'\(files[place])' is given for two outputs; give each a file of its own")
+    for index in files.indices {
+      do throws(FileError) { try JobInputs(Array(files[..<index])).check(output: files[index]) } catch {
+        throw Failure(.usage, "'\(files[index])' is given for two outputs; give each a file of its own")
       }
     }
     if let report { try Self.checkWritable(report, replacing: .report, inputs) }
@@ -107,8 +107,8 @@ extension EvaluationReport {
   /// The same without the texts of mistakes.
   fileprivate var withoutTexts: EvaluationReport {
     var report = self
-    for place in report.runs.indices { report.runs[place].samples = [] }
-    for place in report.baselines.indices { report.baselines[place].samples = [] }
+    for index in report.runs.indices { report.runs[index].samples = [] }
+    for index in report.baselines.indices { report.baselines[index].samples = [] }
     return report
   }
 }

@@ -36,15 +36,15 @@ struct Talk: ~Copyable {
 
   /// Answers until there is no further line, or nobody reads the answers any more and they are not kept either.
   mutating func run() throws {
-    if chat.awaitsAnswer { try say(nil, place: "--messages") }
+    if chat.awaitsAnswer { try say(nil, origin: "--messages") }
     while isRead || save != nil, let line = try nextLine() {
       if line.allSatisfy(\.isWhitespace) { continue }
       guard isInteractive, line.hasPrefix("/") else {
-        try say(line, place: "line \(lines.count)")
+        try say(line, origin: "line \(lines.count)")
         continue
       }
       // A second slash says that the first one is meant.
-      if line.hasPrefix("//") { try say(String(line.dropFirst()), place: "") } else if try !obey(line) { return }
+      if line.hasPrefix("//") { try say(String(line.dropFirst()), origin: "") } else if try !obey(line) { return }
     }
     if isInteractive { Terminal.write("\n") }
   }
@@ -76,7 +76,7 @@ struct Talk: ~Copyable {
   // MARK: Turns
 
   /// Says `text`, or lets the last message be answered, and prints the answer. In a terminal what goes wrong ends the turn, not the chat.
-  private mutating func say(_ text: String?, place: String) throws {
+  private mutating func say(_ text: String?, origin: String) throws {
     // What helps against a full context depends on what fills it.
     let hasEarlierTurns = chat.messages.contains { $0.role == .assistant }
     do throws(ChatError) {
@@ -103,7 +103,7 @@ struct Talk: ~Copyable {
       }
     } catch {
       let hint = if case .contextFull = error { hasEarlierTurns ? advice : ": shorten the message" } else { "" }
-      let message = (isInteractive ? "" : "\(place): ") + "\(error)\(hint)"
+      let message = (isInteractive ? "" : "\(origin): ") + "\(error)\(hint)"
       guard isInteractive else { throw Failure(.badData, message) }
       Terminal.write("error: \(message)\n")
       return

@@ -87,14 +87,14 @@ struct ProgressBar {
   /// The line in less than `columns`: the bar gives way first, then the detail, then the end of the line.
   func text(columns: Int) -> String {
     // Some terminals go to the next line behind a full one.
-    let room = max(1, columns - 1)
+    let width = max(1, columns - 1)
     let whole = [share, detail, time].filter { !$0.isEmpty }.joined(separator: "  ")
     for text in [whole, [share, time].filter { !$0.isEmpty }.joined(separator: "  ")] {
-      let left = room - title.count - text.count - 4
+      let left = width - title.count - text.count - 4
       guard left < Self.shortest else { return "\(title) [\(bar(min(left, Self.longest)))] \(text)" }
-      if title.count + text.count + 1 <= room { return "\(title) \(text)" }
+      if title.count + text.count + 1 <= width { return "\(title) \(text)" }
     }
-    return String("\(title) \(share)".prefix(room))
+    return String("\(title) \(share)".prefix(width))
   }
 
   private func bar(_ width: Int) -> String {

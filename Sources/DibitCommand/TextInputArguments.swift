@@ -15,7 +15,7 @@ struct TextInputArguments: ParsableArguments {
 
   func validate() throws {
     if textColumn?.isEmpty == true { throw ValidationError("--text-column: expected some text, found none") }
-    if paths.count(where: { $0 == TextPlace.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
+    if paths.count(where: { $0 == TextLocation.standardInput }) > 1 { throw ValidationError("expected - for standard input once") }
     if lines, inputFormat != .auto, inputFormat != .lines {
       throw ValidationError("--lines: expected either it or --input-format, found both")
     }
@@ -32,7 +32,7 @@ struct TextInputArguments: ParsableArguments {
 
   /// Returns the inputs that an output may not destroy: `others` and the files. Folders leave the output out, so one may lie there.
   func jobInputs(beside others: [String?]) -> JobInputs {
-    let files = paths.filter { $0 != TextPlace.standardInput && !isDirectory($0) }
+    let files = paths.filter { $0 != TextLocation.standardInput && !isDirectory($0) }
     return JobInputs(others + files, searched: paths.filter(isDirectory))
   }
 }

@@ -52,7 +52,7 @@ struct TokenizeCommand: ParsableCommand {
   }
 
   private func bytes(of path: String) throws -> [UInt8] {
-    var bytes = try path == TextPlace.standardInput ? UTF8Text.standardInput() : readFile(path, limit: Self.largest)
+    var bytes = try path == TextLocation.standardInput ? UTF8Text.standardInput() : readFile(path, limit: Self.largest)
     UTF8Text.removeMark(from: &bytes)
     return bytes
   }
@@ -95,7 +95,7 @@ extension TokenizeCommand {
     for input in inputs {
       switch input.content {
       case .success(let text):
-        if counts.last?.file != input.place.file { counts.append((input.place.file, 0, 0)) }
+        if counts.last?.file != input.location.file { counts.append((input.location.file, 0, 0)) }
         counts[counts.count - 1].texts += 1
         counts[counts.count - 1].tokens += encode(text, tokenizer).count
       case .failure(let error):

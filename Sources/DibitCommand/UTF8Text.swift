@@ -15,7 +15,7 @@ enum UTF8Text {
     return nil
   }
 
-  /// Describes the fault at such a place.
+  /// Describes the fault at such an offset.
   static func message(_ bytes: [UInt8], _ offset: Int) -> String {
     let byte = String(bytes[offset], radix: 16, uppercase: true)
     return "UTF-8 expected, byte 0x\(byte.count < 2 ? "0" : "")\(byte) found at offset \(offset)"
@@ -30,7 +30,7 @@ enum UTF8Text {
   /// The text of a file, or of standard input for "-", without a byte order mark and, but for a text to be kept as it is, without the line
   /// end at its end.
   static func read(_ path: String, keepsLineEnd: Bool = false) throws -> String {
-    let isInput = path == TextPlace.standardInput
+    let isInput = path == TextLocation.standardInput
     var bytes = try isInput ? standardInput() : readFile(path, limit: limit)
     removeMark(from: &bytes)
     if !keepsLineEnd, bytes.last == UInt8(ascii: "\n") {

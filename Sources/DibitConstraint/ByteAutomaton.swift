@@ -33,7 +33,7 @@ struct ByteAutomaton: Sendable {
     return -1
   }
 
-  /// Adds an automaton whose start is state 0 and returns the place of that state.
+  /// Adds an automaton whose start is state 0 and returns the number of that state.
   mutating func append(_ draft: AutomatonDraft, isTree: Bool = false) -> Int32 {
     let base = Int32(count)
     for (state, ranges) in draft.arcs.enumerated() {
@@ -113,12 +113,12 @@ struct AutomatonDraft {
     }
     guard let first = isUseful.first, first else { return nil }
     // What is left of the useful states is also reachable: drafts are built from their start.
-    var places = [Int32](repeating: -1, count: count)
+    var renumbered = [Int32](repeating: -1, count: count)
     var result = AutomatonDraft()
-    for state in arcs.indices where isUseful[state] { places[state] = result.addState(accepting: isAccepting[state]) }
+    for state in arcs.indices where isUseful[state] { renumbered[state] = result.addState(accepting: isAccepting[state]) }
     for state in arcs.indices where isUseful[state] {
       for arc in arcs[state].sorted(by: { $0.first < $1.first }) where isUseful[Int(arc.target)] {
-        result.addArc(places[state], arc.first...arc.last, places[Int(arc.target)])
+        result.addArc(renumbered[state], arc.first...arc.last, renumbered[Int(arc.target)])
       }
     }
     return result

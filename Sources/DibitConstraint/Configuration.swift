@@ -36,10 +36,10 @@ struct Front: Sendable {
     ways.append(way)
   }
 
-  /// Keeps the first ways and the one at `place`.
-  mutating func prune(to limit: Int, keeping place: Int) {
+  /// Keeps the first ways and the one at `index`.
+  mutating func prune(to limit: Int, keeping index: Int) {
     guard ways.count > limit else { return }
-    if place >= limit { ways.swapAt(limit - 1, place) }
+    if index >= limit { ways.swapAt(limit - 1, index) }
     ways.removeLast(ways.count - limit)
     known = []
   }

@@ -34,7 +34,7 @@ package struct Constraint: Sendable {
   /// - Parameters:
   ///   - schema: A JSON Schema; see `docs/constraints.md` for its keywords. No keyword is ignored.
   ///   - maximumDepth: The most objects and arrays that are open at a time, from 1 to 64: the bound of recursive schemas.
-  /// - Throws: ``ConstraintError``, with the place in the schema.
+  /// - Throws: ``ConstraintError``, with the location in the schema.
   package init(schema: JSONValue, maximumDepth: Int = 16) throws(ConstraintError) {
     guard Self.depths.contains(maximumDepth) else { throw .badDepth(maximumDepth, allowed: Self.depths) }
     grammar = try SchemaCompiler.compile(schema, maximumDepth: maximumDepth)

@@ -2,7 +2,7 @@ package import DibitFailure
 package import DibitJSON
 
 /// The reasons for which choices or a schema cannot be made into a ``Constraint``, or a vocabulary cannot spell its output. Pointers name
-/// the place in the schema: `#/properties/topics`.
+/// the location in the schema: `#/properties/topics`.
 package enum ConstraintError: EngineError, Equatable {
   case json(JSONError)
   case noChoices

@@ -34,23 +34,23 @@ extension ConstraintState {
   }
 
   /// Checks whether the limits of a string and the costs leave a token that ends inside the leaf.
-  private static func fits(_ entry: LeafTokens.Inside, _ way: Configuration, _ room: Int32) -> Bool {
+  private static func fits(_ entry: LeafTokens.Inside, _ way: Configuration, _ budget: Int32) -> Bool {
     let scalars = Int32(entry.scalars)
     guard scalars <= way.atMost else { return false }
-    if entry.cost == 0 { return scalars >= way.atLeast && room >= 0 }
-    return Costs.sum(entry.cost, max(0, way.atLeast - scalars)) <= room
+    if entry.cost == 0 { return scalars >= way.atLeast && budget >= 0 }
+    return Costs.sum(entry.cost, max(0, way.atLeast - scalars)) <= budget
   }
 
   /// The tokens of a leaf less those that the limits refuse, which are few as a rule.
-  private mutating func addLimited(_ leaf: LeafTokens, _ way: Configuration, _ room: Int32, _ mask: inout TokenMask) {
+  private mutating func addLimited(_ leaf: LeafTokens, _ way: Configuration, _ budget: Int32, _ mask: inout TokenMask) {
     // The entries with too many scalars stand in front.
     var (low, high) = (0, leaf.inside.count)
     while low < high {
       let middle = (low + high) / 2
       if Int32(leaf.inside[middle].scalars) > way.atMost { low = middle + 1 } else { high = middle }
     }
-    guard let known = leaf.mask, low <= leaf.inside.count / 2, leaf.usualCost <= room || way.atLeast > 0 else {
-      for entry in leaf.inside[low...] where Self.fits(entry, way, room) { mask.allow(entry.token) }
+    guard let known = leaf.mask, low <= leaf.inside.count / 2, leaf.usualCost <= budget || way.atLeast > 0 else {
+      for entry in leaf.inside[low...] where Self.fits(entry, way, budget) { mask.allow(entry.token) }
       return
     }
     scratch.words = known.words
@@ -59,9 +59,9 @@ extension ConstraintState {
       // Only reached when the costs do not matter.
       for entry in leaf.closing where Int32(entry.scalars) < way.atLeast { scratch.refuse(entry.token) }
     } else {
-      if room < 0 { for entry in leaf.closing { scratch.refuse(entry.token) } }
+      if budget < 0 { for entry in leaf.closing { scratch.refuse(entry.token) } }
       for entry in leaf.costly {
-        if entry.cost <= room { break }
+        if entry.cost <= budget { break }
         scratch.refuse(entry.token)
       }
     }

@@ -11,7 +11,7 @@ struct Costs: Sendable {
   private let grammar: Grammar
   /// For each number of containers that may still be opened, the costs of each rule.
   private var values: [[Int32]] = []
-  /// For each such number, the costs of an object's rest, by place, missing members and whether it is the first.
+  /// For each such number, the costs of an object's rest, by property, missing members and whether it is the first.
   private var members: [[Int32]] = []
   private var starts: [Int] = []
 
@@ -22,11 +22,11 @@ struct Costs: Sendable {
       starts.append(size)
       size += (shape.properties.count + 1) * (Int(shape.minimum) + 1) * 2
     }
-    for room in 0...grammar.maximumDepth {
+    for depthLeft in 0...grammar.maximumDepth {
       values.append(
-        grammar.rules.map { nodes in nodes.reduce(Self.impossible) { min($0, node($1, room: room)) } })
+        grammar.rules.map { nodes in nodes.reduce(Self.impossible) { min($0, node($1, depthLeft: depthLeft)) } })
       var table = [Int32](repeating: Self.impossible, count: size)
-      for shape in grammar.objects.indices { fill(&table, shape, room) }
+      for shape in grammar.objects.indices { fill(&table, shape, depthLeft) }
       members.append(table)
     }
   }
@@ -34,32 +34,32 @@ struct Costs: Sendable {
   static func sum(_ parts: Int32...) -> Int32 { Int32(min(Int(impossible), parts.reduce(0) { $0 + Int($1) })) }
 
   /// The costs of a value where so many containers may still be opened.
-  func value(_ rule: Int32, room: Int) -> Int32 { values[room][Int(rule)] }
+  func value(_ rule: Int32, depthLeft: Int) -> Int32 { values[depthLeft][Int(rule)] }
 
-  func node(_ node: ValueNode, room: Int) -> Int32 {
+  func node(_ node: ValueNode, depthLeft: Int) -> Int32 {
     switch node {
     case .leaf(let start): return leaves[Int(start)]
     case .text(let atLeast, _): return Self.sum(leaves[Int(grammar.leaves.text)], atLeast)
     case .object(let shape):
-      guard room > 0 else { return Self.impossible }
-      return Self.sum(leaves[Int(grammar.leaves.openBrace)], member(Int(shape), index: 0, count: 0, room: room - 1))
+      guard depthLeft > 0 else { return Self.impossible }
+      return Self.sum(leaves[Int(grammar.leaves.openBrace)], member(Int(shape), index: 0, count: 0, depthLeft: depthLeft - 1))
     case .array(let shape):
-      guard room > 0 else { return Self.impossible }
-      return Self.sum(leaves[Int(grammar.leaves.openBracket)], items(Int(shape), index: 0, room: room - 1))
+      guard depthLeft > 0 else { return Self.impossible }
+      return Self.sum(leaves[Int(grammar.leaves.openBracket)], items(Int(shape), index: 0, depthLeft: depthLeft - 1))
     }
   }
 
-  /// The costs of the rest of an object, from a property on, behind so many members; its values may open `room` containers.
-  func member(_ shape: Int, index: Int, count: Int32, room: Int) -> Int32 {
+  /// The costs of the rest of an object, from a property on, behind so many members; its values may open `depthLeft` containers.
+  func member(_ shape: Int, index: Int, count: Int32, depthLeft: Int) -> Int32 {
     let missing = max(0, grammar.objects[shape].minimum - count)
-    return members[room][place(shape, index, Int(missing), isFirst: count == 0)]
+    return members[depthLeft][offset(shape, index, Int(missing), isFirst: count == 0)]
   }
 
-  private func place(_ shape: Int, _ index: Int, _ missing: Int, isFirst: Bool) -> Int {
+  private func offset(_ shape: Int, _ index: Int, _ missing: Int, isFirst: Bool) -> Int {
     starts[shape] + (index * (Int(grammar.objects[shape].minimum) + 1) + missing) * 2 + (isFirst ? 1 : 0)
   }
 
-  private func fill(_ table: inout [Int32], _ number: Int, _ room: Int) {
+  private func fill(_ table: inout [Int32], _ number: Int, _ depthLeft: Int) {
     let shape = grammar.objects[number]
     let end = shape.properties.count
     for index in (0...end).reversed() {
@@ -73,17 +73,17 @@ struct Costs: Sendable {
               let key = leaves[Int(isFirst ? grammar.leaves.key : grammar.leaves.nextKey)]
               best = min(
                 best,
-                Self.sum(key, 2, value(shape.additional, room: room), table[place(number, end, missing - 1, isFirst: false)]))
+                Self.sum(key, 2, value(shape.additional, depthLeft: depthLeft), table[offset(number, end, missing - 1, isFirst: false)]))
             }
           }
           if index < end {
             let property = shape.properties[index]
-            let rest = table[place(number, index + 1, max(0, missing - 1), isFirst: false)]
+            let rest = table[offset(number, index + 1, max(0, missing - 1), isFirst: false)]
             let key = leaves[Int(isFirst ? property.key : property.nextKey)]
-            best = min(best, Self.sum(key, value(property.rule, room: room), rest))
-            if !property.isRequired { best = min(best, table[place(number, index + 1, missing, isFirst: isFirst)]) }
+            best = min(best, Self.sum(key, value(property.rule, depthLeft: depthLeft), rest))
+            if !property.isRequired { best = min(best, table[offset(number, index + 1, missing, isFirst: isFirst)]) }
           }
-          table[place(number, index, missing, isFirst: isFirst)] = best
+          table[offset(number, index, missing, isFirst: isFirst)] = best
         }
       }
     }
@@ -92,13 +92,13 @@ struct Costs: Sendable {
   /// The costs of any of the values of which an array may have one each.
   func unused(_ number: Int) -> Int32 { grammar.arrays[number].once.reduce(0) { max($0, leaves[Int($1)]) } }
 
-  /// The costs of the rest of an array behind so many elements; its elements may open `room` containers.
-  func items(_ number: Int, index: Int32, room: Int) -> Int32 {
+  /// The costs of the rest of an array behind so many elements; its elements may open `depthLeft` containers.
+  func items(_ number: Int, index: Int32, depthLeft: Int) -> Int32 {
     let shape = grammar.arrays[number]
     var total = Int(leaves[Int(grammar.leaves.closeBracket)])
     var next = index
     while next < shape.minimum, Int(next) < shape.prefix.count {
-      total += Int(value(shape.prefix[Int(next)], room: room)) + Int(next > 0 ? leaves[Int(grammar.leaves.comma)] : 0)
+      total += Int(value(shape.prefix[Int(next)], depthLeft: depthLeft)) + Int(next > 0 ? leaves[Int(grammar.leaves.comma)] : 0)
       next += 1
     }
     if !shape.once.isEmpty {
@@ -108,7 +108,7 @@ struct Costs: Sendable {
       guard shape.item >= 0 else { return Self.impossible }
       let more = Int(shape.minimum - next)
       let commas = next > 0 ? more : more - 1
-      total += more * Int(value(shape.item, room: room)) + commas * Int(leaves[Int(grammar.leaves.comma)])
+      total += more * Int(value(shape.item, depthLeft: depthLeft)) + commas * Int(leaves[Int(grammar.leaves.comma)])
     }
     return Int32(min(total, Int(Self.impossible)))
   }

@@ -43,7 +43,7 @@ struct ObjectShape: Sendable {
   }
 
   var properties: [Property]
-  /// For each place, how many required properties stand there or behind it.
+  /// For each index, how many required properties stand there or behind it.
   let requiredFrom: [Int32]
   /// The rule of undeclared members, or -1: they follow the declared ones.
   var additional: Int32

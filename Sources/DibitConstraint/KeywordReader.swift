@@ -6,8 +6,8 @@ struct KeywordReader {
   let key: String
   let value: JSONValue
 
-  /// The place of the keyword's value.
-  var place: String { owner.member(key, value).pointer }
+  /// The location of the keyword's value.
+  var pointer: String { owner.member(key, value).pointer }
 
   private static let countLimit = 1_000_000_000
   private static let schemaLimit = 4096

@@ -97,7 +97,7 @@ struct LeafTokens: Sendable {
       self.mask = mask
     }
     self.exits = exits
-    self.tails = PreorderTrie(tails, places: tails.indices.map(Int32.init))
+    self.tails = PreorderTrie(tails, indices: tails.indices.map(Int32.init))
   }
 
   /// The tokens with the most scalars first: as many buckets as there are numbers of scalars.

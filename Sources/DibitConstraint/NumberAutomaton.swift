@@ -60,8 +60,8 @@ struct NumberAutomaton {
     var isNegative = false
     var phase = Phase.integer
     var digits = 0
-    var places = 0
-    /// The place in the range of the numbers of each further digit.
+    var decimals = 0
+    /// The relation to the range of the numbers of each further digit.
     var relations: [Relation] = []
     /// The digits so far, where the limits still depend on them.
     var value: Int128?
@@ -74,7 +74,7 @@ struct NumberAutomaton {
   private let range: NumberRange
   private let unit: Int128
   private var draft = AutomatonDraft()
-  private var places: [Key: Int32] = [:]
+  private var states: [Key: Int32] = [:]
   private var work: [(state: Int32, key: Key, value: Int128)] = []
 
   init(_ range: NumberRange) {
@@ -114,7 +114,7 @@ struct NumberAutomaton {
   }
 
   private mutating func addDigit(_ digit: Int128, to from: Int32, _ previous: Key, value: Int128) {
-    var key = Key(isNegative: previous.isNegative, phase: previous.phase, digits: previous.digits, places: previous.places)
+    var key = Key(isNegative: previous.isNegative, phase: previous.phase, digits: previous.digits, decimals: previous.decimals)
     let value = value * 10 + digit
     if key.phase == .integer {
       key.digits += 1
@@ -126,21 +126,21 @@ struct NumberAutomaton {
       }
     } else {
       key.phase = .fraction
-      key.places += 1
-      let scale = Self.power(range.fractionDigits - key.places)
+      key.decimals += 1
+      let scale = Self.power(range.fractionDigits - key.decimals)
       key.relations = [relation(value * scale, (value + 1) * scale - 1, key.isNegative)]
     }
     guard key.relations.contains(where: { $0 != .outside }) else { return }
     if range.multiple > 1 { key.remainder = (previous.remainder * 10 + Int(digit)) % range.multiple }
     if key.relations.contains(.partial) { key.value = value }
     let character = UInt8(0x30 + digit)
-    draft.addArc(from, character...character, place(key, value))
+    draft.addArc(from, character...character, intern(key, value))
   }
 
-  private mutating func place(_ key: Key, _ value: Int128) -> Int32 {
-    if let state = places[key] { return state }
+  private mutating func intern(_ key: Key, _ value: Int128) -> Int32 {
+    if let state = states[key] { return state }
     let state = draft.addState(accepting: isNumber(key, value))
-    places[key] = state
+    states[key] = state
     work.append((state, key, value))
     return state
   }
@@ -151,7 +151,7 @@ struct NumberAutomaton {
     case .point, .exponent, .exponentSign: return false
     case .exponentDigit: return true
     case .integer, .fraction:
-      let magnitude = value * Self.power(range.fractionDigits - key.places)
+      let magnitude = value * Self.power(range.fractionDigits - key.decimals)
       return relation(magnitude, magnitude, key.isNegative) == .inside && key.remainder == 0
     }
   }
@@ -163,23 +163,23 @@ struct NumberAutomaton {
         for digit in 0...9 as ClosedRange<Int128> { addDigit(digit, to: state, key, value: value) }
       }
       if min(range.fractionDigits, range.totalDigits - key.digits) > 0, key.relations[0] != .outside {
-        draft.addArc(state, ".", place(pointKey(key, value), value))
+        draft.addArc(state, ".", intern(pointKey(key, value), value))
       }
       addExponent(state)
     case .point, .fraction:
-      if key.places < min(range.fractionDigits, range.totalDigits - key.digits) {
+      if key.decimals < min(range.fractionDigits, range.totalDigits - key.digits) {
         for digit in 0...9 as ClosedRange<Int128> { addDigit(digit, to: state, key, value: value) }
       }
       if key.phase == .fraction { addExponent(state) }
     case .exponent, .exponentSign:
       if key.phase == .exponent {
-        let sign = place(Key(phase: .exponentSign), 0)
+        let sign = intern(Key(phase: .exponentSign), 0)
         draft.addArc(state, "+", sign)
         draft.addArc(state, "-", sign)
       }
-      draft.addArc(state, 0x30...0x39, place(Key(phase: .exponentDigit, digits: 1), 0))
+      draft.addArc(state, 0x30...0x39, intern(Key(phase: .exponentDigit, digits: 1), 0))
     case .exponentDigit:
-      if key.digits == 1 { draft.addArc(state, 0x30...0x39, place(Key(phase: .exponentDigit, digits: 2), 0)) }
+      if key.digits == 1 { draft.addArc(state, 0x30...0x39, intern(Key(phase: .exponentDigit, digits: 2), 0)) }
     }
   }
 
@@ -191,7 +191,7 @@ struct NumberAutomaton {
 
   private mutating func addExponent(_ state: Int32) {
     guard range.allowsExponent else { return }
-    let exponent = place(Key(phase: .exponent), 0)
+    let exponent = intern(Key(phase: .exponent), 0)
     draft.addArc(state, "e", exponent)
     draft.addArc(state, "E", exponent)
   }

@@ -12,7 +12,7 @@ struct PatternAutomaton {
   private var classes: [UInt32] = []
   /// For each machine and set, whether each class is a member.
   private var members: [[[Bool]]] = []
-  private var places: [Key: Int32] = [:]
+  private var states: [Key: Int32] = [:]
   private var work: [(state: Int32, key: Key)] = []
   private var encoder: ScalarEncoder
   private var effort = 0
@@ -38,12 +38,12 @@ struct PatternAutomaton {
 
   mutating func build() -> Outcome {
     let open = encoder.draft.addState()
-    let start = place(Key(positions: machines.map { $0.begin() }, count: 0))
+    let start = intern(Key(positions: machines.map { $0.begin() }, count: 0))
     encoder.draft.addArc(open, "\"", start)
     let close = encoder.draft.addState(accepting: true)
     while let (state, key) = work.popLast() {
       effort += classes.count * (1 + key.positions.reduce(0) { $0 + $1.steps.count })
-      guard places.count <= Self.stateLimit, effort <= Self.effortLimit, encoder.draft.count <= 20 * Self.stateLimit else {
+      guard states.count <= Self.stateLimit, effort <= Self.effortLimit, encoder.draft.count <= 20 * Self.stateLimit else {
         return .tooManyStates(limit: Self.stateLimit)
       }
       if key.count >= minimum, key.positions.allSatisfy(\.matches) { encoder.draft.addArc(state, "\"", close) }
@@ -53,10 +53,10 @@ struct PatternAutomaton {
     return encoder.draft.trimmed().map(Outcome.draft) ?? .empty
   }
 
-  private mutating func place(_ key: Key) -> Int32 {
-    if let state = places[key] { return state }
+  private mutating func intern(_ key: Key) -> Int32 {
+    if let state = states[key] { return state }
     let state = encoder.draft.addState()
-    places[key] = state
+    states[key] = state
     work.append((state, key))
     return state
   }
@@ -65,7 +65,7 @@ struct PatternAutomaton {
   private mutating func arcs(of key: Key) -> [ScalarEncoder.Arc] {
     let count = maximum == nil ? min(key.count + 1, minimum) : key.count + 1
     var arcs: [ScalarEncoder.Arc] = []
-    // Classes with the same members lead to the same place.
+    // Classes with the same members lead to the same state.
     var known: [[Int]: Int32?] = [:]
     for (index, first) in classes.enumerated() {
       let last = index + 1 < classes.count ? classes[index + 1] - 1 : 0x10FFFF
@@ -85,7 +85,7 @@ struct PatternAutomaton {
       } else {
         let positions = zip(machines, next).map { $0.close($1, atStart: false) }
         let isDead = positions.contains { $0.steps.isEmpty && !$0.matches }
-        target = isDead ? nil : place(Key(positions: positions, count: count))
+        target = isDead ? nil : intern(Key(positions: positions, count: count))
         known[signature] = .some(target)
       }
       guard let target else { continue }

@@ -11,7 +11,7 @@ struct PatternMachine {
   private(set) var steps: [Step] = []
   private(set) var sets: [ScalarRanges] = []
   private(set) var first = 0
-  private var setPlaces: [ScalarRanges: Int] = [:]
+  private var setIndices: [ScalarRanges: Int] = [:]
   private var calls = 0
   private static let stepLimit = 20_000
 
@@ -41,12 +41,12 @@ struct PatternMachine {
     guard calls < Self.stepLimit else { throw PatternParser.Fault(reason: "it needs more than \(Self.stepLimit) steps") }
     switch node {
     case .set(let ranges):
-      let place = setPlaces[ranges] ?? sets.count
-      if place == sets.count {
+      let index = setIndices[ranges] ?? sets.count
+      if index == sets.count {
         sets.append(ranges)
-        setPlaces[ranges] = place
+        setIndices[ranges] = index
       }
-      return add(.set(place, next: next))
+      return add(.set(index, next: next))
     case .sequence(let parts):
       var next = next
       for part in parts.reversed() { next = try build(part, next: next) }

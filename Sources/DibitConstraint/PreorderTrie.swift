@@ -10,17 +10,17 @@ struct PreorderTrie: Sendable {
   let ends: [Int32]
   /// The start of each node's values; those of the whole branch stand together, its own first.
   private let starts: [Int32]
-  /// The places, in the list the trie was made of, ordered by their strings.
+  /// The indices, in the list the trie was made of, ordered by their strings.
   let order: [Int32]
   let maximumDepth: Int
   private let roots: [Int32]
 
   var count: Int { bytes.count }
 
-  /// The places of the strings that end at the node.
+  /// The indices of the strings that end at the node.
   func values(at node: Int) -> ArraySlice<Int32> { order[Int(starts[node])..<Int(starts[node + 1])] }
 
-  /// The places of the strings that begin with the node's.
+  /// The indices of the strings that begin with the node's.
   func branch(at node: Int) -> ArraySlice<Int32> { order[Int(starts[node])..<Int(starts[Int(ends[node])])] }
 
   /// The child of a node under `byte`, or nil.
@@ -45,9 +45,9 @@ struct PreorderTrie: Sendable {
     return node
   }
 
-  /// A trie of the strings at these places.
-  init(_ strings: [ArraySlice<UInt8>], places: [Int32]) {
-    let order = places.sorted { left, right in
+  /// A trie of the strings at these indices.
+  init(_ strings: [ArraySlice<UInt8>], indices: [Int32]) {
+    let order = indices.sorted { left, right in
       let (a, b) = (strings[Int(left)], strings[Int(right)])
       let shared = min(a.count, b.count)
       for offset in 0..<shared {
@@ -61,8 +61,8 @@ struct PreorderTrie: Sendable {
     var path: [Int32] = [0]
     var previous: ArraySlice<UInt8> = []
     var deepest = 0
-    for (position, place) in order.enumerated() {
-      let string = strings[Int(place)]
+    for (position, index) in order.enumerated() {
+      let string = strings[Int(index)]
       var shared = 0
       while shared < min(string.count, previous.count), string[string.startIndex + shared] == previous[previous.startIndex + shared] {
         shared += 1

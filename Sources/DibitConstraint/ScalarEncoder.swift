@@ -27,10 +27,10 @@ struct ScalarEncoder {
     }
     addEscapes(from: state, arcs)
     for byte in 0xC2...0xF4 as ClosedRange<UInt32> {
-      let (length, low) = byte < 0xE0 ? (1, (byte & 0x1F) << 6) : byte < 0xF0 ? (2, (byte & 0xF) << 12) : (3, (byte & 7) << 18)
+      let (length, base) = byte < 0xE0 ? (1, (byte & 0x1F) << 6) : byte < 0xF0 ? (2, (byte & 0xF) << 12) : (3, (byte & 7) << 18)
       let least: UInt32 = length == 1 ? 0x80 : length == 2 ? 0x800 : 0x10000
-      let inside = Self.cut(arcs, max(low, least), low + (1 << (6 * UInt32(length))) - 1)
-      if let target = rest(inside, low: low, length: length) { draft.addArc(state, UInt8(byte)...UInt8(byte), target) }
+      let inside = Self.cut(arcs, max(base, least), base + (1 << (6 * UInt32(length))) - 1)
+      if let target = rest(inside, base: base, length: length) { draft.addArc(state, UInt8(byte)...UInt8(byte), target) }
     }
   }
 
@@ -42,16 +42,16 @@ struct ScalarEncoder {
     }
   }
 
-  /// The state that reads `length` continuation bytes of the scalars from `low` on; at most three deep.
-  private mutating func rest(_ arcs: [Arc], low: UInt32, length: Int) -> Int32? {
+  /// The state that reads `length` continuation bytes of the scalars from `base` on; at most three deep.
+  private mutating func rest(_ arcs: [Arc], base: UInt32, length: Int) -> Int32? {
     if arcs.isEmpty { return nil }
     if length == 0 { return arcs[0].target }
     let width: UInt32 = 1 << (6 * UInt32(length - 1))
-    if arcs.count == 1, arcs[0].first == low, arcs[0].last == low + 64 * width - 1 { return whole(length, arcs[0].target) }
+    if arcs.count == 1, arcs[0].first == base, arcs[0].last == base + 64 * width - 1 { return whole(length, arcs[0].target) }
     var bytes: [ByteAutomaton.Arc] = []
     for block in 0..<64 as Range<UInt32> {
-      let start = low + block * width
-      guard let target = rest(Self.cut(arcs, start, start + width - 1), low: start, length: length - 1) else { continue }
+      let start = base + block * width
+      guard let target = rest(Self.cut(arcs, start, start + width - 1), base: start, length: length - 1) else { continue }
       let byte = UInt8(0x80 + block)
       if let previous = bytes.last, previous.target == target, previous.last + 1 == byte {
         bytes[bytes.count - 1].last = byte

@@ -1,6 +1,6 @@
 internal import DibitJSON
 
-/// Turns a schema into a ``Grammar``: one rule for each place of the schema that a value can stand at, made one after the other, so that
+/// Turns a schema into a ``Grammar``: one rule for each position of the schema that a value can stand at, made one after the other, so that
 /// recursive schemas are rules that name each other.
 struct SchemaCompiler {
   var grammar: Grammar
@@ -63,7 +63,7 @@ struct SchemaCompiler {
       grammar.rules[Int(rule)] = nodes
     }
     let costs = Costs(grammar, leaves: grammar.automaton.distances(using: [Bool](repeating: true, count: 256)))
-    guard costs.value(0, room: grammar.maximumDepth) < Costs.impossible else {
+    guard costs.value(0, depthLeft: grammar.maximumDepth) < Costs.impossible else {
       let tooLong = "each has more than \(grammar.maximumDepth) objects and arrays inside each other, or is longer than any text may be"
       throw .unsatisfiable(pointer: empty?.pointer ?? root.pointer, reason: empty?.reason ?? tooLong)
     }
@@ -149,20 +149,20 @@ struct SchemaCompiler {
   private func resolve(_ reference: String, from schema: Located) throws(ConstraintError) -> Located {
     let unknown = ConstraintError.unknownReference(reference, pointer: schema.pointer)
     guard reference == "#" || reference.utf8.starts(with: "#/".utf8) else { throw unknown }
-    var place = root
+    var found = root
     for part in reference.utf8.dropFirst(2).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
       if reference == "#" { break }
       guard let name = Self.unescaped(Array(part)) else { throw unknown }
-      if let object = place.value.object, let value = object[name] {
-        place = place.member(name, value)
-      } else if let array = place.value.array, let index = Int(name), array.indices.contains(index), String(index) == name {
-        place = place.member(name, array[index])
+      if let object = found.value.object, let value = object[name] {
+        found = found.member(name, value)
+      } else if let array = found.value.array, let index = Int(name), array.indices.contains(index), String(index) == name {
+        found = found.member(name, array[index])
       } else {
         throw unknown
       }
     }
-    guard place.value.object != nil || place.value.bool != nil else { throw unknown }
-    return place
+    guard found.value.object != nil || found.value.bool != nil else { throw unknown }
+    return found
   }
 
   /// One part of a pointer in a fragment: `%41` stands for a byte, `~1` for a slash, `~0` for a tilde.

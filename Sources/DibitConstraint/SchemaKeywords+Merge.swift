@@ -24,11 +24,11 @@ extension SchemaKeywords {
 
   private mutating func mergeObject(_ other: SchemaKeywords, _ own: SchemaKeywords) {
     // `additionalProperties` speaks of the properties beside it only, so it narrows those that just the other schema declares.
-    var places: [[UInt8]: Int] = [:]
-    for (index, property) in properties.enumerated() { places[Array(property.name.utf8)] = index }
+    var indices: [[UInt8]: Int] = [:]
+    for (index, property) in properties.enumerated() { indices[Array(property.name.utf8)] = index }
     var shared = Set<Int>()
     for property in other.properties {
-      if let index = places[Array(property.name.utf8)] {
+      if let index = indices[Array(property.name.utf8)] {
         properties[index].schemas += property.schemas
         shared.insert(index)
       } else {

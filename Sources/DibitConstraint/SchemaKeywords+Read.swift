@@ -12,7 +12,7 @@ extension SchemaKeywords {
   /// Keywords that describe and do not narrow.
   private static let annotations: Set<String> = [
     "title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated", "readOnly", "writeOnly",
-    // Places for schemas that only references use.
+    // Positions for schemas that only references use.
     "$defs", "definitions",
   ]
 
@@ -53,8 +53,8 @@ extension SchemaKeywords {
     switch reader.key {
     case "properties":
       for (name, value) in try reader.object().members {
-        let place = Located(value: reader.value, pointer: reader.place).member(name, value)
-        properties.append(Property(name: name, schemas: [place]))
+        let schema = Located(value: reader.value, pointer: reader.pointer).member(name, value)
+        properties.append(Property(name: name, schemas: [schema]))
       }
     case "required": required = try reader.strings()
     case "x-order": order = try reader.strings()

@@ -1,6 +1,6 @@
 internal import DibitJSON
 
-/// A schema and its place.
+/// A schema and its location.
 struct Located: Sendable {
   let value: JSONValue
   let pointer: String
@@ -84,7 +84,7 @@ struct SchemaKeywords: Sendable {
     var pointer: String
   }
 
-  /// The place of the first schema.
+  /// The location of the first schema.
   var pointer: String
   var types = TypeSet.all
   /// Kinds of values that keywords speak of, for schemas without `type`.

@@ -34,32 +34,32 @@ struct Stack: Sendable {
   private(set) var cells: [Cell] = []
   /// For each cell, the costs of it and all below.
   private(set) var costs: [Int32] = []
-  private var places: [Cell: Int32] = [:]
+  private var indices: [Cell: Int32] = [:]
   private(set) var keys: [KeyCell] = []
-  private var keyPlaces: [KeyCell: Int32] = [:]
+  private var keyIndices: [KeyCell: Int32] = [:]
   private(set) var used: [UsedKeys] = []
-  private var usedPlaces: [UsedKeys: Int32] = [:]
+  private var usedIndices: [UsedKeys: Int32] = [:]
 
   /// The costs of everything from a cell on.
   func cost(_ cell: Int32) -> Int32 { cell < 0 ? 0 : costs[Int(cell)] }
 
-  mutating func place(_ cell: Cell, cost: @autoclosure () -> Int32) -> Int32 {
-    if let place = places[cell] { return place }
-    let place = Int32(cells.count)
-    places[cell] = place
+  mutating func intern(_ cell: Cell, cost: @autoclosure () -> Int32) -> Int32 {
+    if let index = indices[cell] { return index }
+    let index = Int32(cells.count)
+    indices[cell] = index
     costs.append(Costs.sum(cost(), self.cost(cell.rest)))
     cells.append(cell)
-    return place
+    return index
   }
 
   /// The key with one more byte; -1 is the empty key.
   mutating func extend(_ key: Int32, _ byte: UInt8) -> Int32 {
     let cell = KeyCell(byte: byte, rest: key)
-    if let place = keyPlaces[cell] { return place }
-    let place = Int32(keys.count)
-    keyPlaces[cell] = place
+    if let index = keyIndices[cell] { return index }
+    let index = Int32(keys.count)
+    keyIndices[cell] = index
     keys.append(cell)
-    return place
+    return index
   }
 
   /// The bytes of a key.
@@ -74,10 +74,10 @@ struct Stack: Sendable {
 
   mutating func use(_ key: [UInt8]?, after rest: Int32) -> Int32 {
     let cell = UsedKeys(key: key, rest: rest)
-    if let place = usedPlaces[cell] { return place }
-    let place = Int32(used.count)
-    usedPlaces[cell] = place
+    if let index = usedIndices[cell] { return index }
+    let index = Int32(used.count)
+    usedIndices[cell] = index
     used.append(cell)
-    return place
+    return index
   }
 }

@@ -1,4 +1,4 @@
-/// The leaves that every schema shares, at the same places in every table, so that what tokens do in them is worked out once for a
+/// The leaves that every schema shares, with the same numbers in every table, so that what tokens do in them is worked out once for a
 /// vocabulary.
 struct SharedLeaves: Sendable {
   /// A string of any text with every escape of JSON.
@@ -88,15 +88,15 @@ extension AutomatonDraft {
     draft.addArc(body, "\\", escape)
     for character in ["\"", "\\", "n", "r", "t"] as [Unicode.Scalar] { draft.addArc(escape, character, body) }
     let zero = draft.addPath(escape, "u00".utf8)
-    let (low, high) = (draft.addState(), draft.addState())
-    draft.addArc(zero, "0", low)
-    draft.addArc(zero, "1", high)
+    let (u000, u001) = (draft.addState(), draft.addState())
+    draft.addArc(zero, "0", u000)
+    draft.addArc(zero, "1", u001)
     // The writer spells \t, \n and \r in their short forms.
-    draft.addArc(low, "0"..."8", body)
-    draft.addArc(low, "b"..."c", body)
-    draft.addArc(low, "e"..."f", body)
-    draft.addArc(high, "0"..."9", body)
-    draft.addArc(high, "a"..."f", body)
+    draft.addArc(u000, "0"..."8", body)
+    draft.addArc(u000, "b"..."c", body)
+    draft.addArc(u000, "e"..."f", body)
+    draft.addArc(u001, "0"..."9", body)
+    draft.addArc(u001, "a"..."f", body)
     let (colon, end) = (draft.addState(), draft.addState(accepting: true))
     draft.addArc(body, "\"", colon)
     draft.addArc(colon, ":", end)

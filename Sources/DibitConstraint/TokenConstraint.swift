@@ -23,7 +23,7 @@ package final class TokenConstraint: Sendable {
     self.vocabulary = vocabulary
     grammar = constraint.grammar
     costs = Costs(grammar, leaves: grammar.automaton.distances(using: vocabulary))
-    guard costs.value(0, room: grammar.maximumDepth) < Costs.impossible else { throw .unspeakable }
+    guard costs.value(0, depthLeft: grammar.maximumDepth) < Costs.impossible else { throw .unspeakable }
   }
 
   /// The state before the first token.

@@ -52,7 +52,7 @@ package final class TokenVocabulary: Sendable {
     }
     self.hasByte = hasByte
     let strings = tokens.indices.map { arena[Int(starts[$0])..<Int(starts[$0 + 1])] }
-    trie = PreorderTrie(strings, places: tokens.indices.filter { !strings[$0].isEmpty }.map(Int32.init))
+    trie = PreorderTrie(strings, indices: tokens.indices.filter { !strings[$0].isEmpty }.map(Int32.init))
     (self.arena, self.starts) = (arena, starts)
   }
 

@@ -1,4 +1,4 @@
-/// Moves configurations byte by byte. The stack grows as new places are met.
+/// Moves configurations byte by byte. The stack grows as new cells are met.
 struct Walker: Sendable {
   let program: TokenConstraint
   var stack = Stack()
@@ -13,7 +13,7 @@ struct Walker: Sendable {
 
   mutating func begin(_ front: inout Front) {
     front.removeAll()
-    let root = place(.value(rule: 0), rest: -1, depth: 0)
+    let root = intern(.value(rule: 0), rest: -1, depth: 0)
     expand(root, into: &front)
   }
 
@@ -60,24 +60,25 @@ struct Walker: Sendable {
     let cell = stack.cells[Int(way.cell)]
     guard case .members(let number, let index, let count, let keys) = cell.part else { return }
     let shape = program.grammar.objects[Int(number)]
-    let rest = place(
+    let rest = intern(
       .members(shape: number, index: index, count: shape.counted(count + 1), keys: stack.use(bytes, after: keys)), rest: cell.rest,
       depth: cell.depth)
-    expand(place(.value(rule: shape.additional), rest: rest, depth: cell.depth), into: &front)
+    expand(intern(.value(rule: shape.additional), rest: rest, depth: cell.depth), into: &front)
   }
 
-  private func room(_ depth: Int32) -> Int { program.grammar.maximumDepth - Int(depth) }
+  private func depthLeft(_ depth: Int32) -> Int { program.grammar.maximumDepth - Int(depth) }
 
-  private mutating func place(_ part: Stack.Part, rest: Int32, depth: Int32) -> Int32 {
-    let (costs, room) = (program.costs, room(depth))
-    return stack.place(
+  private mutating func intern(_ part: Stack.Part, rest: Int32, depth: Int32) -> Int32 {
+    let (costs, depthLeft) = (program.costs, depthLeft(depth))
+    return stack.intern(
       Stack.Cell(part: part, rest: rest, depth: depth),
       cost: {
         switch part {
-        case .value(let rule): costs.value(rule, room: room)
-        case .members(let shape, let index, let count, _): costs.member(Int(shape), index: Int(index), count: count, room: room)
-        case .items(let shape, let index, _): costs.items(Int(shape), index: index, room: room)
-        case .unused(let shape, let index, _): Costs.sum(costs.unused(Int(shape)), costs.items(Int(shape), index: index + 1, room: room))
+        case .value(let rule): costs.value(rule, depthLeft: depthLeft)
+        case .members(let shape, let index, let count, _): costs.member(Int(shape), index: Int(index), count: count, depthLeft: depthLeft)
+        case .items(let shape, let index, _): costs.items(Int(shape), index: index, depthLeft: depthLeft)
+        case .unused(let shape, let index, _):
+          Costs.sum(costs.unused(Int(shape)), costs.items(Int(shape), index: index + 1, depthLeft: depthLeft))
         }
       }())
   }
@@ -100,31 +101,33 @@ struct Walker: Sendable {
       case .members(let shape, let index, let count, let keys):
         startMember(Int(shape), Int(index), count, keys, cell, &front)
       case .unused(let number, let index, let used):
-        for (place, leaf) in program.grammar.arrays[Int(number)].once.enumerated() where used >> UInt64(place) & 1 == 0 {
-          let after = Stack.Part.items(shape: number, index: index + 1, used: used | 1 << UInt64(place))
-          front.insert(Configuration(state: leaf, cell: self.place(after, rest: cell.rest, depth: cell.depth)))
+        for (bit, leaf) in program.grammar.arrays[Int(number)].once.enumerated() where used >> UInt64(bit) & 1 == 0 {
+          let after = Stack.Part.items(shape: number, index: index + 1, used: used | 1 << UInt64(bit))
+          front.insert(Configuration(state: leaf, cell: self.intern(after, rest: cell.rest, depth: cell.depth)))
         }
       case .items(let number, let index, let used):
         let shape = program.grammar.arrays[Int(number)]
         if index >= shape.minimum { front.insert(Configuration(state: program.grammar.leaves.closeBracket, cell: cell.rest)) }
         if !shape.once.isEmpty {
           guard index < shape.maximum else { continue }
-          let value = place(.unused(shape: number, index: index, used: used), rest: cell.rest, depth: cell.depth)
+          let value = intern(.unused(shape: number, index: index, used: used), rest: cell.rest, depth: cell.depth)
           if index == 0 { work.append(value) } else { front.insert(Configuration(state: program.grammar.leaves.comma, cell: value)) }
           continue
         }
-        guard let rule = shape.rule(at: index), program.costs.value(rule, room: room(cell.depth)) < Costs.impossible else { continue }
+        guard let rule = shape.rule(at: index), program.costs.value(rule, depthLeft: depthLeft(cell.depth)) < Costs.impossible else {
+          continue
+        }
         let after = shape.counted(index + 1)
-        guard program.costs.items(Int(number), index: after, room: room(cell.depth)) < Costs.impossible else { continue }
-        let rest = place(.items(shape: number, index: after, used: 0), rest: cell.rest, depth: cell.depth)
-        let value = place(.value(rule: rule), rest: rest, depth: cell.depth)
+        guard program.costs.items(Int(number), index: after, depthLeft: depthLeft(cell.depth)) < Costs.impossible else { continue }
+        let rest = intern(.items(shape: number, index: after, used: 0), rest: cell.rest, depth: cell.depth)
+        let value = intern(.value(rule: rule), rest: rest, depth: cell.depth)
         if index == 0 { work.append(value) } else { front.insert(Configuration(state: program.grammar.leaves.comma, cell: value)) }
       }
     }
   }
 
   private mutating func start(_ node: ValueNode, _ cell: Stack.Cell, _ work: inout [Int32], _ front: inout Front) {
-    guard program.costs.node(node, room: room(cell.depth)) < Costs.impossible else { return }
+    guard program.costs.node(node, depthLeft: depthLeft(cell.depth)) < Costs.impossible else { return }
     let leaves = program.grammar.leaves
     switch node {
     case .leaf(let state):
@@ -134,10 +137,10 @@ struct Walker: Sendable {
     case .text(let atLeast, let atMost):
       front.insert(Configuration(state: leaves.text, cell: cell.rest, atLeast: atLeast, atMost: atMost))
     case .object(let shape):
-      let members = place(.members(shape: shape, index: 0, count: 0, keys: -1), rest: cell.rest, depth: cell.depth + 1)
+      let members = intern(.members(shape: shape, index: 0, count: 0, keys: -1), rest: cell.rest, depth: cell.depth + 1)
       front.insert(Configuration(state: leaves.openBrace, cell: members))
     case .array(let shape):
-      let items = place(.items(shape: shape, index: 0, used: 0), rest: cell.rest, depth: cell.depth + 1)
+      let items = intern(.items(shape: shape, index: 0, used: 0), rest: cell.rest, depth: cell.depth + 1)
       front.insert(Configuration(state: leaves.openBracket, cell: items))
     }
   }
@@ -147,20 +150,20 @@ struct Walker: Sendable {
   ) {
     let shape = program.grammar.objects[number]
     let leaves = program.grammar.leaves
-    let room = room(cell.depth)
+    let depthLeft = depthLeft(cell.depth)
     func isOpen(_ rule: Int32, _ next: Int) -> Bool {
-      program.costs.value(rule, room: room) < Costs.impossible
-        && program.costs.member(number, index: next, count: shape.counted(count + 1), room: room) < Costs.impossible
+      program.costs.value(rule, depthLeft: depthLeft) < Costs.impossible
+        && program.costs.member(number, index: next, count: shape.counted(count + 1), depthLeft: depthLeft) < Costs.impossible
     }
     let isLast = shape.requiredFrom[index] == 0
     if isLast, count >= shape.minimum { front.insert(Configuration(state: leaves.closeBrace, cell: cell.rest)) }
     for next in index..<shape.properties.count {
       let property = shape.properties[next]
       if shape.maximum == .max || count + 1 + shape.requiredFrom[next + 1] <= shape.maximum, isOpen(property.rule, next + 1) {
-        let rest = place(
+        let rest = intern(
           .members(shape: Int32(number), index: Int32(next + 1), count: shape.counted(count + 1), keys: keys), rest: cell.rest,
           depth: cell.depth)
-        let value = place(.value(rule: property.rule), rest: rest, depth: cell.depth)
+        let value = intern(.value(rule: property.rule), rest: rest, depth: cell.depth)
         front.insert(Configuration(state: count == 0 ? property.key : property.nextKey, cell: value))
       }
       if property.isRequired { break }
@@ -168,7 +171,7 @@ struct Walker: Sendable {
     guard shape.additional >= 0, isLast, shape.maximum == .max || count < shape.maximum, isOpen(shape.additional, shape.properties.count)
     else { return }
     // Behind the first undeclared member there are no declared ones.
-    let members = place(
+    let members = intern(
       .members(shape: Int32(number), index: Int32(shape.properties.count), count: count, keys: keys), rest: cell.rest, depth: cell.depth)
     front.insert(Configuration(state: count == 0 ? leaves.key : leaves.nextKey, cell: members, key: -1))
   }
@@ -211,14 +214,14 @@ struct Walker: Sendable {
   }
 
   /// The costs of the value of an undeclared key and of what follows it.
-  func costBehindKey(_ place: Int32) -> Int32 {
-    let cell = stack.cells[Int(place)]
+  func costBehindKey(_ cellIndex: Int32) -> Int32 {
+    let cell = stack.cells[Int(cellIndex)]
     guard case .members(let number, let index, let count, _) = cell.part else { return Costs.impossible }
     let shape = program.grammar.objects[Int(number)]
-    let room = room(cell.depth)
+    let depthLeft = depthLeft(cell.depth)
     return Costs.sum(
-      program.costs.value(shape.additional, room: room),
-      program.costs.member(Int(number), index: Int(index), count: shape.counted(count + 1), room: room), stack.cost(cell.rest))
+      program.costs.value(shape.additional, depthLeft: depthLeft),
+      program.costs.member(Int(number), index: Int(index), count: shape.counted(count + 1), depthLeft: depthLeft), stack.cost(cell.rest))
   }
 
   /// The scalars that a key may still need to differ from the others.

@@ -127,7 +127,7 @@ package struct Converter: Sendable {
     var error = GridQuantization.Error()
     let lost = Lost()
     for rows in pieces {
-      var packed = writer.room(rows: pieces[0].count, columns: tensor.columns, grid: grid)
+      var packed = writer.panels(rows: pieces[0].count, columns: tensor.columns, grid: grid)
       do throws(CheckpointError) {
         try GridQuantization.encode(rows: rows, into: &packed, error: &error, on: compute) {
           writer.writePending()

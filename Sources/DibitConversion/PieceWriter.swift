@@ -25,9 +25,9 @@ struct PieceWriter: ~Copyable {
     writer = try rethrow(as: ConversionError.checkpoint, SafetensorsWriter(path: path, tensors: tensors, metadata: metadata))
   }
 
-  /// Room for a piece, that of an earlier one where it fits.
-  mutating func room(rows: Int, columns: Int, grid: Grid) -> PackedRows {
-    if let room = spare.take(), room.capacity >= rows, room.columns == columns, room.grid == grid { return room }
+  /// Panels for a piece, those of an earlier one where it fits.
+  mutating func panels(rows: Int, columns: Int, grid: Grid) -> PackedRows {
+    if let panels = spare.take(), panels.capacity >= rows, panels.columns == columns, panels.grid == grid { return panels }
     return PackedRows(capacity: rows, columns: columns, grid: grid)
   }
 

@@ -31,7 +31,7 @@ enum AnswerContent {
       case UInt8(ascii: "\""):
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
           let end = min(bytes.count, index + (bytes[index] == UInt8(ascii: "\\") ? 2 : 1))
-          if !awaitsKey { for place in index..<end { mask[place] = true } }
+          if !awaitsKey { for position in index..<end { mask[position] = true } }
           index = end
         }
         index += 1
@@ -51,11 +51,11 @@ enum AnswerContent {
     let spellings = tokens.map { tokenizer.bytes(of: $0) }
     let spelled = Array(spellings.joined())
     // Many tokenizers write a space before the first word.
-    var place = spelled.first == 0x20 && text.utf8.first != 0x20 ? -1 : 0
-    guard spelled.dropFirst(-place).elementsEqual(text.utf8) else { return whole }
+    var offset = spelled.first == 0x20 && text.utf8.first != 0x20 ? -1 : 0
+    guard spelled.dropFirst(-offset).elementsEqual(text.utf8) else { return whole }
     return spellings.map { spelling in
-      let range = max(0, place)..<max(0, place + spelling.count)
-      place += spelling.count
+      let range = max(0, offset)..<max(0, offset + spelling.count)
+      offset += spelling.count
       return mask[range].contains(true) ? .content : .scaffolding
     }
   }

@@ -24,6 +24,6 @@ extension [String] {
     return distinct
   }
 
-  /// Checks that both hold the same bytes in the same places.
+  /// Checks that both hold the same bytes in the same order.
   func hasSameBytes(as other: [String]) -> Bool { count == other.count && zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) } }
 }

@@ -59,7 +59,7 @@ package struct ConversationFormat: Sendable {
   ) throws(ConversationError) -> TokenizedExample {
     var messages = Array(conversation.messages[..<index])
     guard let last = messages.last?.content else {
-      throw .noRoom(place: DatasetExample.conversation(conversation).place, limit: maximumTokens)
+      throw .tooLong(location: DatasetExample.conversation(conversation).location, limit: maximumTokens)
     }
     let question = tokenizer.encode(last, addingSpecialTokens: false, parsingSpecialTokens: false)
     var (kept, length) = (question.count, prompt.count)
@@ -71,12 +71,12 @@ package struct ConversationFormat: Sendable {
       shorter = try self.prompt(messages)
       length = shorter.count
     }
-    let room = min(answer.tokens.count, maximumTokens - length)
-    guard room > 0 else { throw .noRoom(place: DatasetExample.conversation(conversation).place, limit: maximumTokens) }
-    var example = TokenizedExample(tokens: [], roles: [], truncatedTokens: question.count - kept + answer.tokens.count - room)
+    let space = min(answer.tokens.count, maximumTokens - length)
+    guard space > 0 else { throw .tooLong(location: DatasetExample.conversation(conversation).location, limit: maximumTokens) }
+    var example = TokenizedExample(tokens: [], roles: [], truncatedTokens: question.count - kept + answer.tokens.count - space)
     example.append(shorter, .given)
-    example.tokens += answer.tokens.prefix(room)
-    example.roles += answer.roles.prefix(room)
+    example.tokens += answer.tokens.prefix(space)
+    example.roles += answer.roles.prefix(space)
     return example
   }
 
@@ -110,15 +110,15 @@ package struct ConversationFormat: Sendable {
     guard whole.utf8.starts(with: before.utf8) else { throw .unfitTemplate }
     let said = String(decoding: Array(whole.utf8.dropFirst(before.utf8.count)), as: UTF8.self)
     // Behind the answer a template writes the end of the turn. Some write something before it too, such as empty thoughts.
-    guard let place = said.firstRange(of: content) ?? said.firstRange(of: content.trimmed) else { throw .unfitTemplate }
-    let end = tokenizer.encode(String(said[place.upperBound...]), addingSpecialTokens: false)
+    guard let range = said.firstRange(of: content) ?? said.firstRange(of: content.trimmed) else { throw .unfitTemplate }
+    let end = tokenizer.encode(String(said[range.upperBound...]), addingSpecialTokens: false)
     let words = tokenizer.encode(String(said), addingSpecialTokens: false)
     let closing = words.reversed().starts(with: end.reversed()) ? end.count : 0
-    let start = said[..<place.lowerBound].utf8.count
-    let text = String(said[..<place.upperBound])
+    let start = said[..<range.lowerBound].utf8.count
+    let text = String(said[..<range.upperBound])
     example.tokens = Array(words.dropLast(closing))
     example.roles = AnswerContent.roles(
-      of: example.tokens, spelling: text, Array(repeating: false, count: start) + AnswerContent.mask(String(said[place])), tokenizer)
+      of: example.tokens, spelling: text, Array(repeating: false, count: start) + AnswerContent.mask(String(said[range])), tokenizer)
     example.append(words.suffix(closing), .scaffolding)
     return example
   }
@@ -133,7 +133,7 @@ package struct ConversationFormat: Sendable {
 package enum ConversationError: EngineError, Equatable {
   case template(JinjaError)
   case unfitTemplate
-  case noRoom(place: String, limit: Int)
+  case tooLong(location: String, limit: Int)
 
   /// The kind of failure.
   package var kind: FailureKind { .badData }
@@ -143,8 +143,8 @@ package enum ConversationError: EngineError, Equatable {
     switch self {
     case .template(let error): "the model's chat template: \(error)"
     case .unfitTemplate: "the model's chat template does not write an answer behind the prompt for it, so that none can be learnt"
-    case .noRoom(let place, let limit):
-      "'\(place)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise \(optionName("maxTokens"))"
+    case .tooLong(let location, let limit):
+      "'\(location)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise \(optionName("maxTokens"))"
     }
   }
 }

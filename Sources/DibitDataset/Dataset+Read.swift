@@ -96,7 +96,7 @@ private struct RowScan {
     }
   }
 
-  /// Reads the rows of `file`, called `name` in their places, into a split.
+  /// Reads the rows of `file`, called `name` in their locations, into a split.
   mutating func read(_ name: String, _ file: String, into split: SplitName) throws(DatasetError) {
     try read(name, file, try TextStream.open(file), into: split)
   }
@@ -122,11 +122,11 @@ private struct RowScan {
         guard let example = try reader.next() else { break }
         report.rows += 1
         guard !example.isBlank else {
-          report.note(.blankRow, example.place)
+          report.note(.blankRow, example.location)
           continue
         }
         if let first, first.kind != example.kind {
-          throw .mixedKinds(path: root, first: first.place, firstKind: first.kind, other: example.place, otherKind: example.kind)
+          throw .mixedKinds(path: root, first: first.location, firstKind: first.kind, other: example.location, otherKind: example.kind)
         }
         first = first ?? example
         collector.add(example, report: &report)

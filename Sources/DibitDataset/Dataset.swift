@@ -26,9 +26,9 @@ package struct Dataset: Sendable, Equatable {
   }
 
   init(train: [DatasetExample], validation: [DatasetExample], test: [DatasetExample], report: ScanReport) {
-    self.train = train.sortedByPlace()
-    self.validation = validation.sortedByPlace()
-    self.test = test.sortedByPlace()
+    self.train = train.sortedByLocation()
+    self.validation = validation.sortedByLocation()
+    self.test = test.sortedByLocation()
     self.report = report
     labels = Self.labels(of: [train, validation, test])
   }
@@ -59,7 +59,7 @@ package struct Dataset: Sendable, Equatable {
     }
   }
 
-  /// The place of a label in `labels`, compared by UTF-8 bytes; nil if no example has it.
+  /// The index of a label in `labels`, compared by UTF-8 bytes; nil if no example has it.
   ///
   /// `labels.firstIndex(of:)` would take an "é" of one scalar and one of two for the same label.
   package func index(ofLabel label: String) -> Int? {
@@ -80,8 +80,8 @@ package struct Dataset: Sendable, Equatable {
   /// SHA-256 of all examples in the order of their paths: the identity of the data, as 64 hexadecimal digits.
   ///
   /// It does not depend on how the examples are split, so that it is the same before and after `splitAutomatically(seed:)`. Each example
-  /// adds its place, NUL, each label and NUL, the digest of its text and LF. A place is the path, or for a row the path, a colon and the line.
-  package var digest: String { Self.digest(of: (train + validation + test).sortedByPlace()) }
+  /// adds its location, NUL, each label and NUL, the digest of its text and LF. A location is the path, or for a row the path, a colon and the line.
+  package var digest: String { Self.digest(of: (train + validation + test).sortedByLocation()) }
 
   /// SHA-256 of the examples of one split, in the same form as `digest`.
   package func digest(of split: SplitName) -> String { Self.digest(of: self[split]) }
@@ -89,7 +89,7 @@ package struct Dataset: Sendable, Equatable {
   private static func digest(of examples: [DatasetExample]) -> String {
     var hash = SHA256()
     for example in examples {
-      var record = Array(example.place.utf8)
+      var record = Array(example.location.utf8)
       for label in example.labels {
         record.append(0)
         record.append(contentsOf: label.utf8)

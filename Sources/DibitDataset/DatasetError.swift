@@ -73,7 +73,7 @@ package enum DatasetError: EngineError, Equatable {
       return "\(Self.file(path)) holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
         + (found.map { ", found \($0)" } ?? "")
     case .tooLarge(let path, let limit, let found):
-      return "\(TextPlace(file: path).shown): at most \(limit) bytes expected in one text, \(found) found; "
+      return "\(TextLocation(file: path).shown): at most \(limit) bytes expected in one text, \(found) found; "
         + "give it in pieces, or as rows or lines"
     case .noTextFiles(let folder):
       return "folder '\(folder)' holds no files, expected text files in it or in folders below it"
@@ -94,7 +94,7 @@ package enum DatasetError: EngineError, Equatable {
     case .unknownFormat(let path):
       return "\(quoted(path)): a folder, or a file of rows in CSV, TSV or JSONL expected, something else found"
     case .row(let file, let line, let column, let fault):
-      return "\(TextPlace(file: file).shown), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
+      return "\(TextLocation(file: file).shown), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
     case .noRows(let path, let skipped):
       return "\(quoted(path)): rows with examples expected, none found\(Self.leftOut(skipped))"
     case .oneLabelInRows(let path, let label, let skipped):
@@ -117,7 +117,9 @@ package enum DatasetError: EngineError, Equatable {
   private static func advice(_ reason: UnreadableReason) -> String { reason == .noPermission ? "; check its permissions" : "" }
 
   /// Returns the name of a file in a sentence.
-  private static func file(_ path: String) -> String { path == TextPlace.standardInput ? TextPlace(file: path).shown : "file '\(path)'" }
+  private static func file(_ path: String) -> String {
+    path == TextLocation.standardInput ? TextLocation(file: path).shown : "file '\(path)'"
+  }
 
   /// Returns the things found beside nothing, in brackets.
   private static func leftOut(_ skipped: String) -> String { skipped.isEmpty ? "" : " (left out: \(skipped))" }

@@ -45,7 +45,7 @@ package enum DatasetExample: Sendable, Equatable {
   }
 
   /// The path, and the line if there is one: "train.csv:12".
-  package var place: String { line == 0 ? path : "\(path):\(line)" }
+  package var location: String { line == 0 ? path : "\(path):\(line)" }
 
   /// The labels; none for a conversation.
   package var labels: [String] {
@@ -90,7 +90,7 @@ package enum DatasetExample: Sendable, Equatable {
 
 extension [DatasetExample] {
   /// The examples in the order of the UTF-8 bytes of their paths, and of lines within a file.
-  func sortedByPlace() -> [DatasetExample] {
+  func sortedByLocation() -> [DatasetExample] {
     zip(self, dropFirst()).contains { $1.isBefore($0) } ? sorted { $0.isBefore($1) } : self
   }
 }

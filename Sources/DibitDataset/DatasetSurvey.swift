@@ -13,8 +13,8 @@ package struct DatasetSurvey: Equatable, Sendable {
 
   /// Texts that say nearly the same.
   package struct NearGroup: Equatable, Sendable {
-    /// The places where they lie.
-    package let places: [String]
+    /// The locations of their texts.
+    package let locations: [String]
     /// True where they lie in more than one split.
     package let crossesSplits: Bool
     /// True where they carry different labels.
@@ -34,15 +34,15 @@ package struct DatasetSurvey: Equatable, Sendable {
 
   /// Looks at a dataset; `nearDuplicates` is the part that takes long.
   package init(_ dataset: Dataset, findingNearDuplicates: Bool = true) {
-    var (counts, places): ([LabelCount], [[UInt8]: Int]) = ([], [:])
-    for (place, label) in dataset.labels.enumerated() {
+    var (counts, indices): ([LabelCount], [[UInt8]: Int]) = ([], [:])
+    for (index, label) in dataset.labels.enumerated() {
       counts.append(LabelCount(label: label, counts: SplitName.allCases.map { _ in 0 }))
-      places[Array(label.utf8)] = place
+      indices[Array(label.utf8)] = index
     }
     var (lengths, multiple): ([Int], Int) = ([], 0)
     for (number, split) in SplitName.allCases.enumerated() {
       for example in dataset[split] {
-        for label in example.labels { if let place = places[Array(label.utf8)] { counts[place].counts[number] += 1 } }
+        for label in example.labels { if let index = indices[Array(label.utf8)] { counts[index].counts[number] += 1 } }
         if example.labels.count > 1 { multiple += 1 }
         lengths.append(example.text.unicodeScalars.count)
       }
@@ -77,7 +77,7 @@ package struct DatasetSurvey: Equatable, Sendable {
     return found.groups.map { group in
       let members = group.map(example)
       return NearGroup(
-        places: members.map(\.example.place), crossesSplits: members.contains { $0.split != members[0].split },
+        locations: members.map(\.example.location), crossesSplits: members.contains { $0.split != members[0].split },
         hasDifferentLabels: members.contains { !$0.example.labels.hasSameBytes(as: members[0].example.labels) })
     }
   }

@@ -33,7 +33,7 @@ struct DelimitedReader: ~Copyable, RowReader {
     self.cursor = cursor
   }
 
-  /// A reader of `stream`, whose first line it reads; `path` is what its rows give as their place, `file` what errors call it.
+  /// A reader of `stream`, whose first line it reads; `path` is what its rows give as their location, `file` what errors call it.
   ///
   /// - Parameter separator: what stands between fields; nil takes the first of comma, semicolon and tab that the first line has.
   static func open(

@@ -2,26 +2,26 @@
 struct ExampleCollector {
   /// The examples so far, in the order in which they came first.
   private(set) var examples: [DatasetExample] = []
-  private var places: [TextDigest: Int] = [:]
+  private var indices: [TextDigest: Int] = [:]
 
   /// Adds an example; a repetition is merged with the one that is known, and reported.
   mutating func add(_ example: DatasetExample, report: inout ScanReport) {
-    let place = examples.count
+    let index = examples.count
     // One look-up, not two, for the many that are new.
-    let known = places[example.digest, default: place]
-    guard known < place else {
-      places[example.digest] = place
+    let known = indices[example.digest, default: index]
+    guard known < index else {
+      indices[example.digest] = index
       examples.append(example)
       return
     }
     examples[known] = Self.merge(examples[known], with: example, report: &report)
   }
 
-  /// The labels of both, in the place that comes first.
+  /// The labels of both, at the location that comes first.
   private static func merge(_ known: DatasetExample, with other: DatasetExample, report: inout ScanReport) -> DatasetExample {
     let isRepeated = other.labels.allSatisfy { label in known.labels.contains { $0.hasSameBytes(as: label) } }
     if isRepeated || known.labels.count == 1 {
-      report.note(isRepeated ? .repeated : .multipleLabels, other.place, "same text as '\(known.place)'")
+      report.note(isRepeated ? .repeated : .multipleLabels, other.location, "same text as '\(known.location)'")
     }
     let first = other.isBefore(known) ? other : known
     guard case .labelled(let example) = first else { return first }
@@ -44,16 +44,16 @@ extension ScanReport {
   }
 
   private mutating func noteLeakage(_ splits: [[DatasetExample]]) {
-    var seen: [TextDigest: (split: Int, place: Int)] = [:]
+    var seen: [TextDigest: (split: Int, index: Int)] = [:]
     var noted: Set<TextDigest> = []
     for (number, examples) in splits.enumerated() {
-      for (place, example) in examples.enumerated() {
+      for (index, example) in examples.enumerated() {
         guard let first = seen[example.digest] else {
-          seen[example.digest] = (number, place)
+          seen[example.digest] = (number, index)
           continue
         }
         guard noted.insert(example.digest).inserted else { continue }
-        note(.leakage, example.place, "same text as '\(splits[first.split][first.place].place)'")
+        note(.leakage, example.location, "same text as '\(splits[first.split][first.index].location)'")
       }
     }
   }

@@ -50,14 +50,14 @@ package struct Folds: Equatable, Sendable {
     // Which groups are found depends on the order in which texts are looked at.
     let found = NearDuplicates(count: order.count) { examples[order[$0]].text }
     var owners = Array(order.indices)
-    for group in found.groups { for place in group { owners[place] = group[0] } }
+    for group in found.groups { for index in group { owners[index] = group[0] } }
     // Texts without words have no runs to compare, but may be the same.
-    for place in owners.indices.dropFirst() where examples[order[place]].digest == examples[order[place - 1]].digest {
-      let (kept, joined) = (owners[place - 1], owners[place])
+    for index in owners.indices.dropFirst() where examples[order[index]].digest == examples[order[index - 1]].digest {
+      let (kept, joined) = (owners[index - 1], owners[index])
       if kept != joined { for other in owners.indices where owners[other] == joined { owners[other] = kept } }
     }
     var units: [Int: [Int]] = [:]
-    for place in owners.indices { units[owners[place], default: []].append(order[place]) }
+    for index in owners.indices { units[owners[index], default: []].append(order[index]) }
     return units.sorted { $0.key < $1.key }.map(\.value)
   }
 

@@ -16,7 +16,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
   /// Nested deeper, a row is no example: a message lies at the third level, its parts at the fifth.
   private static let depthLimit = 16
 
-  /// A reader of `stream`; `path` is what its rows give as their place, `file` what errors call it.
+  /// A reader of `stream`; `path` is what its rows give as their location, `file` what errors call it.
   init(_ stream: consuming TextStream, path: String, file: String, options: RowOptions) {
     (self.path, self.file) = (path, file)
     self.options = options

@@ -27,7 +27,7 @@ package struct LabelledExample: Sendable, Equatable {
     self.digest = digest
   }
 
-  /// Checks that place, labels and text are the same bytes.
+  /// Checks that location, labels and text are the same bytes.
   package static func == (left: LabelledExample, right: LabelledExample) -> Bool {
     left.digest == right.digest && left.line == right.line && left.path.hasSameBytes(as: right.path)
       && left.labels.hasSameBytes(as: right.labels)

@@ -28,13 +28,13 @@ package struct LengthSummary: Equatable, Sendable {
     (minimum, maximum) = (first, last)
     (median, ninetieth, ninetyNinth) = (quantile(50), quantile(90), quantile(99))
     var counts = [Int](repeating: 0, count: 62)
-    for length in sorted { counts[Self.place(of: length)] += 1 }
-    classes = (Self.place(of: first)...Self.place(of: last)).map { (Self.bounds(of: $0), counts[$0]) }
+    for length in sorted { counts[Self.classIndex(of: length)] += 1 }
+    classes = (Self.classIndex(of: first)...Self.classIndex(of: last)).map { (Self.bounds(of: $0), counts[$0]) }
   }
 
-  private static func place(of length: Int) -> Int { max(0, Int.bitWidth - length.leadingZeroBitCount - 3) }
+  private static func classIndex(of length: Int) -> Int { max(0, Int.bitWidth - length.leadingZeroBitCount - 3) }
 
-  private static func bounds(of place: Int) -> ClosedRange<Int> { place == 0 ? 0...7 : (4 << place)...((4 << place) - 1 + (4 << place)) }
+  private static func bounds(of index: Int) -> ClosedRange<Int> { index == 0 ? 0...7 : (4 << index)...((4 << index) - 1 + (4 << index)) }
 
   /// Checks that all numbers are the same.
   package static func == (left: LengthSummary, right: LengthSummary) -> Bool {

@@ -9,7 +9,7 @@ package struct NearDuplicates: Equatable, Sendable {
 
   /// The share of runs that two texts must have in common.
   package static let threshold = 0.8
-  private static let bands = MinHash.places / rows
+  private static let bands = MinHash.count / rows
   private static let rows = 4
 
   /// The number of texts that lie in a group.

@@ -20,9 +20,9 @@ package struct PromptTemplate: Equatable, Sendable {
 
   /// Returns the parts before and behind the text once the instruction is in its place.
   func parts(instruction: String) -> (head: String, tail: String) {
-    guard let place = text.firstRange(of: "{text}") else { return (text, "") }
+    guard let range = text.firstRange(of: "{text}") else { return (text, "") }
     func filled(_ part: Substring) -> String { String(part.replacing("{instruction}", with: instruction)) }
-    return (filled(text[..<place.lowerBound]), filled(text[place.upperBound...]))
+    return (filled(text[..<range.lowerBound]), filled(text[range.upperBound...]))
   }
 
   /// The words of small letters that stand in braces.

@@ -39,7 +39,7 @@ package enum RowFault: Error, Equatable, Sendable {
 }
 
 extension RowFault: CustomStringConvertible {
-  /// The fault in words, without the place.
+  /// The fault in words, without the location.
   package var description: String {
     switch self {
     case .json(let expected, let found): "\(expected) expected, \(found) found; every line must be a JSON document of its own"

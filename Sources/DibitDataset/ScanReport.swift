@@ -77,7 +77,7 @@ package struct ScanReport: Equatable, Sendable {
     package let reason: UnreadableReason?
   }
 
-  /// The number of times that something was found, and the first places.
+  /// The number of times that something was found, and the first locations.
   package struct Finding: Equatable, Sendable {
     /// The number of them in all.
     package fileprivate(set) var count = 0

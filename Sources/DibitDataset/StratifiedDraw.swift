@@ -28,13 +28,13 @@ struct StratifiedDraw {
     }
     strata.sort { $0.remainder != $1.remainder ? $0.remainder > $1.remainder : $0.rank < $1.rank }
     // One round gives the remainders; further rounds only where a label could not give its share.
-    var hasRoom = true
-    while left > 0 && hasRoom {
-      hasRoom = false
+    var isGrowing = true
+    while left > 0 && isGrowing {
+      isGrowing = false
       for index in strata.indices where left > 0 && strata[index].quota < strata[index].members.count - 1 {
         strata[index].quota += 1
         left -= 1
-        hasRoom = true
+        isGrowing = true
       }
     }
     var drawn: Set<Int> = []

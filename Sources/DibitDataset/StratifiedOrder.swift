@@ -6,15 +6,15 @@
 package enum StratifiedOrder {
   /// The indices of `examples` in this order.
   package static func indices(of examples: [LabelledExample], seed: UInt64) -> [Int] {
-    let rank = TextRank(seed: seed, purpose: "dataset.order")
+    let textRank = TextRank(seed: seed, purpose: "dataset.order")
     let order = examples.orderOfTexts
-    let ranks = order.map { rank(examples[$0].digest.hexadecimal) }
+    let ranks = order.map { textRank(examples[$0].digest.hexadecimal) }
     var members: [[UInt8]: [Int]] = [:]
-    for place in order.indices { members[Array((examples[order[place]].labels.first ?? "").utf8), default: []].append(place) }
+    for index in order.indices { members[Array((examples[order[index]].labels.first ?? "").utf8), default: []].append(index) }
     var positions = [Double](repeating: 0, count: order.count)
-    for places in members.values {
-      let drawn = places.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
-      for (index, place) in drawn.enumerated() { positions[place] = (Double(index) + 0.5) / Double(drawn.count) }
+    for indices in members.values {
+      let drawn = indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
+      for (rank, index) in drawn.enumerated() { positions[index] = (Double(rank) + 0.5) / Double(drawn.count) }
     }
     return order.indices.sorted { (positions[$0], ranks[$0], $0) < (positions[$1], ranks[$1], $1) }.map { order[$0] }
   }

@@ -1,7 +1,7 @@
 internal import DibitFailure
 
-/// The place that a text is from.
-package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
+/// The file, or the row of a file, that a text is from.
+package struct TextLocation: Equatable, Sendable, CustomStringConvertible {
   /// The file as the caller gave it, or found below the folder that the caller gave; ``standardInput`` for that.
   package let file: String
   /// The line on which the text's row begins, from 1; 0 when the text is the whole file.
@@ -16,28 +16,30 @@ package struct TextPlace: Equatable, Sendable, CustomStringConvertible {
   /// The file, and the line if there is one: "rows.csv:12".
   package var description: String { line == 0 ? file : "\(file):\(line)" }
 
-  /// The name of the place in a message: "'rows.csv:12'", "standard input, line 12".
+  /// The location in a message: "'rows.csv:12'", "standard input, line 12".
   package var shown: String {
     guard file == Self.standardInput else { return quoted(description) }
     return "standard input" + (line == 0 ? "" : ", line \(line)")
   }
 
-  /// SHA-256 of ``description``, so that millions of places can be told apart in little memory.
+  /// SHA-256 of ``description``, so that millions of locations can be told apart in little memory.
   package var digest: TextDigest { TextDigest(text: description) }
 
   /// Checks that both are the same bytes.
-  package static func == (left: TextPlace, right: TextPlace) -> Bool { left.line == right.line && left.file.hasSameBytes(as: right.file) }
+  package static func == (left: TextLocation, right: TextLocation) -> Bool {
+    left.line == right.line && left.file.hasSameBytes(as: right.file)
+  }
 }
 
 /// A text, or why there is none.
 package struct TextInput: Equatable, Sendable {
-  /// The place that it is from.
-  package let place: TextPlace
+  /// The location that it is from.
+  package let location: TextLocation
   /// The text with LF line ends, or why it cannot be read.
   package let content: Result<String, DatasetError>
 
-  /// A text of a place, or what is wrong there.
-  package init(place: TextPlace, content: Result<String, DatasetError>) { (self.place, self.content) = (place, content) }
+  /// A text of a location, or what is wrong there.
+  package init(location: TextLocation, content: Result<String, DatasetError>) { (self.location, self.content) = (location, content) }
 }
 
 /// The formats by which files become texts.

@@ -2,7 +2,7 @@ internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitFiles
 
-/// Reads the texts of ``TextInputs``. Copies share a place within rows.
+/// Reads the texts of ``TextInputs``. Copies share a position within rows.
 package struct TextInputIterator: IteratorProtocol {
   /// The number of ``TextInputs/bytes`` that have been read.
   package var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
@@ -32,7 +32,7 @@ package struct TextInputIterator: IteratorProtocol {
           guard isFound, case .failure(.notText) = input.content else { return input }
           passedBy += 1
         }
-      case .standardInput: if let input = open(TextPlace.standardInput, isStandardInput: true) { return input }
+      case .standardInput: if let input = open(TextLocation.standardInput, isStandardInput: true) { return input }
       }
     }
     return nil
@@ -48,7 +48,7 @@ package struct TextInputIterator: IteratorProtocol {
   /// The only input of the entry.
   private mutating func single(_ path: String, _ content: Result<String, DatasetError>) -> TextInput {
     goOn()
-    return TextInput(place: TextPlace(file: path), content: content)
+    return TextInput(location: TextLocation(file: path), content: content)
   }
 
   /// The one text of a file, or nil when its rows are to be read one by one.
@@ -114,15 +114,15 @@ private final class OpenReader<Reader: RowReader & ~Copyable>: OpenRows {
       guard let example = try reader.next() else { return nil }
       // Of files this was looked at when they were opened.
       let content: Result<String, DatasetError> =
-        example.text.utf8.contains(0) ? .failure(.notText(path: example.place)) : .success(example.text)
-      return TextInput(place: TextPlace(file: path, line: example.line), content: content)
+        example.text.utf8.contains(0) ? .failure(.notText(path: example.location)) : .success(example.text)
+      return TextInput(location: TextLocation(file: path, line: example.line), content: content)
     } catch {
       // Behind a faulty row others follow; behind a fault of the file nothing does.
       guard case .row(_, let line, _, _) = error else {
         hasEnded = true
-        return TextInput(place: TextPlace(file: path), content: .failure(error))
+        return TextInput(location: TextLocation(file: path), content: .failure(error))
       }
-      return TextInput(place: TextPlace(file: path, line: line), content: .failure(error))
+      return TextInput(location: TextLocation(file: path, line: line), content: .failure(error))
     }
   }
 }

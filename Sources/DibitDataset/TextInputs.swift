@@ -35,11 +35,11 @@ package struct TextInputs: Sendable, Sequence {
   }
 
   /// Lists files, folders (all files below, in the order of the UTF-8 bytes of their paths; hidden ones are left out, links to folders are
-  /// not followed) and standard input (``TextPlace/standardInput``), in the order given.
+  /// not followed) and standard input (``TextLocation/standardInput``), in the order given.
   package init(_ paths: [String], options: TextInputOptions = TextInputOptions()) {
     var (entries, report): ([Entry], ScanReport) = ([], ScanReport(limit: ScanOptions().maximumPathsPerFinding))
     for path in paths where !options.isStopped() {
-      guard path != TextPlace.standardInput else {
+      guard path != TextLocation.standardInput else {
         entries.append(.standardInput)
         continue
       }

@@ -64,14 +64,14 @@ package struct TextSketches: Equatable, Sendable {
     }
   }
 
-  /// Places that agree, of 32, from which on two texts are nearly the same: ``NearDuplicates/threshold``.
-  private static let agreement = Int((NearDuplicates.threshold * Double(MinHash.places)).rounded(.up))
+  /// Minima that agree, of 32, from which on two texts are nearly the same: ``NearDuplicates/threshold``.
+  private static let agreement = Int((NearDuplicates.threshold * Double(MinHash.count)).rounded(.up))
   private static let mostCandidates = 8
 
   private func isNear(_ a: Entry, _ b: Entry) -> Bool {
     let same = a.sketch .== b.sketch
     var count = 0
-    for place in 0..<MinHash.places where same[place] { count += 1 }
+    for index in 0..<MinHash.count where same[index] { count += 1 }
     return count >= Self.agreement
   }
 
@@ -79,12 +79,12 @@ package struct TextSketches: Equatable, Sendable {
     var sketch = SIMD32<UInt16>.zero
     if hash.read(text) {
       // Never zero, which means that there are no words.
-      for place in 0..<MinHash.places { sketch[place] = UInt16(truncatingIfNeeded: hash[place]) | 1 }
+      for index in 0..<MinHash.count { sketch[index] = UInt16(truncatingIfNeeded: hash[index]) | 1 }
     }
     return Entry(digest: TextDigest(text: text).half, sketch: sketch)
   }
 
-  /// Four places of a sketch.
+  /// Four minima of a sketch.
   private struct Part: Hashable {
     let part: Int
     let values: UInt64
@@ -130,7 +130,7 @@ extension TextSketches.Entry {
     }
     append(digest.x, 64)
     append(digest.y, 64)
-    for place in 0..<MinHash.places { append(UInt64(sketch[place]), 16) }
+    for index in 0..<MinHash.count { append(UInt64(sketch[index]), 16) }
     return String(decoding: digits, as: UTF8.self)
   }
 
@@ -148,8 +148,8 @@ extension TextSketches.Entry {
       words[index / 16] = words[index / 16] << 4 | UInt64(value)
     }
     var sketch = SIMD32<UInt16>.zero
-    for place in 0..<MinHash.places {
-      sketch[place] = UInt16(truncatingIfNeeded: words[2 + place / 4] >> UInt64(48 - 16 * (place % 4)))
+    for index in 0..<MinHash.count {
+      sketch[index] = UInt16(truncatingIfNeeded: words[2 + index / 4] >> UInt64(48 - 16 * (index % 4)))
     }
     self.init(digest: [words[0], words[1]], sketch: sketch)
   }

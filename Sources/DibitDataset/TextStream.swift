@@ -47,7 +47,7 @@ struct TextStream: ~Copyable {
 
   /// The text of standard input, which can be read only once: UTF-16 where a mark says so, otherwise UTF-8.
   static func standardInput(isStopped: @escaping @Sendable () -> Bool) throws(DatasetError) -> TextStream {
-    let name = TextPlace.standardInput
+    let name = TextLocation.standardInput
     var start: [UInt8] = []
     do throws(FileError) {
       while start.count < 3 {

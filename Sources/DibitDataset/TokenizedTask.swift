@@ -60,9 +60,9 @@ package struct TokenizedTask: Sendable {
   /// White space before a text and line ends behind it are no part of it: editors and shells add them, and readers of lines take them off.
   package func prompt(_ text: String, reserving reserve: Int, cut: TextShortening = .tail) -> ChatPrompt {
     let text = String(text.withoutLineEnds.drop { $0.isWhitespace })
-    let room = max(1, task.maximumTokens - reserve)
-    if let frame { return frame.prompt(text, maximumTokens: room, cut: cut, tokenizer: tokenizer) }
-    return template.prompt(system: task.instruction, user: text, maximumTokens: room, cut: cut, tokenizer: tokenizer)
+    let available = max(1, task.maximumTokens - reserve)
+    if let frame { return frame.prompt(text, maximumTokens: available, cut: cut, tokenizer: tokenizer) }
+    return template.prompt(system: task.instruction, user: text, maximumTokens: available, cut: cut, tokenizer: tokenizer)
   }
 
   /// The prompt and the answer with `example`'s labels, of which the labels are content and the JSON around them is scaffolding.

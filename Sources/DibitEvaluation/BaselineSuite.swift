@@ -187,9 +187,9 @@ package struct BaselineSuite: Sendable {
       asked: prompt.asked, examples: count, cutExamples: prompt.truncated, tokens: prompt.tokens.count, context: context,
       cutTexts: records.truncated)
     let prior = MajorityClass(labels: task.pairs.map(\.label), count: labels.count)
-    for (place, record) in records.records.enumerated() where record.scores == nil {
-      outcomes.logProbabilities[place] = prior.logProbabilities("")
-      if outcomes.tags != nil { outcomes.inclusion[place] = outcomes.logProbabilities[place].map { exp($0) } }
+    for (index, record) in records.records.enumerated() where record.scores == nil {
+      outcomes.logProbabilities[index] = prior.logProbabilities("")
+      if outcomes.tags != nil { outcomes.inclusion[index] = outcomes.logProbabilities[index].map { exp($0) } }
     }
     return outcomes
   }

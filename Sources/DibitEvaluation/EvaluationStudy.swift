@@ -53,7 +53,7 @@ package struct EvaluationStudy {
     on compute: Compute, progress: @escaping (Progress) -> Bool
   ) throws(EvaluationError) {
     guard !examples.isEmpty else { throw .noExamples }
-    _ = try Truths(labels).places(of: examples)
+    _ = try Truths(labels).indices(of: examples)
     (self.labels, self.examples, self.training, self.options, self.seed) = (labels, examples, training, options, seed)
     (self.compute, self.progress) = (compute, progress)
     notes = DataHygiene.notes(examples: examples, training: training, labels: labels)
@@ -101,23 +101,23 @@ package struct EvaluationStudy {
     let clock = ContinuousClock()
     let start = clock.now
     ProcessMemory.resetPeak()
-    for (place, example) in examples.enumerated() {
+    for (index, example) in examples.enumerated() {
       let began = clock.now
       var row = [Double](repeating: -.infinity, count: labels.count + 1)
       do throws(EvaluationError) {
         let answer = try tagger.predict(example.text)
-        let places = (answer.tags ?? []).map { truths.place(of: $0) ?? labels.count }
-        row[places.first ?? labels.count] = 0
-        tags.append(Set(places.isEmpty ? [labels.count] : places))
+        let indices = (answer.tags ?? []).map { truths.index(of: $0) ?? labels.count }
+        row[indices.first ?? labels.count] = 0
+        tags.append(Set(indices.isEmpty ? [labels.count] : indices))
         answers.append(answer)
       } catch {
-        failures[place] = error
+        failures[index] = error
         tags.append([])
         row = []
       }
       outcomes.logProbabilities.append(row)
       outcomes.latencies.append(began.duration(to: clock.now) / .seconds(1))
-      guard progress(Progress(title: title, done: place + 1, total: examples.count)) else { throw .interrupted }
+      guard progress(Progress(title: title, done: index + 1, total: examples.count)) else { throw .interrupted }
     }
     if let fault = failures.values.first, failures.count == examples.count { throw fault }
     outcomes.seconds = start.duration(to: clock.now) / .seconds(1)
@@ -216,15 +216,15 @@ package struct EvaluationStudy {
     var text = CSV.record(Self.predictionColumns + (hasSets ? ["tags"] : []))
     for run in runs + baselines {
       let outcomes = run.outcomes
-      for place in kept {
-        let row = outcomes.logProbabilities[place]
+      for index in kept {
+        let row = outcomes.logProbabilities[index]
         let best = LabelScores.best(row)
-        let known = truths.known(examples[place])
+        let known = truths.known(examples[index])
         let probability = outcomes.hasProbabilities ? JSONValue.number(exp(row[best])).serialized() : ""
-        let tags = outcomes.tags.map { $0[place].sorted().map { names[$0] }.joined(separator: ";") } ?? ""
+        let tags = outcomes.tags.map { $0[index].sorted().map { names[$0] }.joined(separator: ";") } ?? ""
         text += CSV.record(
           [
-            outcomes.name, outcomes.kind.rawValue, DatasetExample.labelled(examples[place]).place,
+            outcomes.name, outcomes.kind.rawValue, DatasetExample.labelled(examples[index]).location,
             known.map { labels[$0] }.joined(separator: ";"), names[best], probability, "\(known.contains(best))",
           ] + (hasSets ? [tags] : []))
       }

@@ -6,7 +6,7 @@ package import DibitKernels
 package struct EvaluationProgress: Equatable, Sendable {
   /// The subject that is running.
   package let name: String
-  /// Its place, from 0, and the number of subjects.
+  /// Its index, from 0, and the number of subjects.
   package let run: Int
   /// The number of subjects.
   package let runs: Int
@@ -40,9 +40,9 @@ package enum Evaluator {
     latencyTexts: Int = 0, on compute: Compute, progress: (EvaluationProgress) -> Bool = { _ in true }
   ) throws(EvaluationError) -> [RunRecords] {
     guard !examples.isEmpty else { throw .noExamples }
-    let truths = try Truths(labels).places(of: examples)
+    let truths = try Truths(labels).indices(of: examples)
     var runs: [RunRecords] = []
-    for (place, subject) in subjects.enumerated() {
+    for (number, subject) in subjects.enumerated() {
       var tagger = try BatchTagger(labels: labels, subject: subject, options: options, on: compute)
       let clock = ContinuousClock()
       let start = clock.now
@@ -54,7 +54,7 @@ package enum Evaluator {
         let seconds = start.duration(to: clock.now) / .seconds(1)
         goesOn = progress(
           EvaluationProgress(
-            name: subject.name, run: place, runs: subjects.count, done: done, total: examples.count,
+            name: subject.name, run: number, runs: subjects.count, done: done, total: examples.count,
             textsPerSecond: Double(done) / max(seconds, 1e-9)))
         return goesOn
       }

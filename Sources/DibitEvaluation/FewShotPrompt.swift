@@ -5,7 +5,7 @@ internal import DibitTensor
 package struct FewShotPrompt: Equatable, Sendable {
   /// The tokens before each prompt, the text's beginning included; none where no example fits.
   package let tokens: [Int32]
-  /// The examples in the order in which they stand, as places among those they were drawn from.
+  /// The examples in the order in which they stand, as indices among those they were drawn from.
   package let examples: [Int]
   /// The number of examples that were asked for and could be had, whether they fit or not.
   package let asked: Int
@@ -21,21 +21,21 @@ package struct FewShotPrompt: Equatable, Sendable {
     var rng = SplitMix64(seed: seed, purpose: "evaluation.shots")
     let drawn = Self.draw(examples, shots, &rng)
     asked = drawn.count
-    let room = Int(Double(task.task.maximumTokens) * min(max(share, 0), 1))
+    let limit = Int(Double(task.task.maximumTokens) * min(max(share, 0), 1))
     // Only the first begins the text.
     let beginning = task.beginning
     var fitting: [(example: Int, tokens: [Int32], isCut: Bool)] = []
     var used = beginning.count
     for example in drawn {
       var encoded = task.encode(examples[example], reserving: 0)
-      if fitting.isEmpty, encoded.tokens.count + task.following.count > room {
+      if fitting.isEmpty, encoded.tokens.count + task.following.count > limit {
         var shorter = task.task
-        shorter.maximumTokens = max(1, room - task.following.count)
+        shorter.maximumTokens = max(1, limit - task.following.count)
         encoded = task.replacing(shorter).encode(examples[example], reserving: 0)
       }
       let own = encoded.tokens.starts(with: beginning) ? encoded.tokens.dropFirst(beginning.count) : encoded.tokens[...]
       let tokens = own + task.following
-      guard used + tokens.count <= room else { break }
+      guard used + tokens.count <= limit else { break }
       used += tokens.count
       fitting.append((example, Array(tokens), encoded.truncatedTokens > 0))
     }

@@ -7,7 +7,7 @@ internal import DibitJSON
 ///
 /// A record counts when its line end is there; what stands behind the last one was cut off while it was written.
 package struct FinishedPredictions: Sendable {
-  /// The number of bytes that the finished records take, the header among them: the place at which to cut the file.
+  /// The number of bytes that the finished records take, the header among them: the offset at which to cut the file.
   package private(set) var byteCount = 0
   /// Finished records.
   package private(set) var count = 0
@@ -15,7 +15,7 @@ package struct FinishedPredictions: Sendable {
   package private(set) var failures = 0
 
   private let format: PredictionFormat
-  private var places: [TextDigest: Int] = [:]
+  private var counts: [TextDigest: Int] = [:]
   private var record: [UInt8] = []
   private var isQuoted = false
   private var lines = 0
@@ -51,15 +51,15 @@ package struct FinishedPredictions: Sendable {
   }
 
   /// Checks an input off and returns whether it was done; each finished record stands for one input, so this may be asked once for each.
-  package mutating func take(_ place: TextPlace) -> Bool {
-    let digest = self.digest(place)
-    guard let left = places[digest] else { return false }
-    places[digest] = left > 1 ? left - 1 : nil
+  package mutating func take(_ location: TextLocation) -> Bool {
+    let digest = self.digest(location)
+    guard let left = counts[digest] else { return false }
+    counts[digest] = left > 1 ? left - 1 : nil
     return true
   }
 
   /// Finished records that no input has asked for.
-  package var unclaimed: Int { places.values.reduce(0, +) }
+  package var unclaimed: Int { counts.values.reduce(0, +) }
 
   // MARK: Records
 
@@ -72,10 +72,10 @@ package struct FinishedPredictions: Sendable {
     }
   }
 
-  /// Places as this form writes them: in text they are escaped.
-  private func digest(_ place: TextPlace) -> TextDigest {
-    guard format.kind == .text else { return place.digest }
-    return TextPlace(file: PredictionFormat.escaped(place.description)).digest
+  /// Locations as this form writes them: in text they are escaped.
+  private func digest(_ location: TextLocation) -> TextDigest {
+    guard format.kind == .text else { return location.digest }
+    return TextLocation(file: PredictionFormat.escaped(location.description)).digest
   }
 
   private mutating func finishRecord() throws(UnfitPredictions) {
@@ -87,36 +87,36 @@ package struct FinishedPredictions: Sendable {
       hasHeader = true
       return
     }
-    guard let place = place(of: line) else { throw unfit }
-    places[place.digest, default: 0] += 1
+    guard let location = location(of: line) else { throw unfit }
+    counts[location.digest, default: 0] += 1
     count += 1
   }
 
   private var unfit: UnfitPredictions { UnfitPredictions(line: lines, expected: expected) }
 
-  private mutating func place(of line: ArraySlice<UInt8>) -> TextPlace? {
+  private mutating func location(of line: ArraySlice<UInt8>) -> TextLocation? {
     switch format.kind {
     case .text:
       let fields = line.split(separator: 0x09, omittingEmptySubsequences: false)
       guard fields.count == 3, Double(String(decoding: fields[2], as: UTF8.self)) != nil else { return nil }
-      return TextPlace(file: String(decoding: fields[0], as: UTF8.self))
+      return TextLocation(file: String(decoding: fields[0], as: UTF8.self))
     case .csv:
       let fields = Self.fields(line)
       guard fields.count == format.columns.count, Double(String(decoding: fields[3], as: UTF8.self)) != nil else { return nil }
-      return TextPlace(file: String(decoding: fields[0], as: UTF8.self))
+      return TextLocation(file: String(decoding: fields[0], as: UTF8.self))
     case .jsonl, .json:
       guard let object = try? JSONValue(parsing: line, depthLimit: 8), let file = object["file"]?.string else { return nil }
-      let place = TextPlace(file: file, line: object["line"]?.int ?? 0)
+      let location = TextLocation(file: file, line: object["line"]?.int ?? 0)
       guard object["error"]?.string == nil else {
         failures += 1
-        return place
+        return location
       }
       guard object[format.key]?.array != nil, object["probability"]?.double != nil, object["truncated_tokens"]?.int != nil else {
         return nil
       }
       let names = object["scores"]?.object?.keys
       let fits = format.hasScores ? names.map { $0.map { Array($0.utf8) } == format.labels.map { Array($0.utf8) } } ?? false : names == nil
-      return fits ? place : nil
+      return fits ? location : nil
     }
   }
 

@@ -8,7 +8,7 @@ internal import Glibc
 ///
 /// The instruction names them where it says ``TaggingTask/labelsPlaceholder``. The texts are scored under several orders, drawn with a seed.
 package struct LabelOrderBias: Equatable, Sendable {
-  /// The orders, as places among the labels.
+  /// The orders, as indices among the labels.
   package let orders: [[Int]]
   /// Texts that were scored under all orders.
   package let texts: Int
@@ -17,8 +17,8 @@ package struct LabelOrderBias: Equatable, Sendable {
   /// Half the sum of the absolute differences of a text's probabilities from their mean over orders (the total variation distance),
   /// averaged over texts and orders: 0 where the order does not matter.
   package let variation: Double
-  /// For each place in the list, the mean over texts and orders of the probability of the label that stands there, over the mean
-  /// probability of that same label in all orders: above 1 where a place is preferred.
+  /// For each position in the list, the mean over texts and orders of the probability of the label that stands there, over the mean
+  /// probability of that same label in all orders: above 1 where a position is preferred.
   package let preference: [Double]
 
   /// Scores `texts` under `count` orders, from 2 on; the first is that of `labels`. Orders may repeat where labels are few.
@@ -53,7 +53,7 @@ package struct LabelOrderBias: Equatable, Sendable {
     texts = probabilities.first?.count ?? 0
     let (count, labels) = (orders.count, orders.first?.count ?? 0)
     var (same, distance) = (0.0, 0.0)
-    var (atPlace, expected) = ([Double](repeating: 0, count: labels), [Double](repeating: 0, count: labels))
+    var (atPosition, expected) = ([Double](repeating: 0, count: labels), [Double](repeating: 0, count: labels))
     for text in 0..<texts {
       let rows = probabilities.map { $0[text] }
       let best = rows.map { LabelScores.best($0) }
@@ -63,14 +63,14 @@ package struct LabelOrderBias: Equatable, Sendable {
       let mean = (0..<labels).map { label in rows.reduce(0) { $0 + $1[label] } / Double(count) }
       for (order, row) in zip(orders, rows) {
         distance += zip(row, mean).reduce(0) { $0 + abs($1.0 - $1.1) } / 2
-        for (place, label) in order.enumerated() {
-          atPlace[place] += row[label]
-          expected[place] += mean[label]
+        for (position, label) in order.enumerated() {
+          atPosition[position] += row[label]
+          expected[position] += mean[label]
         }
       }
     }
     agreement = texts > 0 ? same / Double(texts) : 1
     variation = texts > 0 ? distance / Double(texts * count) : 0
-    preference = zip(atPlace, expected).map { $1 > 0 ? $0 / $1 : 1 }
+    preference = zip(atPosition, expected).map { $1 > 0 ? $0 / $1 : 1 }
   }
 }

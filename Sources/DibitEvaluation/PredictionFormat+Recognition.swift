@@ -13,7 +13,7 @@ extension PredictionFormat {
     start.firstIndex(of: lineEnd).map { start[..<$0] }
   }
 
-  /// Place, tags and a probability as ``record(_:isFirst:)`` writes it, with three decimals: labelled sets have a number there too.
+  /// Location, tags and a probability as ``record(_:isFirst:)`` writes it, with three decimals: labelled sets have a number there too.
   private static func isLine(_ start: [UInt8]) -> Bool {
     guard let fields = firstLine(start)?.split(separator: 0x09, omittingEmptySubsequences: false), fields.count == 3 else { return false }
     let number = Array(fields[2])

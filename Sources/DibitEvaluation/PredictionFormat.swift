@@ -7,7 +7,7 @@ internal import Glibc
 package struct PredictionFormat: Equatable, Sendable {
   /// The forms.
   package enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// A line with place, tags and probability between tabs. Inputs without a prediction are left out.
+    /// A line with location, tags and probability between tabs. Inputs without a prediction are left out.
     case text
     /// RFC 4180 with a header; tags are joined by semicolons. Inputs without a prediction are left out.
     case csv
@@ -58,13 +58,14 @@ package struct PredictionFormat: Equatable, Sendable {
     case .text:
       guard let result = try? prediction.result.get() else { return "" }
       let tags = result.tags.isEmpty ? "-" : result.tags.joined(separator: ";")
-      return "\(Self.escaped(prediction.place.description))\t\(tags)\t\(fixed(probabilities(result)[result.scores.best], 3))\n"
+      return "\(Self.escaped(prediction.location.description))\t\(tags)\t\(fixed(probabilities(result)[result.scores.best], 3))\n"
     case .csv:
       guard let result = try? prediction.result.get() else { return "" }
       let probabilities = probabilities(result)
       let numbers = [probabilities[result.scores.best]] + (hasScores ? probabilities : [])
       return CSV.record(
-        [prediction.place.description, result.label, result.tags.joined(separator: ";")] + numbers.map { JSONValue.number($0).serialized() }
+        [prediction.location.description, result.label, result.tags.joined(separator: ";")]
+          + numbers.map { JSONValue.number($0).serialized() }
       )
     case .jsonl: return object(prediction, sentence).serialized() + "\n"
     case .json:
@@ -86,8 +87,8 @@ package struct PredictionFormat: Equatable, Sendable {
 
   private func object(_ prediction: InputPrediction, _ sentence: (PredictionFault) -> String) -> JSONValue {
     var object = JSONObject()
-    object["file"] = .string(prediction.place.file)
-    if prediction.place.line > 0 { object["line"] = .integer(prediction.place.line) }
+    object["file"] = .string(prediction.location.file)
+    if prediction.location.line > 0 { object["line"] = .integer(prediction.location.line) }
     switch prediction.result {
     case .failure(let fault): object["error"] = .string(sentence(fault))
     case .success(let result):
@@ -102,10 +103,10 @@ package struct PredictionFormat: Equatable, Sendable {
     return .object(object)
   }
 
-  /// A place on one line, in which tabs, line ends and what a terminal could take for a command are spelled out.
-  static func escaped(_ place: String) -> String {
+  /// A location on one line, in which tabs, line ends and what a terminal could take for a command are spelled out.
+  static func escaped(_ location: String) -> String {
     var result = ""
-    for scalar in place.unicodeScalars {
+    for scalar in location.unicodeScalars {
       switch scalar {
       case "\\": result += "\\\\"
       case "\t": result += "\\t"

@@ -27,13 +27,15 @@ package enum PredictionFault: EngineError, Equatable {
 
 /// The outcome of one input.
 package struct InputPrediction: Equatable, Sendable {
-  /// The place that the text is from.
-  package let place: TextPlace
+  /// The location that the text is from.
+  package let location: TextLocation
   /// The prediction, or the reason for which there is none.
   package let result: Result<TextPrediction, PredictionFault>
 
-  /// The prediction of a place.
-  package init(place: TextPlace, result: Result<TextPrediction, PredictionFault>) { (self.place, self.result) = (place, result) }
+  /// The prediction of a location.
+  package init(location: TextLocation, result: Result<TextPrediction, PredictionFault>) {
+    (self.location, self.result) = (location, result)
+  }
 }
 
 extension PredictionJob {
@@ -56,7 +58,7 @@ extension PredictionJob {
 private final class PredictionQueue {
   private var receive: ((InputPrediction) -> Bool)?
   /// The inputs from the first that has not been told, with their results as far as they are known.
-  private var waiting: [(place: TextPlace, result: Result<TextPrediction, PredictionFault>?)] = []
+  private var waiting: [(location: TextLocation, result: Result<TextPrediction, PredictionFault>?)] = []
   /// The number of the first that waits, among all inputs.
   private var told = 0
   /// The numbers of the texts under way among all inputs.
@@ -68,14 +70,14 @@ private final class PredictionQueue {
   var isStopped: Bool { receive == nil }
 
   /// Adds a text that is given to the model.
-  func addText(_ place: TextPlace) {
+  func addText(_ location: TextLocation) {
     numbers[texts] = told + waiting.count
     texts += 1
-    waiting.append((place, nil))
+    waiting.append((location, nil))
   }
 
-  func addFault(_ place: TextPlace, _ error: DatasetError) {
-    waiting.append((place, .failure(.input(error))))
+  func addFault(_ location: TextLocation, _ error: DatasetError) {
+    waiting.append((location, .failure(.input(error))))
     tell()
   }
 
@@ -93,7 +95,7 @@ private final class PredictionQueue {
     var count = 0
     while let receive, count < waiting.count, let result = waiting[count].result {
       count += 1
-      if !receive(InputPrediction(place: waiting[count - 1].place, result: result)) { close() }
+      if !receive(InputPrediction(location: waiting[count - 1].location, result: result)) { close() }
     }
     waiting.removeFirst(count)
     told += count
@@ -109,9 +111,9 @@ private struct QueuedTexts<Inputs: IteratorProtocol>: Sequence, IteratorProtocol
     while !queue.isStopped, let input = inputs.next() {
       switch input.content {
       case .success(let text):
-        queue.addText(input.place)
+        queue.addText(input.location)
         return text
-      case .failure(let error): queue.addFault(input.place, error)
+      case .failure(let error): queue.addFault(input.location, error)
       }
     }
     return nil

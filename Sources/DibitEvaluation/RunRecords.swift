@@ -1,8 +1,8 @@
 /// The answer of one subject to one example.
 package struct ExampleRecord: Equatable, Sendable {
-  /// The example's place in the data.
+  /// The example's index in the data.
   package let example: Int
-  /// The example's labels, as places among the labels of the run; several where it carries several.
+  /// The example's labels, as indices among the labels of the run; several where it carries several.
   package let truths: [Int]
   /// The scores of the model, or the reason for which it gave none.
   package let outcome: Result<TextScores, EvaluationError>

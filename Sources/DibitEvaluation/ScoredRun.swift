@@ -6,7 +6,7 @@ package import DibitReport
 package struct ScoredRun: Equatable, Sendable {
   /// The answers; examples without an answer have empty rows.
   package var outcomes: RunOutcomes
-  /// The reasons for which examples have no answer, by their place.
+  /// The reasons for which examples have no answer, by their index.
   package var failures: [Int: String] = [:]
   /// Examples whose text was cut.
   package var truncated = 0
@@ -45,8 +45,8 @@ package struct ScoredRun: Equatable, Sendable {
     else { return nil }
     self.truncated = truncated
     for member in failures.members {
-      guard let place = Int(member.key), (0..<examples).contains(place), let reason = member.value.string else { return nil }
-      self.failures[place] = reason
+      guard let index = Int(member.key), (0..<examples).contains(index), let reason = member.value.string else { return nil }
+      self.failures[index] = reason
     }
     let values = rows.map { ($0.array ?? []).compactMap { $0.isNull ? -.infinity : $0.double } }
     outcomes = RunOutcomes(name: name, kind: kind, logProbabilities: values, seconds: seconds)

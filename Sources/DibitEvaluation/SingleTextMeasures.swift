@@ -45,7 +45,7 @@ package struct SingleTextMeasures: Equatable, Sendable {
       // A text that cannot be run has been told of by the evaluation itself.
       if let scored = try? score(encoded, from: answer, &given), let written = try? free.predict(example.text) {
         answers.append(written)
-        for (place, token) in scored.enumerated() where encoded.roles[answer + place] == .content {
+        for (offset, token) in scored.enumerated() where encoded.roles[answer + offset] == .content {
           loss -= Double(token?.logProbability ?? 0)
           tokens += 1
         }

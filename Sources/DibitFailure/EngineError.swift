@@ -24,7 +24,7 @@ package enum FailureKind: Equatable, Sendable {
 package protocol EngineError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure.
   var kind: FailureKind { get }
-  /// The error of a lower layer that this one only adds a place to; its sentence ends this one's.
+  /// The error of a lower layer that this one only adds a location to; its sentence ends this one's.
   var cause: (any EngineError)? { get }
 }
 
@@ -32,6 +32,6 @@ extension EngineError {
   /// None, as a rule.
   package var cause: (any EngineError)? { nil }
 
-  /// The first of all causes: what happened, without the places that layers have added.
+  /// The first of all causes: what happened, without the locations that layers have added.
   package var root: any EngineError { cause?.root ?? self }
 }

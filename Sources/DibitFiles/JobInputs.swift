@@ -29,7 +29,7 @@ package struct JobInputs: Equatable, Sendable {
   ///
   /// - Throws: ``FileError/outputOverInput(path:input:relation:)``.
   package func check(output path: String) throws(FileError) {
-    let output = Place(path)
+    let output = ResolvedPath(path)
     try check(path, output, holdsAll: true)
     // What a shell put in front of the job with `<`.
     if let input = FileStatus(descriptor: STDIN_FILENO), input.type == .regular, output.own?.isSameFile(as: input) ?? false {
@@ -40,21 +40,21 @@ package struct JobInputs: Equatable, Sendable {
   /// Checks a directory into which new files are put beside those that are there.
   ///
   /// - Throws: ``FileError/outputOverInput(path:input:relation:)``.
-  package func check(folder path: String) throws(FileError) { try check(path, Place(path), holdsAll: false) }
+  package func check(folder path: String) throws(FileError) { try check(path, ResolvedPath(path), holdsAll: false) }
 
-  private func check(_ path: String, _ output: Place, holdsAll: Bool) throws(FileError) {
+  private func check(_ path: String, _ output: ResolvedPath, holdsAll: Bool) throws(FileError) {
     for (input, isSealed) in sealed.map({ ($0, true) }) + searched.map({ ($0, false) }) {
-      let place = Place(input)
-      guard let own = place.own else {
+      let resolved = ResolvedPath(input)
+      guard let own = resolved.own else {
         // Another output of the job, which is not there yet either.
-        if output.own == nil, place.isBeside(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
+        if output.own == nil, resolved.isBeside(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
         continue
       }
       if let file = output.own, file.isSameFile(as: own) { throw .outputOverInput(path: path, input: input, relation: .same) }
       if isSealed, output.around.contains(where: { own.isSameFile(as: $0) }) {
         throw .outputOverInput(path: path, input: input, relation: .inside)
       }
-      if holdsAll, let directory = output.own, place.around.contains(where: { directory.isSameFile(as: $0) }) {
+      if holdsAll, let directory = output.own, resolved.around.contains(where: { directory.isSameFile(as: $0) }) {
         throw .outputOverInput(path: path, input: input, relation: .around)
       }
     }
@@ -71,8 +71,8 @@ package enum OutputRelation: Equatable, Sendable {
   case around
 }
 
-/// The place to which a path leads: what lies there, and every directory around it up to the root.
-private struct Place {
+/// A path as the file system has it: what lies there, and every directory around it up to the root.
+private struct ResolvedPath {
   /// Nil where there is nothing yet.
   let own: FileStatus?
   private let name: String?
@@ -97,7 +97,7 @@ private struct Place {
   }
 
   /// Checks that both are to appear under one name.
-  func isBeside(_ other: Place) -> Bool {
+  func isBeside(_ other: ResolvedPath) -> Bool {
     guard let name, name == other.name, let directory = around.first, let another = other.around.first else { return false }
     return directory.isSameFile(as: another)
   }

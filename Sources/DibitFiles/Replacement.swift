@@ -11,7 +11,7 @@ enum Replacement {
   }
 
   /// Renames a directory to a name that is free.
-  static func place(_ partial: String, at destination: String) throws(FileError) {
+  static func rename(_ partial: String, to destination: String) throws(FileError) {
     // rename() would replace an empty directory; a full one it refuses by itself.
     guard FileStatus(path: destination, followingLinks: false) == nil else { throw .outputExists(path: destination) }
     let code = SystemCall.rename(partial, destination)

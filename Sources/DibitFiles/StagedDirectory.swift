@@ -74,7 +74,7 @@ package struct StagedDirectory: ~Copyable {
     try Replacement.syncTree(partialPath)
     try Self.check(destination, replacing: mark)
     if FileStatus(path: destination, followingLinks: false) == nil {
-      try Replacement.place(partialPath, at: destination)
+      try Replacement.rename(partialPath, to: destination)
     } else {
       try Replacement.replace(destination, with: partialPath)
     }

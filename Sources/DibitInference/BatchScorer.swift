@@ -14,7 +14,7 @@ package struct BatchScorer: ~Copyable {
   package struct Query: Equatable, Sendable {
     /// The prompt; of a query that follows another one, the tokens that go on behind it.
     package var tokens: [Int32]
-    /// The place of the choices among those of the scorer.
+    /// The index of the choices among those of the scorer.
     package var set: Int
     /// Choices that count as if they were not there.
     package var excluded: Set<Int>
@@ -43,7 +43,7 @@ package struct BatchScorer: ~Copyable {
   package private(set) var statistics = Statistics()
   private var passes: PackedPasses
   private let head: Weight
-  private let columns: [[Int]]  // of each set's places, among the head's tokens
+  private let columns: [[Int]]  // of each set's children, among the head's tokens
   private var logits: Matrix  // [r, m]
 
   /// A scorer of prompts that, with all that follows them, have up to `context` tokens; by default as many as the model allows.
@@ -111,8 +111,8 @@ package struct BatchScorer: ~Copyable {
     while !stops {
       passes.beginPass()
       var reads: [Read] = []
-      for index in texts.indices { place(&texts[index], index, &reads) }
-      while passes.room > 0, !isOver || waiting != nil {
+      for index in texts.indices { append(&texts[index], index, &reads) }
+      while passes.freeRows > 0, !isOver || waiting != nil {
         if waiting == nil {
           guard let query = next() else {
             isOver = true
@@ -128,13 +128,13 @@ package struct BatchScorer: ~Copyable {
           }
         }
         guard var text = waiting else { break }
-        let room = min(passes.context, text.tokens.count + growth)
-        guard let started = passes.start(text.tokens, room: room) else { break }
+        let capacity = min(passes.context, text.tokens.count + growth)
+        guard let started = passes.start(text.tokens, capacity: capacity) else { break }
         waiting = nil
-        (text.place, text.done) = started
-        text.logits = [Float](repeating: 0, count: sets[text.query.set].placeCount)
+        (text.slot, text.done) = started
+        text.logits = [Float](repeating: 0, count: sets[text.query.set].childCount)
         statistics.promptTokens += text.tokens.count
-        place(&text, texts.count, &reads)
+        append(&text, texts.count, &reads)
         texts.append(text)
       }
       if stops || (passes.isEmpty && texts.isEmpty) { break }
@@ -147,13 +147,13 @@ package struct BatchScorer: ~Copyable {
           continue
         }
         switch receive(text.index, result(text)) {
-        case .end: passes.finish(text.place)
+        case .end: passes.finish(text.slot)
         case .query(let query):
           let added = query.tokens.count
           statistics.promptTokens += added
-          text.go(on: query, places: sets[query.set].placeCount)
-          if let fault = fault(text, room: text.place.count) {
-            passes.finish(text.place)
+          text.go(on: query, childCount: sets[query.set].childCount)
+          if let fault = fault(text, capacity: text.slot.count) {
+            passes.finish(text.slot)
             if receive(text.index, .failure(fault)) == .stop { stops = true }
           } else {
             kept.append(text)
@@ -165,7 +165,7 @@ package struct BatchScorer: ~Copyable {
       }
       texts = kept
     }
-    for text in texts { passes.finish(text.place) }
+    for text in texts { passes.finish(text.slot) }
   }
 
   /// The longest beginning that all prompts share, without the last token of any.
@@ -185,7 +185,7 @@ extension BatchScorer {
     let index: Int
     var query: Query
     var tokens: [Int32]
-    var place = 0..<0
+    var slot = 0..<0
     var done = 0  // tokens whose keys and values lie in the cache, or are in the pass
     var hasRoot = false
     var path = 0  // the next one to run
@@ -195,11 +195,11 @@ extension BatchScorer {
       (self.index, self.query, tokens) = (index, query, query.tokens)
     }
 
-    mutating func go(on next: Query, places: Int) {
+    mutating func go(on next: Query, childCount: Int) {
       query = next
       tokens += next.tokens
       (path, hasRoot) = (0, false)
-      logits = [Float](repeating: 0, count: places)
+      logits = [Float](repeating: 0, count: childCount)
     }
 
     func isDone(_ sets: [ChoiceSet]) -> Bool { done == tokens.count && path == sets[query.set].paths.count }
@@ -215,13 +215,13 @@ extension BatchScorer {
   private func isKnown(_ token: Int32) -> Bool { token >= 0 && Int(token) < passes.model.configuration.vocabularySize }
 
   /// Returns the reason for which a text cannot be run.
-  private func fault(_ text: Text, room: Int? = nil) -> InferenceError? {
+  private func fault(_ text: Text, capacity: Int? = nil) -> InferenceError? {
     require(sets.indices.contains(text.query.set), "BatchScorer: set \(text.query.set) of \(sets.count)")
     let set = sets[text.query.set]
     if text.tokens.isEmpty || (text.done == text.tokens.count && text.query.tokens.isEmpty && set.rootBranch != nil) { return .emptyPrompt }
     let needed = text.tokens.count + set.longestPath
-    if needed > passes.context || text.tokens.count > room ?? .max || set.longestPath > passes.rows {
-      return .contextFull(tokens: needed, context: min(passes.context, text.tokens.count + passes.rows, room ?? .max))
+    if needed > passes.context || text.tokens.count > capacity ?? .max || set.longestPath > passes.rows {
+      return .contextFull(tokens: needed, context: min(passes.context, text.tokens.count + passes.rows, capacity ?? .max))
     }
     if let token = text.query.tokens.first(where: { !isKnown($0) }) ?? set.paths.lazy.flatMap(\.tokens).first(where: { !isKnown($0) }) {
       return .unknownToken(token, vocabulary: passes.model.configuration.vocabularySize)
@@ -230,20 +230,20 @@ extension BatchScorer {
   }
 
   /// Adds as much of a text to the pass as fits, and what tells its answers apart.
-  private mutating func place(_ text: inout Text, _ index: Int, _ reads: inout [Read]) {
+  private mutating func append(_ text: inout Text, _ index: Int, _ reads: inout [Read]) {
     let set = sets[text.query.set]
     if text.done < text.tokens.count {
-      let piece = text.tokens[text.done..<min(text.done + passes.room, text.tokens.count)]
+      let piece = text.tokens[text.done..<min(text.done + passes.freeRows, text.tokens.count)]
       guard !piece.isEmpty else { return }
-      passes.append(piece, place: text.place, past: text.done)
+      passes.append(piece, slot: text.slot, past: text.done)
       text.done += piece.count
       statistics.promptRows += piece.count
       guard text.done == text.tokens.count else { return }
       if let root = set.rootBranch { reads.append(Read(text: index, branch: root, row: passes.want(passes.lastRow))) }
     }
-    while text.path < set.paths.count, set.paths[text.path].tokens.count <= passes.room {
+    while text.path < set.paths.count, set.paths[text.path].tokens.count <= passes.freeRows {
       let path = set.paths[text.path]
-      let first = passes.append(path.tokens, behind: text.place, count: text.tokens.count)
+      let first = passes.append(path.tokens, behind: text.slot, count: text.tokens.count)
       for (branch, depth) in path.branches { reads.append(Read(text: index, branch: branch, row: passes.want(first + depth - 1))) }
       statistics.choiceRows += path.tokens.count
       text.path += 1
@@ -258,10 +258,10 @@ extension BatchScorer {
     passes.logits(head, into: &logits)
     for read in reads {
       let set = texts[read.text].query.set
-      for place in sets[set].branches[read.branch].places {
-        let column = columns[set][place]
+      for child in sets[set].branches[read.branch].childIndices {
+        let column = columns[set][child]
         // A token outside of the vocabulary can never come.
-        texts[read.text].logits[place] = column < 0 ? -.infinity : logits[read.row, column]
+        texts[read.text].logits[child] = column < 0 ? -.infinity : logits[read.row, column]
       }
     }
   }

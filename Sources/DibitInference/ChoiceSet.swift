@@ -7,12 +7,12 @@ internal import Glibc
 /// a choice's probability is the product of its decisions. So probabilities are normalised over the trie, step by step, and not over the
 /// vocabulary; those of all choices sum to one.
 package struct ChoiceSet: Sendable {
-  /// A node with more than one child. A child's place counts the children of all branches, one branch after the other.
+  /// A node with more than one child. A child's index counts the children of all branches, one branch after the other.
   struct Branch: Sendable {
     let children: [Int32]
-    let firstPlace: Int
+    let firstChild: Int
 
-    var places: Range<Int> { firstPlace..<firstPlace + children.count }
+    var childIndices: Range<Int> { firstChild..<firstChild + children.count }
   }
 
   /// Tokens to run behind the prompt, and the branches met after how many of them.
@@ -26,9 +26,9 @@ package struct ChoiceSet: Sendable {
   let branches: [Branch]
   /// The paths that cover all branches but the root's. Of those that share a beginning each runs it.
   let paths: [Path]
-  /// For each choice, the places of the children that it takes.
+  /// For each choice, the indices of the children that it takes.
   private let decisions: [[Int]]
-  /// For each place, how many choices take it.
+  /// For each child, how many choices take it.
   private let takers: [Int]
 
   /// A set of different, non-empty sequences, none of which begins with another: end them with the token that follows an answer.
@@ -55,25 +55,25 @@ package struct ChoiceSet: Sendable {
 
     var branches: [Branch] = []
     var branchOfNode: [Int: Int] = [:]
-    var places = 0
+    var childCount = 0
     for (index, node) in nodes.enumerated() where node.order.count > 1 {
       branchOfNode[index] = branches.count
-      branches.append(Branch(children: node.order, firstPlace: places))
-      places += node.order.count
+      branches.append(Branch(children: node.order, firstChild: childCount))
+      childCount += node.order.count
     }
     var decisions: [[Int]] = []
     var candidates: [Path] = []
-    var takers = [Int](repeating: 0, count: places)
+    var takers = [Int](repeating: 0, count: childCount)
     for sequence in sequences {
       var (node, taken, met): (Int, [Int], [(branch: Int, depth: Int)]) = (0, [], [])
       for (depth, token) in sequence.enumerated() {
         if let branch = branchOfNode[node], let child = branches[branch].children.firstIndex(of: token) {
-          taken.append(branches[branch].firstPlace + child)
+          taken.append(branches[branch].firstChild + child)
           if depth > 0 { met.append((branch: branch, depth: depth)) }
         }
         node = nodes[node].children[token] ?? node
       }
-      for place in taken { takers[place] += 1 }
+      for child in taken { takers[child] += 1 }
       decisions.append(taken)
       if let deepest = met.last { candidates.append(Path(tokens: Array(sequence.prefix(deepest.depth)), branches: met)) }
     }
@@ -108,7 +108,7 @@ package struct ChoiceSet: Sendable {
   package var count: Int { decisions.count }
 
   /// The number of children of all branches.
-  var placeCount: Int { takers.count }
+  var childCount: Int { takers.count }
 
   /// Rows that scoring runs behind each prompt: none where all choices differ in their first token.
   package var rows: Int { paths.reduce(0) { $0 + $1.tokens.count } }
@@ -116,7 +116,7 @@ package struct ChoiceSet: Sendable {
   /// The most tokens that a pass must hold for one choice.
   package var longestPath: Int { paths.first?.tokens.count ?? 0 }
 
-  /// Runs of paths that fit one pass. A path longer than a pass has no place: see ``longestPath``.
+  /// Runs of paths that fit one pass. A path longer than a pass fits none: see ``longestPath``.
   func groups(rows: Int, segments: Int) -> [Range<Int>] {
     var groups: [Range<Int>] = []
     var (first, used) = (0, 0)
@@ -131,20 +131,20 @@ package struct ChoiceSet: Sendable {
     return groups
   }
 
-  /// The log-probability of each choice in nats, from the logits of all places. Choices that are `excluded` count as if they were not in
+  /// The log-probability of each choice in nats, from the logits of all children. Choices that are `excluded` count as if they were not in
   /// the set: theirs is -∞.
   func scores(_ logits: [Float], excluding excluded: Set<Int> = []) -> [Double] {
     var left = takers
-    for choice in excluded where decisions.indices.contains(choice) { for place in decisions[choice] { left[place] -= 1 } }
+    for choice in excluded where decisions.indices.contains(choice) { for child in decisions[choice] { left[child] -= 1 } }
     var logProbabilities = [Double](repeating: -.infinity, count: logits.count)
     for branch in branches {
       var largest = -Double.infinity
-      for place in branch.places where left[place] > 0 { largest = max(largest, Double(logits[place])) }
+      for child in branch.childIndices where left[child] > 0 { largest = max(largest, Double(logits[child])) }
       var sum = 0.0
-      for place in branch.places where left[place] > 0 { sum += exp(Double(logits[place]) - largest) }
+      for child in branch.childIndices where left[child] > 0 { sum += exp(Double(logits[child]) - largest) }
       let normalizer = largest + log(sum)
       // A logit that is no number makes the sum and so all of these none.
-      for place in branch.places where left[place] > 0 { logProbabilities[place] = Double(logits[place]) - normalizer }
+      for child in branch.childIndices where left[child] > 0 { logProbabilities[child] = Double(logits[child]) - normalizer }
     }
     return decisions.indices.map { choice in
       excluded.contains(choice) ? -.infinity : decisions[choice].reduce(0) { $0 + logProbabilities[$1] }

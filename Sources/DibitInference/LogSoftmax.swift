@@ -7,7 +7,7 @@ package struct ScoredToken: Equatable, Sendable {
   /// The natural logarithm of the token's probability in the model's own distribution: the softmax of its logits over the whole vocabulary,
   /// before temperature, penalty, top-k and the like.
   package let logProbability: Double
-  /// The most likely tokens at this place, the likeliest first, the lower id first among equals; as many as were asked for. They may hold
+  /// The most likely tokens at this position, the likeliest first, the lower id first among equals; as many as were asked for. They may hold
   /// the token itself. Their own alternatives are empty.
   package let alternatives: [ScoredToken]
 }

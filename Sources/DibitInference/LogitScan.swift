@@ -130,7 +130,7 @@ extension [LogitRank] {
     return self[low]
   }
 
-  /// Hoare's partition of `low...high` in descending order: afterwards no rank up to the returned place is below one behind it.
+  /// Hoare's partition of `low...high` in descending order: afterwards no rank up to the returned index is below one behind it.
   private mutating func partition(_ low: Int, _ high: Int) -> Int {
     let (a, b, c) = (self[low], self[low + (high - low) / 2], self[high])
     let pivot = Swift.max(Swift.min(a, b), Swift.min(Swift.max(a, b), c))

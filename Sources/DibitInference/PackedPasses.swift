@@ -2,7 +2,7 @@ internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
-/// Passes over the rows of many texts at a time, each of which has a place of its own in one cache.
+/// Passes over the rows of many texts at a time, each of which has a slot of its own in one cache.
 ///
 /// Texts may be cut anywhere between passes: packed weights, attention and norms give a row the same bits whatever it shares a pass with.
 /// Everything is allocated when this is made.
@@ -47,7 +47,7 @@ struct PackedPasses: ~Copyable {
     beginning = []
   }
 
-  /// Computes what many texts begin with, once: ``start(_:room:)`` copies it. Nothing is done where it is the same as before.
+  /// Computes what many texts begin with, once: ``start(_:capacity:)`` copies it. Nothing is done where it is the same as before.
   mutating func begin(with tokens: [Int32]) {
     let next = Array(tokens.prefix(context))
     guard next != beginning else { return }
@@ -60,19 +60,20 @@ struct PackedPasses: ~Copyable {
     }
   }
 
-  /// A place in the cache for a text of up to `room` tokens, and how many of its first tokens lie there already; nil while there is none.
+  /// A slot of the cache for a text of up to `capacity` tokens, and how many of its first tokens lie there already; nil while there is none.
   ///
   /// At least one token of the text is left to run.
-  mutating func start(_ tokens: [Int32], room: Int) -> (place: Range<Int>, done: Int)? {
-    require(tokens.count <= room && room <= context, "PackedPasses: \(tokens.count) tokens, room for \(room), context \(context)")
-    guard let place = allocator.allocate(room) else { return nil }
-    guard !beginning.isEmpty, tokens.count > beginning.count, tokens.starts(with: beginning) else { return (place, 0) }
-    runner.copyCacheRows(0..<beginning.count, to: place.lowerBound)
-    return (place, beginning.count)
+  mutating func start(_ tokens: [Int32], capacity: Int) -> (slot: Range<Int>, done: Int)? {
+    require(
+      tokens.count <= capacity && capacity <= context, "PackedPasses: \(tokens.count) tokens, room for \(capacity), context \(context)")
+    guard let slot = allocator.allocate(capacity) else { return nil }
+    guard !beginning.isEmpty, tokens.count > beginning.count, tokens.starts(with: beginning) else { return (slot, 0) }
+    runner.copyCacheRows(0..<beginning.count, to: slot.lowerBound)
+    return (slot, beginning.count)
   }
 
   /// Forgets a text.
-  mutating func finish(_ place: Range<Int>) { allocator.release(place) }
+  mutating func finish(_ slot: Range<Int>) { allocator.release(slot) }
 
   /// Forgets what the last pass was made of.
   mutating func beginPass() {
@@ -82,21 +83,21 @@ struct PackedPasses: ~Copyable {
   }
 
   /// Rows that still fit the pass.
-  var room: Int { rows - runner.appendedRows }
+  var freeRows: Int { rows - runner.appendedRows }
 
   /// True when the pass has no rows.
   var isEmpty: Bool { runner.appendedRows == 0 }
 
   /// Adds the next tokens of a text of which `past` tokens have been added before.
-  mutating func append(_ next: ArraySlice<Int32>, place: Range<Int>, past: Int) {
-    runner.append(next.span, start: place.lowerBound, past: past, adapter: adapter)
+  mutating func append(_ next: ArraySlice<Int32>, slot: Range<Int>, past: Int) {
+    runner.append(next.span, start: slot.lowerBound, past: past, adapter: adapter)
   }
 
   /// Adds tokens behind the first `count` of a text that nobody sees afterwards; returns their first row in the pass.
-  mutating func append(_ path: [Int32], behind place: Range<Int>, count: Int) -> Int {
+  mutating func append(_ path: [Int32], behind slot: Range<Int>, count: Int) -> Int {
     let first = runner.appendedRows
     runner.append(
-      path.span, start: behind + scratchUsed, prefix: place.lowerBound..<place.lowerBound + count, adapter: adapter)
+      path.span, start: behind + scratchUsed, prefix: slot.lowerBound..<slot.lowerBound + count, adapter: adapter)
     scratchUsed += path.count
     return first
   }

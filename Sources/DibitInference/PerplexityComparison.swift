@@ -4,7 +4,7 @@ internal import DibitTensor
 
 /// The distance of a model's predictions of a text from those of a reference, such as the float model that it was rounded from.
 ///
-/// The divergence at a place is `KL(reference ‖ model) = Σ p (log p - log q)` over the vocabulary, `p` the reference's probabilities. It is
+/// The divergence at a position is `KL(reference ‖ model) = Σ p (log p - log q)` over the vocabulary, `p` the reference's probabilities. It is
 /// finer than a difference of perplexities: it counts every token that might have followed, and errors do not cancel.
 package struct PerplexityComparison: Equatable, Sendable {
   /// The model.
@@ -13,11 +13,11 @@ package struct PerplexityComparison: Equatable, Sendable {
   package let reference: Perplexity
   /// Mean divergence in nats per predicted token.
   package let divergence: Double
-  /// The standard error of that mean, places taken as independent; NaN for a single one.
+  /// The standard error of that mean, positions taken as independent; NaN for a single one.
   package let standardError: Double
-  /// The divergence that 99 of 100 places do not exceed: the nearest rank.
+  /// The divergence that 99 of 100 positions do not exceed: the nearest rank.
   package let percentile99: Double
-  /// The share of places where both have the same most likely token.
+  /// The share of positions where both have the same most likely token.
   package let agreement: Double
 
   /// The model's perplexity over the reference's.

@@ -1,11 +1,11 @@
-/// Places for runs of neighbouring cache rows, first fit: as many texts as are under way hold one each, which is a few dozen.
+/// Slots, runs of neighbouring cache rows, first fit: as many texts as are under way hold one each, which is a few dozen.
 struct RowAllocator: Sendable {
   /// The free rows, in order; neighbours are joined.
   private(set) var free: [Range<Int>]
 
   init(_ rows: Range<Int>) { free = rows.isEmpty ? [] : [rows] }
 
-  /// The first place of `count` rows, from 1 on; nil where none is long enough.
+  /// The first slot of `count` rows, from 1 on; nil where none is long enough.
   mutating func allocate(_ count: Int) -> Range<Int>? {
     guard let index = free.firstIndex(where: { $0.count >= count }) else { return nil }
     let found = free[index]

@@ -97,16 +97,16 @@ package struct Session: ~Copyable {
     guard count + choices.longestPath <= context, choices.longestPath <= Self.chunk else {
       throw .contextFull(tokens: count + choices.longestPath, context: min(context, count + Self.chunk))
     }
-    var places = [Float](repeating: 0, count: choices.placeCount)
-    if let root = choices.rootBranch { Self.read(last, row: 0, choices.branches[root], &places) }
-    for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &places) }
-    let scores = choices.scores(places)
+    var childLogits = [Float](repeating: 0, count: choices.childCount)
+    if let root = choices.rootBranch { Self.read(last, row: 0, choices.branches[root], &childLogits) }
+    for group in choices.groups(rows: Self.chunk, segments: Self.segmentCapacity) { scoreGroup(group, choices, &childLogits) }
+    let scores = choices.scores(childLogits)
     guard scores.allSatisfy(\.isFinite) else { throw .notFinite(position: count) }
     return scores
   }
 
   /// Runs some paths of the trie behind the prompt and reads the branches that lie on them.
-  private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ places: inout [Float]) {
+  private mutating func scoreGroup(_ group: Range<Int>, _ choices: ChoiceSet, _ childLogits: inout [Float]) {
     runner.removeAll()
     var wanted: [(row: Int, branch: Int)] = []
     for path in choices.paths[group] {
@@ -118,13 +118,13 @@ package struct Session: ~Copyable {
     for start in stride(from: 0, to: wanted.count, by: Self.logitRows) {
       let piece = wanted[start..<min(start + Self.logitRows, wanted.count)]
       decoder.logits(of: start..<start + piece.count, in: &runner)
-      for (index, item) in piece.enumerated() { Self.read(runner.logits, row: index, choices.branches[item.branch], &places) }
+      for (index, item) in piece.enumerated() { Self.read(runner.logits, row: index, choices.branches[item.branch], &childLogits) }
     }
   }
 
   /// Keeps the logits of a branch's children.
-  private static func read(_ logits: borrowing Matrix, row: Int, _ branch: ChoiceSet.Branch, _ places: inout [Float]) {
-    for (place, child) in zip(branch.places, branch.children) { places[place] = logits[row, Int(child)] }
+  private static func read(_ logits: borrowing Matrix, row: Int, _ branch: ChoiceSet.Branch, _ childLogits: inout [Float]) {
+    for (index, child) in zip(branch.childIndices, branch.children) { childLogits[index] = logits[row, Int(child)] }
   }
 }
 

@@ -1,7 +1,7 @@
 /// Looks for stop strings in a text that arrives in pieces, and holds back what may be the beginning of one.
 ///
 /// The result does not depend on how the text is cut: the text ends before the stop string that is complete first; of several that are
-/// complete at the same place, before the longest. Bytes are compared, so that spellings of the same character differ. Cuts lie between
+/// complete at the same byte, before the longest. Bytes are compared, so that spellings of the same character differ. Cuts lie between
 /// scalars because stop strings begin and end there.
 struct StopStrings: Sendable {
   /// One string and how far the text matches it (Knuth, Morris and Pratt, 1977).

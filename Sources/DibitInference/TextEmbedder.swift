@@ -41,25 +41,25 @@ package struct TextEmbedder: ~Copyable {
     while next < texts.count || !open.isEmpty {
       passes.beginPass()
       var pieces: [Piece] = []
-      for index in open.indices { place(&open[index], index, texts, &pieces) }
-      while passes.room > 0, next < texts.count {
+      for index in open.indices { append(&open[index], index, texts, &pieces) }
+      while passes.freeRows > 0, next < texts.count {
         let tokens = Array(texts[next].prefix(passes.context))
         if let fault = fault(tokens) {
           results.append(.failure(fault))
           next += 1
           continue
         }
-        guard let started = passes.start(tokens, room: tokens.count) else { break }
+        guard let started = passes.start(tokens, capacity: tokens.count) else { break }
         results.append(.success([]))
-        open.append(Open(index: next, count: tokens.count, place: started.place, sums: [Double](repeating: 0, count: size)))
-        place(&open[open.count - 1], open.count - 1, texts, &pieces)
+        open.append(Open(index: next, count: tokens.count, slot: started.slot, sums: [Double](repeating: 0, count: size)))
+        append(&open[open.count - 1], open.count - 1, texts, &pieces)
         next += 1
       }
       if passes.isEmpty { break }
       passes.run()
       passes.withHidden { hidden in for piece in pieces { open[piece.text].add(hidden, piece.rows) } }
       for text in open where text.done == text.count {
-        passes.finish(text.place)
+        passes.finish(text.slot)
         let vector = text.sums.map { Float($0 / Double(pooling == .mean ? text.count : 1)) }
         results[text.index] = vector.allSatisfy(\.isFinite) ? .success(vector) : .failure(.notFinite(position: text.count))
       }
@@ -72,7 +72,7 @@ package struct TextEmbedder: ~Copyable {
   private struct Open {
     let index: Int
     let count: Int
-    let place: Range<Int>
+    let slot: Range<Int>
     var done = 0
     var sums: [Double]
 
@@ -94,10 +94,10 @@ package struct TextEmbedder: ~Copyable {
   }
 
   /// Adds the next tokens of a text to the pass.
-  private mutating func place(_ text: inout Open, _ index: Int, _ texts: [[Int32]], _ pieces: inout [Piece]) {
-    let range = text.done..<min(text.done + passes.room, text.count)
+  private mutating func append(_ text: inout Open, _ index: Int, _ texts: [[Int32]], _ pieces: inout [Piece]) {
+    let range = text.done..<min(text.done + passes.freeRows, text.count)
     guard !range.isEmpty else { return }
-    passes.append(texts[text.index][range], place: text.place, past: text.done)
+    passes.append(texts[text.index][range], slot: text.slot, past: text.done)
     text.done = range.upperBound
     let last = passes.lastRow
     if pooling == .last, text.done < text.count { return }

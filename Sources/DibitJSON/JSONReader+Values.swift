@@ -124,22 +124,22 @@ extension JSONReader {
 
 /// The keys of an object so far, by their bytes. A few are compared with each other; of many, hashes are kept.
 private struct SeenKeys {
-  /// The hash of a key to the place of the first key that has it.
-  private var places: [Int: Int] = [:]
+  /// The hash of a key to the index of the first key that has it.
+  private var indices: [Int: Int] = [:]
 
-  private static let few = 8
+  private static let comparedLimit = 8
 
   /// Takes in `key` and returns whether it differs from those of `members`, behind which it comes.
   mutating func insert(_ key: String, behind members: [(key: String, value: JSONValue)]) -> Bool {
-    if members.count < Self.few { return !members.contains { Self.isSame($0.key, key) } }
-    if members.count == Self.few { for (place, member) in members.enumerated() { places[Self.hash(member.key)] = place } }
+    if members.count < Self.comparedLimit { return !members.contains { Self.isSame($0.key, key) } }
+    if members.count == Self.comparedLimit { for (index, member) in members.enumerated() { indices[Self.hash(member.key)] = index } }
     let hash = Self.hash(key)
-    guard let place = places[hash] else {
-      places[hash] = members.count
+    guard let index = indices[hash] else {
+      indices[hash] = members.count
       return true
     }
     // Seeds are random, so that different keys with one hash are too rare to be made on purpose.
-    return !Self.isSame(members[place].key, key) && !members.contains { Self.isSame($0.key, key) }
+    return !Self.isSame(members[index].key, key) && !members.contains { Self.isSame($0.key, key) }
   }
 
   private static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

@@ -1,6 +1,6 @@
 internal import DibitFailure
 
-/// A place in a template, counted from 1; columns are Unicode scalars.
+/// A position in a template, counted from 1; columns are Unicode scalars.
 package struct JinjaPosition: Equatable, Sendable {
   /// The line.
   package let line: Int
@@ -60,15 +60,15 @@ package enum JinjaError: Error, Equatable, Sendable {
 extension JinjaError: CustomStringConvertible {
   /// One line: where and what.
   package var description: String {
-    let place = "chat template, line \(position.line), column \(position.column): "
+    let prefix = "chat template, line \(position.line), column \(position.column): "
     return switch self {
-    case .syntax(_, let reason): place + reason
-    case .unsupported(_, let what): place + what + " lies outside the supported subset of Jinja"
-    case .raised(_, let message): place + "the template refuses this chat: " + quoted(message)
-    case .undefined(_, let what): place + what + " is undefined"
-    case .invalid(_, let reason): place + reason
-    case .forbidden(_, let what): place + what + " is refused by the sandbox"
-    case .limit(_, let limit, let maximum): place + "more than \(maximum) \(limit.rawValue)"
+    case .syntax(_, let reason): prefix + reason
+    case .unsupported(_, let what): prefix + what + " lies outside the supported subset of Jinja"
+    case .raised(_, let message): prefix + "the template refuses this chat: " + quoted(message)
+    case .undefined(_, let what): prefix + what + " is undefined"
+    case .invalid(_, let reason): prefix + reason
+    case .forbidden(_, let what): prefix + what + " is refused by the sandbox"
+    case .limit(_, let limit, let maximum): prefix + "more than \(maximum) \(limit.rawValue)"
     }
   }
 }

@@ -32,7 +32,7 @@ enum Token: Equatable {
 }
 
 /// A token and the offset at which it starts.
-struct PlacedToken {
+struct LocatedToken {
   let token: Token
   let offset: Int
 }
@@ -42,7 +42,7 @@ struct JinjaLexer {
   /// The template with line feeds only, and without the last of them.
   let source: [Unicode.Scalar]
   private var offset = 0
-  private var tokens: [PlacedToken] = []
+  private var tokens: [LocatedToken] = []
   private var lineStarts = true
 
   init(_ template: String) {
@@ -57,13 +57,13 @@ struct JinjaLexer {
   }
 
   /// All tokens, the last of which is ``Token/end``.
-  mutating func run() throws(JinjaError) -> [PlacedToken] {
+  mutating func run() throws(JinjaError) -> [LocatedToken] {
     while offset < source.count { try text() }
     add(.end, source.count)
     return tokens
   }
 
-  private mutating func add(_ token: Token, _ offset: Int) { tokens.append(PlacedToken(token: token, offset: offset)) }
+  private mutating func add(_ token: Token, _ offset: Int) { tokens.append(LocatedToken(token: token, offset: offset)) }
 
   private func has(_ text: String, at offset: Int) -> Bool {
     var index = offset
@@ -152,7 +152,7 @@ struct JinjaLexer {
       if let end = blockEnd("#}", at: offset) { return move(to: end) }
       offset += 1
     }
-    throw .syntax(at: position(of: start, in: source), "the comment has no end")
+    throw .syntax(at: JinjaPosition(of: start, in: source), "the comment has no end")
   }
 
   /// The end of `raw %}`, or nil when another tag follows.
@@ -180,7 +180,7 @@ struct JinjaLexer {
       }
       index += 1
     }
-    throw .syntax(at: position(of: start, in: source), "'raw' has no 'endraw'")
+    throw .syntax(at: JinjaPosition(of: start, in: source), "'raw' has no 'endraw'")
   }
 
   private mutating func expression(block: Bool, _ start: Int) throws(JinjaError) {
@@ -209,7 +209,7 @@ struct JinjaLexer {
         try symbol(&open)
       }
     }
-    throw .syntax(at: position(of: start, in: source), "the tag has no end")
+    throw .syntax(at: JinjaPosition(of: start, in: source), "the tag has no end")
   }
 
   private mutating func name() {
@@ -226,14 +226,14 @@ struct JinjaLexer {
       return
     }
     guard "+-/*%~[](){}><=.:|,;".unicodeScalars.contains(scalar) else {
-      throw .syntax(at: position(of: offset, in: source), "unexpected character \(quoted(String(scalar)))")
+      throw .syntax(at: JinjaPosition(of: offset, in: source), "unexpected character \(quoted(String(scalar)))")
     }
     switch scalar {
     case "(": open.append(")")
     case "[": open.append("]")
     case "{": open.append("}")
     case ")", "]", "}":
-      guard open.popLast() == scalar else { throw .syntax(at: position(of: offset, in: source), "unexpected '\(scalar)'") }
+      guard open.popLast() == scalar else { throw .syntax(at: JinjaPosition(of: offset, in: source), "unexpected '\(scalar)'") }
     default: break
     }
     add(.op(String(scalar)), offset)
@@ -293,7 +293,7 @@ struct JinjaLexer {
 
   private mutating func integer(_ range: Range<Int>, _ radix: Int, _ start: Int) throws(JinjaError) {
     guard let value = Int(string(range).filter { $0 != "_" }, radix: radix) else {
-      throw .limit(at: position(of: start, in: source), .integer, maximum: 64)
+      throw .limit(at: JinjaPosition(of: start, in: source), .integer, maximum: 64)
     }
     add(.integer(value), start)
     offset = range.upperBound
@@ -313,7 +313,7 @@ struct JinjaLexer {
       }
       try escape(into: &text)
     }
-    throw .syntax(at: position(of: start, in: source), "the string has no end")
+    throw .syntax(at: JinjaPosition(of: start, in: source), "the string has no end")
   }
 
   private mutating func escape(into text: inout String.UnicodeScalarView) throws(JinjaError) {
@@ -337,7 +337,7 @@ struct JinjaLexer {
     case "x": text.append(try hexadecimal(2, start))
     case "u": text.append(try hexadecimal(4, start))
     case "U": text.append(try hexadecimal(8, start))
-    case "N": throw .unsupported(at: position(of: start, in: source), "'\\N'")
+    case "N": throw .unsupported(at: JinjaPosition(of: start, in: source), "'\\N'")
     default:
       text.append("\\")
       text.append(scalar)
@@ -345,31 +345,33 @@ struct JinjaLexer {
   }
 
   private mutating func hexadecimal(_ count: Int, _ start: Int) throws(JinjaError) -> Unicode.Scalar {
-    guard offset + count <= source.count else { throw .syntax(at: position(of: start, in: source), "the escape is cut short") }
+    guard offset + count <= source.count else { throw .syntax(at: JinjaPosition(of: start, in: source), "the escape is cut short") }
     return try scalarValue(offset..<offset + count, 16, start)
   }
 
   private mutating func scalarValue(_ range: Range<Int>, _ radix: UInt32, _ start: Int) throws(JinjaError) -> Unicode.Scalar {
     guard source[range].allSatisfy({ $0.isASCII && Character($0).isHexDigit }), let value = UInt32(string(range), radix: Int(radix)),
       let scalar = Unicode.Scalar(value)
-    else { throw .syntax(at: position(of: start, in: source), "the escape is not a character") }
+    else { throw .syntax(at: JinjaPosition(of: start, in: source), "the escape is not a character") }
     offset = range.upperBound
     return scalar
   }
 }
 
-/// Line and column of an offset.
-func position(of offset: Int, in source: [Unicode.Scalar]) -> JinjaPosition {
-  var (line, column) = (1, 1)
-  for scalar in source.prefix(offset) {
-    if scalar == "\n" {
-      line += 1
-      column = 1
-    } else {
-      column += 1
+extension JinjaPosition {
+  /// The line and column of an offset.
+  init(of offset: Int, in source: [Unicode.Scalar]) {
+    var (line, column) = (1, 1)
+    for scalar in source.prefix(offset) {
+      if scalar == "\n" {
+        line += 1
+        column = 1
+      } else {
+        column += 1
+      }
     }
+    self.init(line: line, column: column)
   }
-  return JinjaPosition(line: line, column: column)
 }
 
 func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }

@@ -5,7 +5,7 @@ extension JinjaParser {
 
   private func node(_ kind: Expression.Kind, _ offset: Int, _ children: [Expression]) throws(JinjaError) -> Expression {
     let depth = (children.map(\.depth).max() ?? 0) + 1
-    guard depth <= Self.depthLimit else { throw .limit(at: place(offset), .nesting, maximum: Self.depthLimit) }
+    guard depth <= Self.depthLimit else { throw .limit(at: position(at: offset), .nesting, maximum: Self.depthLimit) }
     return Expression(kind: kind, offset: offset, depth: depth)
   }
 
@@ -308,7 +308,7 @@ extension JinjaParser {
     switch token {
     case .op("("): arguments = try self.arguments()
     case .name("else"), .name("or"), .name("and"): break
-    case .name("is"): throw .syntax(at: place(offset), "tests with 'is' cannot be chained")
+    case .name("is"): throw .syntax(at: position(at: offset), "tests with 'is' cannot be chained")
     case .name, .string, .integer, .float, .op("["), .op("{"): arguments.positional = [try postfix(try primary())]
     default: break
     }
@@ -322,17 +322,17 @@ extension JinjaParser {
     defer { nesting -= 1 }
     var result = Arguments()
     while token != .op(")") {
-      if token == .op("*") || token == .op("**") { throw .unsupported(at: place(offset), "'*' before an argument") }
+      if token == .op("*") || token == .op("**") { throw .unsupported(at: position(at: offset), "'*' before an argument") }
       if case .name(let name) = token, following == .op("=") {
         let start = offset
         advance()
         advance()
         if result.named.contains(where: { $0.name == name }) {
-          throw .syntax(at: place(start), "the argument \(quoted(name)) appears twice")
+          throw .syntax(at: position(at: start), "the argument \(quoted(name)) appears twice")
         }
         result.named.append((name, try expression()))
       } else {
-        guard result.named.isEmpty else { throw .syntax(at: place(offset), "an argument without a name follows one with a name") }
+        guard result.named.isEmpty else { throw .syntax(at: position(at: offset), "an argument without a name follows one with a name") }
         result.positional.append(try expression())
       }
       guard accept(op: ",") else { break }

@@ -6,13 +6,13 @@ struct JinjaParser {
   static let depthLimit = 100
 
   let source: [Unicode.Scalar]
-  let tokens: [PlacedToken]
+  let tokens: [LocatedToken]
   var index = 0
   var nesting = 0
   var scopeCount = 1
-  /// Loops around this place, in this macro.
+  /// Loops around this position, in this macro.
   var loopDepth = 0
-  /// Loops around this place.
+  /// Loops around this position.
   var forDepth = 0
 
   init(_ template: String) throws(JinjaError) {
@@ -46,11 +46,11 @@ struct JinjaParser {
     return name
   }
 
-  func place(_ offset: Int) -> JinjaPosition { position(of: offset, in: source) }
-  func unexpected(_ expected: String) -> JinjaError { .syntax(at: place(offset), "expected \(expected), found \(token.shown)") }
+  func position(at offset: Int) -> JinjaPosition { JinjaPosition(of: offset, in: source) }
+  func unexpected(_ expected: String) -> JinjaError { .syntax(at: position(at: offset), "expected \(expected), found \(token.shown)") }
 
   mutating func nest() throws(JinjaError) {
-    guard nesting < Self.nestingLimit else { throw .limit(at: place(offset), .nesting, maximum: Self.nestingLimit) }
+    guard nesting < Self.nestingLimit else { throw .limit(at: position(at: offset), .nesting, maximum: Self.nestingLimit) }
     nesting += 1
   }
 
@@ -116,12 +116,12 @@ struct JinjaParser {
         .generation(
           try function { (p: inout JinjaParser) throws(JinjaError) in try p.body(until: "endgeneration").statements }, scope: scope))
     case "break", "continue":
-      guard loopDepth > 0 else { throw .syntax(at: place(start), "'break' and 'continue' stand outside a loop") }
+      guard loopDepth > 0 else { throw .syntax(at: position(at: start), "'break' and 'continue' stand outside a loop") }
       result.append(tokens[index - 1].token == .name("break") ? .leave(offset: start) : .next(offset: start))
     case let name:
       let known = ["include", "import", "from", "extends", "block", "call", "filter", "autoescape", "trans", "do", "debug"]
-      if known.contains(name) { throw .unsupported(at: place(start), "the tag '\(name)'") }
-      throw .syntax(at: place(start), "unexpected tag \(quoted(name))")
+      if known.contains(name) { throw .unsupported(at: position(at: start), "the tag '\(name)'") }
+      throw .syntax(at: position(at: start), "unexpected tag \(quoted(name))")
     }
   }
 
@@ -155,7 +155,7 @@ struct JinjaParser {
     guard accept(name: "in") else { throw unexpected("'in'") }
     let iterable = try tupleOrExpression(conditional: false, ends: ["recursive"])
     let test = accept(name: "if") ? try expression() : nil
-    if token == .name("recursive") { throw .unsupported(at: place(offset), "'recursive'") }
+    if token == .name("recursive") { throw .unsupported(at: position(at: offset), "'recursive'") }
     let (bodyScope, testScope, otherwiseScope) = (scope(), scope(), scope())
     loopDepth += 1
     let (statements, end) = try body(until: "endfor", "else")
@@ -171,9 +171,9 @@ struct JinjaParser {
     if accept(op: "=") { return .set(target, try tupleOrExpression()) }
     var filters: [(name: String, arguments: Arguments, offset: Int)] = []
     while accept(op: "|") {
-      let place = offset
+      let filterOffset = offset
       let (name, arguments) = try filterCall()
-      filters.append((name, arguments, place))
+      filters.append((name, arguments, filterOffset))
     }
     let scope = scope()
     return .setBlock(target, filters: filters, body: try body(until: "endset").statements, scope: scope, offset: start)
@@ -185,15 +185,17 @@ struct JinjaParser {
     try expect(.op("("))
     while token != .op(")") {
       if !parameters.isEmpty { try expect(.op(",")) }
-      let place = offset
+      let nameOffset = offset
       let parameter = try expectName()
       if parameters.contains(where: { $0.name == parameter }) {
-        throw .syntax(at: self.place(place), "the parameter \(quoted(parameter)) appears twice")
+        throw .syntax(at: position(at: nameOffset), "the parameter \(quoted(parameter)) appears twice")
       }
-      if ["caller", "kwargs", "varargs"].contains(parameter) { throw .unsupported(at: self.place(place), "the parameter '\(parameter)'") }
+      if ["caller", "kwargs", "varargs"].contains(parameter) {
+        throw .unsupported(at: position(at: nameOffset), "the parameter '\(parameter)'")
+      }
       let value = accept(op: "=") ? try expression() : nil
       if value == nil, parameters.last?.value != nil {
-        throw .syntax(at: self.place(place), "a parameter without default follows one with a default")
+        throw .syntax(at: position(at: nameOffset), "a parameter without default follows one with a default")
       }
       parameters.append((parameter, value))
     }
@@ -219,9 +221,9 @@ struct JinjaParser {
     let start = offset
     let name = try expectName()
     if ["true", "false", "none", "True", "False", "None"].contains(name) {
-      throw .syntax(at: place(start), "nothing can be assigned to '\(name)'")
+      throw .syntax(at: position(at: start), "nothing can be assigned to '\(name)'")
     }
-    if name == "loop", forDepth > 0 { throw .syntax(at: place(start), "nothing can be assigned to 'loop' in a loop") }
+    if name == "loop", forDepth > 0 { throw .syntax(at: position(at: start), "nothing can be assigned to 'loop' in a loop") }
     return name
   }
 

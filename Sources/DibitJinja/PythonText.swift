@@ -118,7 +118,7 @@ enum PythonText {
     return text.utf8.prefix(offset).reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
   }
 
-  /// The pieces of `text` between the first `limit` places (all, when negative) where `separator` stands.
+  /// The pieces of `text` between the first `limit` occurrences (all, when negative) of `separator`.
   static func split(_ text: String, separator: String, limit: Int, fromRight: Bool = false) -> [String] {
     var offsets = matches(of: separator, in: text)
     if limit >= 0 { offsets = fromRight ? Array(offsets.suffix(limit)) : Array(offsets.prefix(limit)) }

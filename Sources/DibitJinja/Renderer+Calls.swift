@@ -44,17 +44,17 @@ extension Renderer {
   }
 
   private func whole(_ value: Value, _ function: String) throws(JinjaError) -> Int {
-    guard let number = value.wholeNumber else { throw misplaced(value, function) }
+    guard let number = value.wholeNumber else { throw wrongType(value, function) }
     return number
   }
 
-  func misplaced(_ value: Value, _ function: String) -> JinjaError {
+  func wrongType(_ value: Value, _ function: String) -> JinjaError {
     if case .undefined(let name, let isUnsafe) = value { return undefined(name, isUnsafe) }
     return invalid("\(quoted(function)) cannot take \(value.kind)")
   }
 
   func needText(_ value: Value, _ function: String) throws(JinjaError) -> String {
-    guard let text = value.text else { throw misplaced(value, function) }
+    guard let text = value.text else { throw wrongType(value, function) }
     try charge(bytes: text.utf8.count)
     return text
   }
@@ -93,7 +93,7 @@ extension Renderer {
     let width = (step > 0 ? stop : start).subtractingReportingOverflow(step > 0 ? start : stop)
     let count = width.overflow ? Int.max : Int((UInt(width.partialValue) - 1) / step.magnitude) + 1
     // The limit that Jinja's sandbox has.
-    guard count <= 100_000 else { throw .limit(at: place, .range, maximum: 100_000) }
+    guard count <= 100_000 else { throw .limit(at: position, .range, maximum: 100_000) }
     try charge(elements: count)
     return .range(Value.NumberRange(start: start, step: step, count: count))
   }
@@ -187,7 +187,7 @@ extension Renderer {
       for part in try iterate(value) {
         parts.append(try needText(part, name))
         total += parts[parts.count - 1].utf8.count + text.utf8.count
-        guard total <= limits.outputBytes else { throw .limit(at: place, .textBytes, maximum: limits.outputBytes) }
+        guard total <= limits.outputBytes else { throw .limit(at: position, .textBytes, maximum: limits.outputBytes) }
       }
       try charge(bytes: total)
       return .string(parts.joined(separator: text))
@@ -235,8 +235,8 @@ extension Renderer {
 
   func replaced(_ text: String, _ old: String, _ new: String, _ limit: Int) throws(JinjaError) -> Value {
     try charge(bytes: text.utf8.count)
-    let places = old.isEmpty ? text.unicodeScalars.count + 1 : PythonText.matches(of: old, in: text).count
-    let count = limit < 0 ? places : min(limit, places)
+    let matches = old.isEmpty ? text.unicodeScalars.count + 1 : PythonText.matches(of: old, in: text).count
+    let count = limit < 0 ? matches : min(limit, matches)
     let growth = count.multipliedReportingOverflow(by: new.utf8.count)
     let total = growth.partialValue.addingReportingOverflow(text.utf8.count)
     try charge(bytes: growth.overflow || total.overflow ? .max : total.partialValue)

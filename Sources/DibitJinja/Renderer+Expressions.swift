@@ -16,7 +16,7 @@ extension Renderer {
       offset = expression.offset
       return try attribute(name, of: value)
     case .item(let base, let key): return try item(base, key, expression.offset, frame)
-    case .slice: throw .unsupported(at: position(of: expression.offset, in: template.source), "a slice among other keys")
+    case .slice: throw .unsupported(at: JinjaPosition(of: expression.offset, in: template.source), "a slice among other keys")
     case .call(let callee, let arguments): return try call(callee, arguments, expression.offset, frame)
     case .filter(let base, let name, let arguments):
       return try apply(name, to: try evaluate(base, frame), try evaluate(arguments, frame), expression.offset)
@@ -83,7 +83,7 @@ extension Renderer {
       let values = try evaluate(arguments, frame)
       self.offset = offset
       guard values.named.count + values.positional.count == 1 else { throw invalid("'raise_exception' takes one argument") }
-      throw .raised(at: place, arguments.all.first.map(literalText) ?? "…")
+      throw .raised(at: position, arguments.all.first.map(literalText) ?? "…")
     }
     let values = try evaluate(arguments, frame)
     self.offset = offset
@@ -148,7 +148,7 @@ extension Renderer {
   }
 
   func checked(_ result: (partialValue: Int, overflow: Bool)) throws(JinjaError) -> Int {
-    guard !result.overflow else { throw .limit(at: place, .integer, maximum: 64) }
+    guard !result.overflow else { throw .limit(at: position, .integer, maximum: 64) }
     return result.partialValue
   }
 
@@ -296,7 +296,7 @@ extension Renderer {
   private func power(_ base: Int, _ exponent: Int) throws(JinjaError) -> Int {
     if base == 0 || base == 1 { return exponent == 0 ? 1 : base }
     if base == -1 { return exponent % 2 == 0 ? 1 : -1 }
-    guard exponent < 64 else { throw .limit(at: place, .integer, maximum: 64) }
+    guard exponent < 64 else { throw .limit(at: position, .integer, maximum: 64) }
     var result = 1
     for _ in 0..<exponent { result = try checked(result.multipliedReportingOverflow(by: base)) }
     return result

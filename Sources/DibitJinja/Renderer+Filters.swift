@@ -21,7 +21,7 @@ extension Renderer {
     case "replace":
       let values = try arguments.bound(["old", "new", "count"], required: 2, self, for: name)
       let limit = values[2] ?? .none
-      guard limit.isNone || limit.wholeNumber != nil else { throw misplaced(limit, name) }
+      guard limit.isNone || limit.wholeNumber != nil else { throw wrongType(limit, name) }
       return try replaced(
         try text(of: value), try text(of: values[0] ?? .none), try text(of: values[1] ?? .none), limit.wholeNumber ?? -1)
     case "default", "d":
@@ -55,16 +55,16 @@ extension Renderer {
       return try iterate(value).first ?? .undefined("the first item", isUnsafe: false)
     case "last":
       switch value {
-      case .iterator, .undefined, .loop: throw misplaced(value, name)
+      case .iterator, .undefined, .loop: throw wrongType(value, name)
       default: return try iterate(value).last ?? .undefined("the last item", isUnsafe: false)
       }
     case "abs":
       if let whole = value.wholeNumber { return .integer(whole < 0 ? try checked(0.subtractingReportingOverflow(whole)) : whole) }
-      guard case .float(let number) = value else { throw misplaced(value, name) }
+      guard case .float(let number) = value else { throw wrongType(value, name) }
       return .float(number.magnitude)
     case "items":
       if value.isUndefined { return try iterator([]) }
-      guard case .dictionary(let dictionary) = value else { throw misplaced(value, name) }
+      guard case .dictionary(let dictionary) = value else { throw wrongType(value, name) }
       return try iterator(try items(dictionary))
     default:
       if let text = value.text { return .string(PythonText.string(text.unicodeScalars.reversed())) }
@@ -84,7 +84,7 @@ extension Renderer {
       let part = try text(of: element)
       try charge(bytes: part.utf8.count)
       guard result.utf8.count + part.utf8.count <= limits.outputBytes else {
-        throw .limit(at: place, .textBytes, maximum: limits.outputBytes)
+        throw .limit(at: position, .textBytes, maximum: limits.outputBytes)
       }
       result += part
     }
@@ -117,7 +117,7 @@ extension Renderer {
     if let text = width.text {
       indention = text
     } else {
-      guard let count = width.wholeNumber else { throw misplaced(width, "indent") }
+      guard let count = width.wholeNumber else { throw wrongType(width, "indent") }
       try charge(bytes: max(0, count))
       indention = String(repeating: " ", count: max(0, count))
     }

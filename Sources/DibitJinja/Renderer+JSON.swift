@@ -7,7 +7,7 @@ extension Renderer {
     writer.sortsKeys = values[3]?.isTrue ?? false
     let indent = values[1] ?? .none
     if !indent.isNone {
-      guard indent.text != nil || indent.wholeNumber != nil else { throw misplaced(indent, "tojson") }
+      guard indent.text != nil || indent.wholeNumber != nil else { throw wrongType(indent, "tojson") }
       if let count = indent.wholeNumber, count > 1000 { throw unsupported("this much indentation") }
       writer.indentation = indent.text ?? String(repeating: " ", count: max(0, indent.wholeNumber ?? 0))
       writer.itemSeparator = ","
@@ -34,7 +34,7 @@ extension Renderer {
 
   private func write(_ value: Value, _ writer: inout JSONText, _ level: Int) throws(JinjaError) {
     try charge()
-    guard writer.text.utf8.count <= limits.outputBytes else { throw .limit(at: place, .textBytes, maximum: limits.outputBytes) }
+    guard writer.text.utf8.count <= limits.outputBytes else { throw .limit(at: position, .textBytes, maximum: limits.outputBytes) }
     switch value {
     case .none: writer.text += "null"
     case .bool(let value): writer.text += value ? "true" : "false"
@@ -50,7 +50,7 @@ extension Renderer {
       }
       writer.text += writer.newline(level) + "]"
     case .dictionary(let dictionary): try write(dictionary, &writer, level)
-    default: throw misplaced(value, "tojson")
+    default: throw wrongType(value, "tojson")
     }
   }
 

@@ -8,7 +8,7 @@ extension Renderer {
     case "int": return try int(value, arguments)
     case "float":
       let missing = try arguments.bound(["default"], self, for: name)[0] ?? .float(0)
-      if value.isUndefined { throw misplaced(value, name) }
+      if value.isUndefined { throw wrongType(value, name) }
       return (value.number ?? value.text.flatMap(PythonText.float)).map(Value.float) ?? missing
     case "round": return try round(value, arguments)
     case "sort":
@@ -16,7 +16,7 @@ extension Renderer {
       return try list(try sorted(value, values[2] ?? .none, values[1]?.isTrue ?? false, values[0]?.isTrue ?? false))
     case "dictsort":
       let values = try arguments.bound(["case_sensitive", "by", "reverse"], self, for: name)
-      guard case .dictionary(let dictionary) = value else { throw misplaced(value, name) }
+      guard case .dictionary(let dictionary) = value else { throw wrongType(value, name) }
       let by = values[1]?.text ?? (values[1] == nil ? "key" : "")
       guard by == "key" || by == "value" else { throw invalid("'dictsort' sorts by 'key' or 'value'") }
       let pairs = try list(try items(dictionary))
@@ -44,7 +44,7 @@ extension Renderer {
     case "sum":
       let values = try arguments.bound(["attribute", "start"], self, for: name)
       var total = values[1] ?? .integer(0)
-      if total.text != nil { throw misplaced(total, name) }
+      if total.text != nil { throw wrongType(total, name) }
       for element in try iterate(value) { total = try binary("+", total, try follow(values[0] ?? .none, element)) }
       return total
     default:
@@ -60,13 +60,13 @@ extension Renderer {
   private func int(_ value: Value, _ arguments: CallArguments) throws(JinjaError) -> Value {
     let values = try arguments.bound(["default", "base"], self, for: "int")
     let missing = values[0] ?? .integer(0)
-    if value.isUndefined { throw misplaced(value, "int") }
+    if value.isUndefined { throw wrongType(value, "int") }
     if let whole = value.wholeNumber { return .integer(whole) }
     var number: Double?
     if let text = value.text {
-      guard let base = (values[1] ?? .integer(10)).wholeNumber else { throw misplaced(values[1] ?? .none, "int") }
+      guard let base = (values[1] ?? .integer(10)).wholeNumber else { throw wrongType(values[1] ?? .none, "int") }
       if let parsed = PythonText.wholeNumber(text, base: base) {
-        guard let whole = parsed else { throw .limit(at: place, .integer, maximum: 64) }
+        guard let whole = parsed else { throw .limit(at: position, .integer, maximum: 64) }
         return .integer(whole)
       }
       number = PythonText.float(text)
@@ -74,17 +74,17 @@ extension Renderer {
       number = float
     }
     guard let number, number.isFinite else { return missing }
-    guard let whole = Int(exactly: number.rounded(.towardZero)) else { throw .limit(at: place, .integer, maximum: 64) }
+    guard let whole = Int(exactly: number.rounded(.towardZero)) else { throw .limit(at: position, .integer, maximum: 64) }
     return .integer(whole)
   }
 
   private func round(_ value: Value, _ arguments: CallArguments) throws(JinjaError) -> Value {
     let values = try arguments.bound(["precision", "method"], self, for: "round")
-    guard let precision = (values[0] ?? .integer(0)).wholeNumber else { throw misplaced(values[0] ?? .none, "round") }
+    guard let precision = (values[0] ?? .integer(0)).wholeNumber else { throw wrongType(values[0] ?? .none, "round") }
     guard let method = (values[1] ?? .string("common")).text, ["common", "ceil", "floor"].contains(method) else {
       throw invalid("'round' rounds 'common', 'ceil' or 'floor'")
     }
-    guard let number = value.number else { throw misplaced(value, "round") }
+    guard let number = value.number else { throw wrongType(value, "round") }
     guard (0...22).contains(precision) else { throw unsupported("rounding to this many digits") }
     let scale = pow(10, Double(precision))
     if method != "common" {

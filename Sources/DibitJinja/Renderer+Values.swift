@@ -181,7 +181,7 @@ extension Renderer {
     case .string, .markup, .list, .tuple, .range: break
     default: throw invalid("\(value.kind) cannot be sliced")
     }
-    for bound in bounds where !bound.isNone && bound.wholeNumber == nil { throw misplaced(bound, "[:]") }
+    for bound in bounds where !bound.isNone && bound.wholeNumber == nil { throw wrongType(bound, "[:]") }
     let step = bounds[2].wholeNumber ?? 1
     guard step != 0 else { throw invalid("the step of a slice cannot be zero") }
     let values = try iterate(value)

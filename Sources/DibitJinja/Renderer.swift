@@ -7,7 +7,7 @@ final class Renderer {
   let limits: JinjaLimits
   let clock: JinjaClock?
   let context: [Key: Value]
-  /// The place of the work, for errors.
+  /// The offset of the work, for errors.
   var offset = 0
   var operations = 0
   var depth = 0
@@ -45,34 +45,34 @@ final class Renderer {
 
   // MARK: Limits and errors
 
-  var place: JinjaPosition { position(of: offset, in: template.source) }
-  func invalid(_ reason: String) -> JinjaError { .invalid(at: place, reason) }
-  func unsupported(_ what: String) -> JinjaError { .unsupported(at: place, what) }
+  var position: JinjaPosition { JinjaPosition(of: offset, in: template.source) }
+  func invalid(_ reason: String) -> JinjaError { .invalid(at: position, reason) }
+  func unsupported(_ what: String) -> JinjaError { .unsupported(at: position, what) }
 
   func undefined(_ name: String, _ isUnsafe: Bool) -> JinjaError {
-    isUnsafe ? .forbidden(at: place, name) : .undefined(at: place, name)
+    isUnsafe ? .forbidden(at: position, name) : .undefined(at: position, name)
   }
 
   func charge(_ cost: Int = 1) throws(JinjaError) {
     operations += cost
-    guard operations <= limits.operations else { throw .limit(at: place, .operations, maximum: limits.operations) }
+    guard operations <= limits.operations else { throw .limit(at: position, .operations, maximum: limits.operations) }
   }
 
   /// A text of this many bytes is about to be made or read.
   func charge(bytes: Int) throws(JinjaError) {
-    guard bytes <= limits.outputBytes else { throw .limit(at: place, .textBytes, maximum: limits.outputBytes) }
+    guard bytes <= limits.outputBytes else { throw .limit(at: position, .textBytes, maximum: limits.outputBytes) }
     try charge(1 + bytes / 64)
   }
 
   /// A list of this many elements is about to be made or read.
   func charge(elements: Int) throws(JinjaError) {
-    guard elements <= limits.elements else { throw .limit(at: place, .elements, maximum: limits.elements) }
+    guard elements <= limits.elements else { throw .limit(at: position, .elements, maximum: limits.elements) }
     try charge(1 + elements / 8)
   }
 
   func descend() throws(JinjaError) {
     depth += 1
-    guard depth <= limits.depth else { throw .limit(at: place, .depth, maximum: limits.depth) }
+    guard depth <= limits.depth else { throw .limit(at: position, .depth, maximum: limits.depth) }
   }
 
   func elements(_ values: [Value]) throws(JinjaError) -> Value.Elements {
@@ -91,7 +91,7 @@ final class Renderer {
   }
 
   func check(depth: Int) throws(JinjaError) {
-    guard depth <= Self.valueDepthLimit else { throw .limit(at: place, .valueDepth, maximum: Self.valueDepthLimit) }
+    guard depth <= Self.valueDepthLimit else { throw .limit(at: position, .valueDepth, maximum: Self.valueDepthLimit) }
   }
 
   func set(_ key: Value, _ value: Value, in dictionary: inout Value.Dictionary) throws(JinjaError) {
@@ -103,7 +103,7 @@ final class Renderer {
   func write(_ text: String) throws(JinjaError) {
     try charge(bytes: text.utf8.count)
     guard output.utf8.count + text.utf8.count <= limits.outputBytes else {
-      throw .limit(at: place, .outputBytes, maximum: limits.outputBytes)
+      throw .limit(at: position, .outputBytes, maximum: limits.outputBytes)
     }
     output += text
   }
@@ -169,7 +169,7 @@ final class Renderer {
   }
 
   func assign(member: String, _ value: Value, _ namespace: Value.Namespace) throws(JinjaError) {
-    guard !member.hasPrefix("_") else { throw .forbidden(at: place, "the namespace member \(quoted(member))") }
+    guard !member.hasPrefix("_") else { throw .forbidden(at: position, "the namespace member \(quoted(member))") }
     guard !holdsReference(value) else { throw unsupported("a namespace, loop or macro inside a namespace") }
     try set(.string(member), value, in: &namespace.members)
   }

@@ -48,12 +48,12 @@ package struct Attention: Equatable, Sendable {
     let (qs, ys, ls, segment) = unsafe (q.pointer, y.mutablePointer, logSumExp.mutablePointer, segments.pointer)
     let (shape, k, v) = unsafe (self.shape, keys.view, values.view)
     compute.pool.forEach(tiles.count) { task, worker in
-      let place = tiles.place(task)
-      let s = unsafe segment + place.segment
-      let rows = min(tiles.tokens, unsafe Int(s.pointee.rows) - place.token)
+      let part = tiles.tile(task)
+      let s = unsafe segment + part.segment
+      let rows = min(tiles.tokens, unsafe Int(s.pointee.rows) - part.token)
       guard rows > 0 else { return }
       let tile = dibit_tile(
-        kv_head: Int32(place.keyValueHead), head: Int32(place.head), heads: Int32(place.heads), row: Int32(place.token), rows: Int32(rows))
+        kv_head: Int32(part.keyValueHead), head: Int32(part.head), heads: Int32(part.heads), row: Int32(part.token), rows: Int32(rows))
       let scratch = unsafe compute.scratch(worker, count: scratchCount)
       unsafe withUnsafePointer(to: shape) { shape in
         unsafe withUnsafePointer(to: tile) { tile in

@@ -38,7 +38,7 @@ extension Attention {
     }
 
     /// Returns what a task computes. Late tokens see most keys and come first, which lets threads finish together.
-    func place(_ task: Int) -> (segment: Int, keyValueHead: Int, head: Int, heads: Int, token: Int) {
+    func tile(_ task: Int) -> (segment: Int, keyValueHead: Int, head: Int, heads: Int, token: Int) {
       let (part, rest) = (task % parts, task / parts)
       let (keyValueHead, others) = (rest % keyValueHeads, rest / keyValueHeads)
       let tiles = count / (parts * keyValueHeads * segments)

@@ -1,14 +1,14 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// The choice of the inputs of a layer that are left out (Srivastava et al., "Dropout", 2014): drawn from a key and the place of the
+/// The choice of the inputs of a layer that are left out (Srivastava et al., "Dropout", 2014): drawn from a key and the index of the
 /// element, so that the same mask can be made again, by any number of threads and after a restart.
 package struct DropoutMask: Equatable, Sendable {
   /// The number that tells this mask from all others.
   package var key: UInt64
   /// The share of elements that are left out; the others are multiplied by `1 / (1 - rate)`.
   package var rate: Float
-  /// The place of a matrix's first row among all rows that share the key.
+  /// The index of a matrix's first row among all rows that share the key.
   package var firstRow: Int
 
   /// A mask for the rows from `firstRow` on.

@@ -112,14 +112,14 @@ package struct KeyValueRows: ~Copyable, Sendable {
     if scales.count > 0 { unsafe scales.mutablePointer.update(from: other.scales.pointer, count: count * heads) }
   }
 
-  /// Copies rows of this cache to the place that begins at `start` and does not overlap them.
+  /// Copies rows of this cache to those that begin at `start` and do not overlap them.
   package mutating func copyRows(_ range: Range<Int>, to start: Int) {
     require(
       range.lowerBound >= 0 && range.upperBound <= rows && start >= 0 && start + range.count <= rows
         && (start >= range.upperBound || start + range.count <= range.lowerBound),
       "KeyValueRows.copyRows: \(range) to \(start) of \(rows)")
     let (from, to, n) = (range.lowerBound * columns, start * columns, range.count * columns)
-    // SAFETY: both places lie in the allocations, as checked, and do not overlap.
+    // SAFETY: both ranges lie in the allocations, as checked, and do not overlap.
     if storage.isFloat { unsafe (floats.mutablePointer + to).update(from: floats.pointer + from, count: n) }
     if halves.count > 0 { unsafe (halves.mutablePointer + to).update(from: halves.pointer + from, count: n) }
     if codes.count > 0 { unsafe (codes.mutablePointer + to).update(from: codes.pointer + from, count: n) }

@@ -8,7 +8,7 @@ package import DibitTensor
 /// pass, it is expanded tile by tile and never as a whole. So is a float weight where ``Compute/floats`` are BF16.
 package enum Linear {
   /// Up to this many rows a weight is read row by row, and a packed one is unpacked in registers.
-  static let fewRows = 4
+  static let smallBatchRows = 4
 
   /// `y = x Wᵀ`; `x: [n, k]`, `W: [m, k]`, `y: [n, m]`. Where ``usesRounded(_:on:)``, `rounded` holds `x` rounded for that weight.
   package static func forward(
@@ -44,7 +44,7 @@ package enum Linear {
     let (n, m, panels) = (x.rows, w.rows, Grid.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
     let (weight, activations) = unsafe (w.kernelView, x.view)
-    if n <= fewRows { return unsafe few([Product(weight, ys), nil, nil], x, on: compute) }
+    if n <= smallBatchRows { return unsafe smallBatch([Product(weight, ys), nil, nil], x, on: compute) }
     let across = min(4, (panels + compute.threads - 1) / compute.threads)
     Gemm.tiles(n, 512, panels, across, compute) { rows, p, worker in
       let scratch = unsafe compute.scratch(worker, count: Int(DIBIT_GRID_SCRATCH) / 4)
@@ -74,7 +74,7 @@ package enum Linear {
     let (n, m, k) = (x.rows, w.rows, w.columns)
     let (xs, ys) = unsafe (x.pointer, y.mutablePointer)
     let weight = unsafe w.kernelView
-    if n <= fewRows {
+    if n <= smallBatchRows {
       compute.forEachRange(m, step: 64) { rows, worker in
         let scratch = unsafe compute.scratch(worker, count: k)
         unsafe withUnsafePointer(to: weight) {

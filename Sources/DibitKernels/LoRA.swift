@@ -77,7 +77,7 @@ package enum LoRA {
     unsafe BFloatProducts.nn(work.rows, b.kernelView, into: &dh, accumulating: false, on: compute)  // dh = dy B
     work.pairs.round(dh, factor: scale, on: compute)
     BFloatProducts.tn(work.pairs, x, into: &da, on: compute)  // dA += s dhᵀ x
-    work.low.round(dh, factor: scale, on: compute)
+    work.rankRows.round(dh, factor: scale, on: compute)
   }
 
   /// The same from the `dh` that `work` was left with.
@@ -86,7 +86,7 @@ package enum LoRA {
   ) {
     let begin = compute.begin()
     defer { compute.end("lora backward, input", begin, rows: a.rows, columns: a.columns, bytes: 4 * a.count) }
-    unsafe BFloatProducts.nn(work.low, a.kernelView, into: &dx, accumulating: accumulating, on: compute)
+    unsafe BFloatProducts.nn(work.rankRows, a.kernelView, into: &dx, accumulating: accumulating, on: compute)
   }
 }
 
@@ -96,17 +96,17 @@ package struct BFloatWork: ~Copyable, Sendable {
   package var rows: BFloatRows
   /// The inputs of the layer, for the gradient of its weight; empty where weights are frozen.
   package var inputs: BFloatPairs
-  var low: BFloatRows
+  var rankRows: BFloatRows
   var pairs: BFloatPairs
 
   /// Bytes of the allocation.
-  package var byteCount: Int { rows.byteCount + inputs.byteCount + low.byteCount + pairs.byteCount }
+  package var byteCount: Int { rows.byteCount + inputs.byteCount + rankRows.byteCount + pairs.byteCount }
 
   /// Room for `capacity` rows of up to `columns`, for adapters of up to `rank` and, with `includesWeights`, for gradients of weights.
   package init(capacity: Int, columns: Int, rank: Int, includesWeights: Bool = false) {
     inputs = BFloatPairs(capacity: includesWeights ? capacity : 0, columns: columns)
     rows = BFloatRows(capacity: capacity, columns: columns)
-    low = BFloatRows(capacity: capacity, columns: rank)
+    rankRows = BFloatRows(capacity: capacity, columns: rank)
     pairs = BFloatPairs(capacity: capacity, columns: rank)
   }
 }

@@ -5,7 +5,7 @@ package import DibitTensor
   internal import Glibc
 #endif
 
-/// Rotary position embedding (Su et al., "RoFormer", 2021): pairs of a head turn by `position · frequency`.
+/// Rotary position embedding (Su et al., "RoFormer", 2021): pairs of a head rotate by `position · frequency`.
 package struct RoPE: Equatable, Sendable {
   /// The two elements of a head that form pair `i` of `P`.
   package enum Pairing: String, Sendable {
@@ -15,7 +15,7 @@ package struct RoPE: Equatable, Sendable {
     case half
   }
 
-  /// Cosines and sines of the positions of a batch, `[n, P]`: computed once for all layers that turn alike.
+  /// Cosines and sines of the positions of a batch, `[n, P]`: computed once for all layers that rotate alike.
   @safe
   package struct Angles: ~Copyable, Sendable {
     var cosine: Matrix
@@ -39,16 +39,16 @@ package struct RoPE: Equatable, Sendable {
 
   /// Elements of a head, `D`. Those behind the pairs stay as they are.
   package let headSize: Int
-  /// The choice of the elements that turn together.
+  /// The choice of the elements that rotate together.
   package let pairing: Pairing
   /// Radians per position, for each pair.
   package let frequencies: [Double]
-  /// The factor of the elements that turn.
+  /// The factor of the elements that rotate.
   package let factor: Double
 
   /// `frequencies` has one entry, in radians per position, for each pair.
   ///
-  /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what turns, as YaRN and LongRoPE do to make
+  /// A head has `headSize` elements, or by default two for each pair. `factor` multiplies what rotates, as YaRN and LongRoPE do to make
   /// attention sharper in a longer context.
   package init(frequencies: [Double], pairing: Pairing, headSize: Int? = nil, factor: Double = 1) {
     self.headSize = headSize ?? 2 * frequencies.count
@@ -56,7 +56,7 @@ package struct RoPE: Equatable, Sendable {
     (self.frequencies, self.pairing, self.factor) = (frequencies, pairing, factor)
   }
 
-  /// Pairs that turn: half of a head, or less.
+  /// Pairs that rotate: half of a head, or less.
   package var pairs: Int { frequencies.count }
 
   /// `θ^(-2i/D)` for `i` in `0..<⌈D/2⌉`, rounded to F32 at each step as transformers does.
@@ -94,10 +94,10 @@ package struct RoPE: Equatable, Sendable {
     return angles
   }
 
-  /// Turns each head of `x: [n, h D]` in place by the angles of `n` positions.
+  /// Rotates each head of `x: [n, h D]` in place by the angles of `n` positions.
   package func forward(_ x: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&x, angles, 1, compute) }
 
-  /// Turns gradients back: the transposed map, which multiplies by the factor as well.
+  /// Rotates gradients back: the transposed map, which multiplies by the factor as well.
   package func backward(_ dx: inout Matrix, by angles: borrowing Angles, on compute: Compute) { rotate(&dx, angles, -1, compute) }
 
   private func rotate(_ x: inout Matrix, _ angles: borrowing Angles, _ direction: Float, _ compute: Compute) {

@@ -2,7 +2,7 @@ package import DibitTensor
 
 /// One trainable or frozen tensor of a decoder.
 package struct Parameter: Sendable {
-  /// Its place in a checkpoint.
+  /// Its location in a checkpoint.
   package let name: ParameterName
   /// Its role in the decoder.
   package let role: ParameterRole

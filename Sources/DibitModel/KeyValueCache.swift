@@ -44,7 +44,7 @@ package struct KeyValueCache: ~Copyable, Sendable {
     values[layer].write(&value, segments: segments, on: compute)
   }
 
-  /// Copies rows to another place of the cache, which they do not overlap: what many texts begin with is computed once.
+  /// Copies rows to other rows of the cache, which they do not overlap: what many texts begin with is computed once.
   package mutating func copyRows(_ range: Range<Int>, to start: Int) {
     for i in 0..<keys.count {
       keys[i].copyRows(range, to: start)

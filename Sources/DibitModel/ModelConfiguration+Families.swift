@@ -191,10 +191,10 @@ extension ModelConfiguration {
     var c = try common(.smollm3, keys, context: 32_768, theta: 2_000_000, ties: true)
     try c.readBiases(keys, feedForward: true)
     let interval = try keys.count("no_rope_layer_interval", default: 4)
-    let turns = try keys.list("no_rope_layers", length: c.layers, of: "numbers 0 or 1") {
+    let rotates = try keys.list("no_rope_layers", length: c.layers, of: "numbers 0 or 1") {
       $0.int.flatMap { [0, 1].contains($0) ? $0 : nil }
     }
-    for layer in 0..<c.layers where turns.map({ $0[layer] == 0 }) ?? ((layer + 1) % interval == 0) { c.layerSettings[layer].rope = nil }
+    for layer in 0..<c.layers where rotates.map({ $0[layer] == 0 }) ?? ((layer + 1) % interval == 0) { c.layerSettings[layer].rope = nil }
     let slides = try keys.bool("use_sliding_window", default: false)
     let settings = c.layerSettings
     try c.readLayerTypes(keys, window: slides ? try keys.optionalCount("sliding_window") : nil) { settings[$0].rope == nil }

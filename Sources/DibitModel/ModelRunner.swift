@@ -208,7 +208,7 @@ extension ModelRunner {
   /// Puts an adapter that is trained in the place of the one there, and the other way round: passes run under it while it is here.
   package mutating func exchange(_ adapter: inout Adapter) { swap(&pass.adapter, &adapter) }
 
-  /// Sets the place of the next passes in training, for dropout; nil outside of it.
+  /// Sets the position of the next passes in training, for dropout; nil outside of it.
   package mutating func setDropout(_ step: DropoutStep?) { pass.dropout = step }
 
   /// Bytes of the allocations but for keys and values.

@@ -1,6 +1,6 @@
 /// A parameter that a configuration asks for.
 package struct ParameterDeclaration: Equatable, Sendable {
-  /// Its place in a checkpoint.
+  /// Its location in a checkpoint.
   package let name: ParameterName
   /// Its role in the decoder.
   package let role: ParameterRole

@@ -14,7 +14,7 @@ package enum ParameterLayout: Equatable, Sendable {
     return self == .transposed ? [columns, rows] : [rows, columns]
   }
 
-  /// The output channel of the parameter that lies at place `row` of the tensor.
+  /// The output channel of the parameter that lies in row `row` of the tensor.
   package func output(at row: Int, of rows: Int) -> Int {
     guard case .interleavedHeads(let heads, let parts) = self else { return row }
     let size = rows / (heads * parts)
@@ -58,7 +58,7 @@ package enum ParameterLayout: Equatable, Sendable {
   package var ofAdapterB: ParameterLayout { self == .transposed ? .rows : self }
 }
 
-/// The place of a parameter in a checkpoint: a tensor, or some rows of one that a family stores fused.
+/// The location of a parameter in a checkpoint: a tensor, or some rows of one that a family stores fused.
 package struct ParameterName: Equatable, Sendable {
   /// The tensor's name in the checkpoint.
   package var tensor: String

@@ -8,7 +8,7 @@ package protocol LinearObserver: AnyObject, Sendable {
   func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix)
 }
 
-/// The place of a training step for its dropout: masks follow from the seed, the step, the layer and the row of the step, so that they are
+/// The position of a training step for its dropout: masks follow from the seed, the step, the layer and the row of the step, so that they are
 /// the same for any number of threads and after a restart.
 package struct DropoutStep: Equatable, Sendable {
   /// The seed of the run.

@@ -10,23 +10,23 @@ extension ConfigurationKeys {
   func rope(
     _ c: inout ModelConfiguration, layerType: String? = nil, defaultTheta: Double, defaultShare: Double = 1
   ) throws(ModelError) -> RotaryEmbedding {
-    let place = try place(layerType)
+    let prefix = try prefix(layerType)
     let theta = try number(
-      place + ".rope_theta",
+      prefix + ".rope_theta",
       default: try number(
         layerType == "sliding_attention" ? "rope_local_base_freq" : "rope_theta",
         default: try number("rotary_emb_base", default: defaultTheta)))
     let share = try number(
-      place + ".partial_rotary_factor",
+      prefix + ".partial_rotary_factor",
       default: try number("partial_rotary_factor", default: try number("rotary_pct", default: defaultShare)))
     guard share <= 1 else { throw .invalidValue(key: "partial_rotary_factor", expected: "a share of at most 1", found: "\(share)") }
     var rope = RotaryEmbedding(theta: theta, dimensions: Int(Double(c.headSize) * share))
     let isPhi = c.family == .phi3
-    var type = try string(place + ".rope_type", default: try string(place + ".type", default: "default"))
+    var type = try string(prefix + ".rope_type", default: try string(prefix + ".type", default: "default"))
     if isPhi, type == "su" || type == "yarn" { type = "longrope" }
     func original() throws(ModelError) -> Double {
       if let own = try optionalNumber("original_max_position_embeddings") { return own }
-      return try number(place + ".original_max_position_embeddings", default: Double(c.contextLength))
+      return try number(prefix + ".original_max_position_embeddings", default: Double(c.contextLength))
     }
     switch type {
     case "default":
@@ -37,37 +37,37 @@ extension ConfigurationKeys {
         }
         rope.scaling = .longRoPE(factors: factors)
       }
-    case "linear": rope.scaling = .linear(factor: try number(place + ".factor"))
-    case "dynamic": _ = try number(place + ".factor")
+    case "linear": rope.scaling = .linear(factor: try number(prefix + ".factor"))
+    case "dynamic": _ = try number(prefix + ".factor")
     case "llama3":
       rope.scaling = .llama3(
-        factor: try number(place + ".factor"), lowFactor: try number(place + ".low_freq_factor"),
-        highFactor: try number(place + ".high_freq_factor"), originalContext: try original())
+        factor: try number(prefix + ".factor"), lowFrequencyFactor: try number(prefix + ".low_freq_factor"),
+        highFrequencyFactor: try number(prefix + ".high_freq_factor"), originalContext: try original())
     case "yarn":
       let context = try original()
-      let factor = try number(place + ".factor", default: Double(c.contextLength) / context)
+      let factor = try number(prefix + ".factor", default: Double(c.contextLength) / context)
       rope.scaling = .yarn(
-        factor: factor, fast: try number(place + ".beta_fast", default: 32), slow: try number(place + ".beta_slow", default: 1),
-        originalContext: context, truncates: try bool(place + ".truncate", default: true))
-      rope.attentionFactor = try yarnAttentionFactor(place, factor)
+        factor: factor, fast: try number(prefix + ".beta_fast", default: 32), slow: try number(prefix + ".beta_slow", default: 1),
+        originalContext: context, truncates: try bool(prefix + ".truncate", default: true))
+      rope.attentionFactor = try yarnAttentionFactor(prefix, factor)
     case "longrope":
       let context = try original()
-      let factor = try number(place + ".factor", default: Double(c.contextLength) / context)
-      let factors = try list(place + ".short_factor", length: rope.pairs, of: "numbers") { $0.double }
-      guard let factors, factors.allSatisfy({ $0 > 0 }) else { throw .missingKey(place + ".short_factor") }
+      let factor = try number(prefix + ".factor", default: Double(c.contextLength) / context)
+      let factors = try list(prefix + ".short_factor", length: rope.pairs, of: "numbers") { $0.double }
+      guard let factors, factors.allSatisfy({ $0 > 0 }) else { throw .missingKey(prefix + ".short_factor") }
       rope.scaling = .longRoPE(factors: factors)
       rope.attentionFactor = try number(
-        place + ".attention_factor", default: RotaryEmbedding.longRoPEAttentionFactor(factor, originalContext: context))
+        prefix + ".attention_factor", default: RotaryEmbedding.longRoPEAttentionFactor(factor, originalContext: context))
       if context < Double(c.contextLength) { c.contextLength = max(1, Int(context)) }
     default:
       throw .unsupported(
-        key: place + ".rope_type", value: "\"\(type)\"", supported: "default, linear, dynamic, llama3, yarn or longrope")
+        key: prefix + ".rope_type", value: "\"\(type)\"", supported: "default, linear, dynamic, llama3, yarn or longrope")
     }
     return rope
   }
 
   /// The object with the parameters: an old `rope_scaling` counts before `rope_parameters`, as in transformers.
-  private func place(_ layerType: String?) throws(ModelError) -> String {
+  private func prefix(_ layerType: String?) throws(ModelError) -> String {
     guard let layerType else {
       for type in ["full_attention", "sliding_attention"] { try refuse("rope_parameters." + type) }
       return (value("rope_scaling")?.object?.count ?? 0) > 0 ? "rope_scaling" : "rope_parameters"
@@ -75,9 +75,9 @@ extension ConfigurationKeys {
     return layerType == "full_attention" && value("rope_scaling") != nil ? "rope_scaling" : "rope_parameters." + layerType
   }
 
-  private func yarnAttentionFactor(_ place: String, _ factor: Double) throws(ModelError) -> Double {
-    if let own = try optionalNumber(place + ".attention_factor") { return own }
-    if let (scale, all) = try both(place + ".mscale", place + ".mscale_all_dim") {
+  private func yarnAttentionFactor(_ prefix: String, _ factor: Double) throws(ModelError) -> Double {
+    if let own = try optionalNumber(prefix + ".attention_factor") { return own }
+    if let (scale, all) = try both(prefix + ".mscale", prefix + ".mscale_all_dim") {
       return RotaryEmbedding.yarnAttentionFactor(factor, scale: scale) / RotaryEmbedding.yarnAttentionFactor(factor, scale: all)
     }
     return RotaryEmbedding.yarnAttentionFactor(factor)

@@ -13,7 +13,7 @@ package struct RotaryEmbedding: Equatable, Sendable {
     /// Positions are divided by `factor` (Chen et al., "Position interpolation", 2023).
     case linear(factor: Double)
     /// Slow frequencies are divided by `factor`, fast ones stay, those between are blended (Llama 3.1).
-    case llama3(factor: Double, lowFactor: Double, highFactor: Double, originalContext: Double)
+    case llama3(factor: Double, lowFrequencyFactor: Double, highFrequencyFactor: Double, originalContext: Double)
     /// The same with a ramp over the number of rotations (Peng et al., "YaRN", 2023).
     case yarn(factor: Double, fast: Double, slow: Double, originalContext: Double, truncates: Bool)
     /// Each frequency is divided by a factor of its own (Ding et al., "LongRoPE", 2024).
@@ -22,16 +22,16 @@ package struct RotaryEmbedding: Equatable, Sendable {
 
   /// The base of the frequencies.
   package var theta: Double
-  /// The elements of a head that turn, from its first. An odd number turns one more, as in transformers.
+  /// The elements of a head that rotate, from its first. An odd number rotates one more, as in transformers.
   package var dimensions: Int
-  /// The choice of those that turn together.
+  /// The choice of those that rotate together.
   package var pairing = RoPE.Pairing.half
   /// The method by which frequencies are stretched.
   package var scaling = Scaling.none
-  /// The factor of queries and keys while they turn.
+  /// The factor of queries and keys while they rotate.
   package var attentionFactor = 1.0
 
-  /// The pairs that turn.
+  /// The pairs that rotate.
   package var pairs: Int { (dimensions + 1) / 2 }
 
   /// One number for each pair, in radians per position.
@@ -41,12 +41,12 @@ package struct RotaryEmbedding: Equatable, Sendable {
     case .none: return plain
     case .linear(let factor): return plain.map { $0 / factor }
     case .longRoPE(let factors): return zip(plain, factors).map { $0 / $1 }
-    case .llama3(let factor, let lowFactor, let highFactor, let context):
+    case .llama3(let factor, let lowFrequencyFactor, let highFrequencyFactor, let context):
       return plain.map { frequency in
         let wavelength = 2 * Double.pi / frequency
-        if wavelength < context / highFactor { return frequency }
-        if wavelength > context / lowFactor { return frequency / factor }
-        let share = (context / wavelength - lowFactor) / (highFactor - lowFactor)
+        if wavelength < context / highFrequencyFactor { return frequency }
+        if wavelength > context / lowFrequencyFactor { return frequency / factor }
+        let share = (context / wavelength - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor)
         return (1 - share) * frequency / factor + share * frequency
       }
     case .yarn(let factor, let fast, let slow, let context, let truncates):
@@ -58,7 +58,7 @@ package struct RotaryEmbedding: Equatable, Sendable {
     }
   }
 
-  /// The pairs between which YaRN blends: those that turn `fast` and `slow` times in the original context.
+  /// The pairs between which YaRN blends: those that rotate `fast` and `slow` times in the original context.
   private func yarnRange(_ fast: Double, _ slow: Double, _ context: Double, _ truncates: Bool) -> (low: Double, high: Double) {
     func pair(_ rotations: Double) -> Double { Double(dimensions) * log(context / (rotations * 2 * .pi)) / (2 * log(theta)) }
     var (low, high) = (pair(fast), pair(slow))

@@ -8,7 +8,7 @@ extension ModelSource {
     ".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.masked_bias", ".attention.bias",
   ]
 
-  /// The tensors of an unconverted source that its architecture has no place for: what they mean would be lost.
+  /// The tensors of an unconverted source that its architecture has no parameter for: what they mean would be lost.
   package var unknownTensors: [String] {
     let (parameters, scales) = DecoderWeights.declarations(of: configuration)
     var known = Set(parameters.map(\.name.tensor) + scales)

@@ -1,7 +1,7 @@
 package import DibitQuantization
 package import DibitTensor
 
-/// The form and place of a model's tensor in model.safetensors.
+/// The form and offset of a model's tensor in model.safetensors.
 package struct ModelTensor: Equatable, Sendable {
   /// Its published name.
   package let name: String
@@ -33,7 +33,7 @@ package struct ModelTensor: Equatable, Sendable {
 
   /// The order of the file. Packed tensors are multiples of 64 bytes, and F32 tensors of 4: so all are aligned for the kernels.
   package static func inFileOrder<Element>(_ elements: [Element], _ tensor: (Element) -> ModelTensor) -> [Element] {
-    func place(_ format: WeightFormat) -> Int { format.grid != nil ? 0 : format == .f32 ? 1 : 2 }
-    return (0...2).flatMap { part in elements.filter { place(tensor($0).format) == part } }
+    func section(_ format: WeightFormat) -> Int { format.grid != nil ? 0 : format == .f32 ? 1 : 2 }
+    return (0...2).flatMap { part in elements.filter { section(tensor($0).format) == part } }
   }
 }

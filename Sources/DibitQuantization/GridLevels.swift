@@ -1,6 +1,6 @@
 /// The levels of a grid and how many bits their codes take: a row of the table of grids.
 ///
-/// A new grid is a row in ``all`` and one of `DIBIT_GRIDS` in cdibit.h, in the same place. Everything else asks the row.
+/// A new grid is a row in ``all`` and one of `DIBIT_GRIDS` in cdibit.h, at the same index. Everything else asks the row.
 package struct GridLevels: Hashable, Sendable {
   /// The number that names the grid in options and files: no other row has as many.
   package let bits: Int
@@ -30,7 +30,7 @@ package struct GridLevels: Hashable, Sendable {
     self = row
   }
 
-  /// The place in the table, which is that in `DIBIT_GRIDS`.
+  /// The index in the table, which is that in `DIBIT_GRIDS`.
   package var index: Int { Self.all.firstIndex(of: self) ?? 0 }
 
   /// True when zero is a level.

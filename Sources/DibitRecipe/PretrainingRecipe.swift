@@ -36,7 +36,7 @@ package struct PretrainingRecipe: Equatable, Sendable {
   package enum Embedding: String, CaseIterable, Equatable, Sendable {
     /// Random numbers.
     case random
-    /// Values from the company that each token keeps in the text.
+    /// Values from the co-occurrence of tokens in the text.
     case cooccurrence
   }
 

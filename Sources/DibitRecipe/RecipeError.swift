@@ -17,20 +17,20 @@ package enum RecipeError: EngineError, Equatable {
   /// One sentence that begins with file and line.
   package var description: String {
     switch self {
-    case .syntax(let file, let line, let problem): "\(Self.place(file, line)): \(problem)"
+    case .syntax(let file, let line, let problem): "\(Self.location(file, line)): \(problem)"
     case .unknownKey(let file, let line, let key, let suggestion, let allowed):
-      "\(Self.place(file, line)): unknown key '\(key)'; "
+      "\(Self.location(file, line)): unknown key '\(key)'; "
         + (suggestion.map { "did you mean '\($0)'?" } ?? "allowed keys are \(allowed.joined(separator: ", "))")
-    case .duplicateKey(let file, let line, let key): "\(Self.place(file, line)): the key '\(key)' appears twice"
+    case .duplicateKey(let file, let line, let key): "\(Self.location(file, line)): the key '\(key)' appears twice"
     case .missingKey(let file, let key): "\(file): the key '\(key)' is missing"
     case .conflictingKeys(let file, let first, let second): "\(file): '\(first)' and '\(second)' exclude each other: keep one"
     case .badSetting(let setting):
       "\(RecipeSetting.file): expected KEY=VALUE with a value in YAML, found '\(setting)'"
         + (setting.contains(": ") ? "; text with a colon needs quotes: KEY=\"…\"" : "")
     case .wrongValue(let file, let line, let key, let expected, let found):
-      "\(Self.place(file, line)): '\(key)': expected \(expected), found \(found)"
+      "\(Self.location(file, line)): '\(key)': expected \(expected), found \(found)"
     }
   }
 
-  private static func place(_ file: String, _ line: Int) -> String { line > 0 ? "\(file):\(line)" : file }
+  private static func location(_ file: String, _ line: Int) -> String { line > 0 ? "\(file):\(line)" : file }
 }

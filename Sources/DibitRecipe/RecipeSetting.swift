@@ -3,7 +3,7 @@ internal import Yams
 
 /// A key and its value from the command line: `lora_parameters.rank=8`.
 struct RecipeSetting {
-  /// The name that stands in errors in the place of a file.
+  /// The name that stands in errors in place of a file.
   static let file = optionName("set")
 
   /// The parts of the key, which is a path with dots.

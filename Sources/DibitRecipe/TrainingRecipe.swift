@@ -19,7 +19,7 @@ package struct TrainingRecipe: Equatable, Sendable {
   package var rank: Int?
   /// The update is scaled by alpha over rank, `lora_parameters.alpha`.
   package var alpha: Double?
-  /// The update is multiplied by it, `lora_parameters.scale`, in the place of alpha.
+  /// The update is multiplied by it, `lora_parameters.scale`, in place of alpha.
   package var scale: Double?
   /// True to divide alpha by the root of the rank, `lora_parameters.use_rslora`.
   package var stabilizesRank: Bool?

@@ -18,9 +18,9 @@ struct Chart {
       let largest = largest.isFinite && largest > 0 ? min(largest * factor, 1e12) : 1
       var step = whole ? 1.0 : 1e-9
       // 1, 2, 5, 10, 20, …
-      for turn in sequence(first: 0, next: { ($0 + 1) % 3 }) {
+      for index in sequence(first: 0, next: { ($0 + 1) % 3 }) {
         guard largest / step > 5 else { break }
-        step *= turn == 1 ? 2.5 : 2
+        step *= index == 1 ? 2.5 : 2
       }
       let count = Int((largest / step).rounded(.up))
       let places = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : step >= 0.001 ? 3 : 6
@@ -40,7 +40,7 @@ struct Chart {
   /// An empty chart. `title` and `detail` are what somebody hears who cannot see it; plain text.
   init(title: String, detail: String, x: Axis, y: Axis) { (self.title, self.detail, self.x, self.y) = (title, detail, x, y) }
 
-  private func place(_ value: Double, _ share: Double) -> String {
+  private func coordinates(_ value: Double, _ share: Double) -> String {
     coordinate(Self.left + (Self.right - Self.left) * max(0, min(1, value / x.end))) + " "
       + coordinate(Self.bottom - (Self.bottom - Self.top) * max(0, min(1, share / y.end)))
   }
@@ -48,25 +48,25 @@ struct Chart {
   /// A line through points, with the style of `name`.
   mutating func line(_ points: [(x: Double, y: Double)], _ name: String) {
     guard let first = points.first else { return }
-    let path = "M" + place(first.x, first.y) + points.dropFirst().map { "L" + place($0.x, $0.y) }.joined()
+    let path = "M" + coordinates(first.x, first.y) + points.dropFirst().map { "L" + coordinates($0.x, $0.y) }.joined()
     marks += "<path class=\"\(name)\" d=\"\(path)\"/>"
   }
 
   /// Dots at points.
   mutating func dots(_ points: [(x: Double, y: Double)], _ name: String, radius: Double = 3) {
     for point in points {
-      let both = place(point.x, point.y).split(separator: " ")
+      let both = coordinates(point.x, point.y).split(separator: " ")
       marks += "<circle class=\"\(name)\" cx=\"\(both[0])\" cy=\"\(both[1])\" r=\"\(coordinate(radius))\"/>"
     }
   }
 
-  /// A bar from `low` to `high` on both axes, with a text that shows where a pointer rests.
-  mutating func bar(x range: (low: Double, high: Double), y height: (low: Double, high: Double), _ name: String, _ note: String) {
+  /// A bar from `lower` to `upper` on both axes, with a text that shows where a pointer rests.
+  mutating func bar(x range: (lower: Double, upper: Double), y height: (lower: Double, upper: Double), _ name: String, _ note: String) {
     let gap = 1.5
-    let x0 = Self.left + (Self.right - Self.left) * max(0, range.low / x.end) + gap
-    let x1 = Self.left + (Self.right - Self.left) * min(1, range.high / x.end) - gap
-    let y0 = Self.bottom - (Self.bottom - Self.top) * min(1, height.high / y.end)
-    let y1 = Self.bottom - (Self.bottom - Self.top) * max(0, height.low / y.end)
+    let x0 = Self.left + (Self.right - Self.left) * max(0, range.lower / x.end) + gap
+    let x1 = Self.left + (Self.right - Self.left) * min(1, range.upper / x.end) - gap
+    let y0 = Self.bottom - (Self.bottom - Self.top) * min(1, height.upper / y.end)
+    let y1 = Self.bottom - (Self.bottom - Self.top) * max(0, height.lower / y.end)
     guard x1 > x0, y1 >= y0 else { return }
     marks +=
       "<rect class=\"\(name)\" x=\"\(coordinate(x0))\" y=\"\(coordinate(y0))\" width=\"\(coordinate(x1 - x0))\" height=\"\(coordinate(y1 - y0))\">"
@@ -78,12 +78,12 @@ struct Chart {
     var text = "<svg class=\"chart\" viewBox=\"0 0 360 284\" role=\"img\" aria-labelledby=\"\(id)-t \(id)-d\">"
     text += "<title id=\"\(id)-t\">\(title.html)</title><desc id=\"\(id)-d\">\(detail.html)</desc>"
     for tick in y.ticks {
-      text += "<path class=\"grid\" d=\"M\(place(0, tick.value))H\(coordinate(Self.right))\"/>"
-      let height = place(0, tick.value).split(separator: " ")[1]
+      text += "<path class=\"grid\" d=\"M\(coordinates(0, tick.value))H\(coordinate(Self.right))\"/>"
+      let height = coordinates(0, tick.value).split(separator: " ")[1]
       text += "<text x=\"40\" y=\"\(height)\" dy=\"4\" text-anchor=\"end\">\(tick.text.html)</text>"
     }
     for tick in x.ticks {
-      let across = place(tick.value, 0).split(separator: " ")[0]
+      let across = coordinates(tick.value, 0).split(separator: " ")[0]
       text += "<text x=\"\(across)\" y=\"254\" text-anchor=\"middle\">\(tick.text.html)</text>"
     }
     text += "<path class=\"axis\" d=\"M\(coordinate(Self.left)) \(coordinate(Self.bottom))H\(coordinate(Self.right))\"/>" + marks

@@ -44,7 +44,7 @@ extension EvaluationReport {
 
 private func text(_ value: String?) -> JSONValue? { value.map { .string($0) } }
 private func number(_ value: Double?) -> JSONValue? { value.map { .number($0) } }
-private func ends(_ interval: ConfidenceInterval?) -> JSONValue? { interval.map { [.number($0.low), .number($0.high)] } }
+private func ends(_ interval: ConfidenceInterval?) -> JSONValue? { interval.map { [.number($0.lower), .number($0.upper)] } }
 
 extension Digests {
   fileprivate var json: JSONValue {
@@ -133,7 +133,7 @@ extension ReportedRun {
 extension CalibrationBin {
   fileprivate var json: JSONValue {
     [
-      "low": .number(low), "high": .number(high), "count": .integer(count), "confidence": .number(confidence),
+      "low": .number(lower), "high": .number(upper), "count": .integer(count), "confidence": .number(confidence),
       "accuracy": .number(accuracy),
     ]
   }

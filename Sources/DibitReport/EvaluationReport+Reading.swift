@@ -10,7 +10,7 @@ extension EvaluationReport {
     let top = try ReportReader(json).members()
     let schema = try top.required("schema").count()
     guard schema == Self.schema else {
-      throw .unexpected(place: "schema", expected: "\(Self.schema)", found: "\(schema)")
+      throw .unexpected(path: "schema", expected: "\(Self.schema)", found: "\(schema)")
     }
     let labels = try top.required("labels").list { reader throws(ReportError) in try reader.text() }
     try Self.refuseRepeated(labels, "labels")
@@ -21,22 +21,22 @@ extension EvaluationReport {
       runs: try top.required("runs").list { reader throws(ReportError) in try ReportedRun(reader, .base, index) },
       baselines: try top.list("baselines") { reader throws(ReportError) in try ReportedRun(reader, .baseline, index) })
     guard everything.count <= Self.mostRuns else {
-      throw .unexpected(place: "runs", expected: "at most \(Self.mostRuns) runs and baselines", found: "\(everything.count)")
+      throw .unexpected(path: "runs", expected: "at most \(Self.mostRuns) runs and baselines", found: "\(everything.count)")
     }
     try Self.refuseRepeated(everything.map(\.name), "runs")
     isOpen = try top.optional("open")?.flag() ?? false
     for run in everything where run.metrics.count != examples {
       throw .unexpected(
-        place: "runs", expected: "\(examples) examples in each confusion matrix",
+        path: "runs", expected: "\(examples) examples in each confusion matrix",
         found: "\(run.metrics.count) in \(ReportError.quoted(run.name))")
     }
     // Before kinds were written, every run but the first was an adapter.
-    for place in runs.indices.dropFirst() where json["runs"]?.array?[place]["kind"] == nil { runs[place].kind = .adapter }
+    for index in runs.indices.dropFirst() where json["runs"]?.array?[index]["kind"] == nil { runs[index].kind = .adapter }
     model = try top.text("model")
     data = try top.text("data")
     comparisons = try top.list("comparisons") { reader throws(ReportError) in try RunComparison(reader) }
     guard comparisons.count <= 10 * Self.mostRuns else {
-      throw .unexpected(place: "comparisons", expected: "at most \(10 * Self.mostRuns)", found: "\(comparisons.count)")
+      throw .unexpected(path: "comparisons", expected: "at most \(10 * Self.mostRuns)", found: "\(comparisons.count)")
     }
     if let reader = top.optional("leakage") {
       let members = try reader.members()
@@ -81,10 +81,10 @@ extension EvaluationReport {
     try self.init(json: value)
   }
 
-  private static func refuseRepeated(_ names: [String], _ place: String) throws(ReportError) {
+  private static func refuseRepeated(_ names: [String], _ path: String) throws(ReportError) {
     var seen = Set<[UInt8]>()
     for name in names where !seen.insert(Array(name.utf8)).inserted {
-      throw .unexpected(place: place, expected: "different names", found: "\(ReportError.quoted(name)) twice")
+      throw .unexpected(path: path, expected: "different names", found: "\(ReportError.quoted(name)) twice")
     }
   }
 }
@@ -93,7 +93,7 @@ extension ConfidenceInterval {
   fileprivate init(_ reader: ReportReader, _ range: ClosedRange<Double>) throws(ReportError) {
     let ends = try reader.list { reader throws(ReportError) in try reader.number(range) }
     guard ends.count == 2, ends[0] <= ends[1] else { throw reader.unexpected("two numbers in order", "\(ends.prefix(3))") }
-    self.init(low: ends[0], high: ends[1])
+    self.init(lower: ends[0], upper: ends[1])
   }
 }
 
@@ -181,7 +181,7 @@ extension ReportedRun {
     calibration = try members.list("calibration") { reader throws(ReportError) in
       let bin = try reader.members()
       return CalibrationBin(
-        low: try bin.required("low").share(), high: try bin.required("high").share(), count: try bin.required("count").count(),
+        lower: try bin.required("low").share(), upper: try bin.required("high").share(), count: try bin.required("count").count(),
         confidence: try bin.required("confidence").share(), accuracy: try bin.required("accuracy").share())
     }
     if let reader = members.optional("few_shot") { shots = try Shots(reader) }
@@ -199,7 +199,7 @@ extension ReportedRun {
     var found: [Int: ConfidenceInterval] = [:]
     for member in reader.value.object?.members ?? [] {
       guard let label = labels[Array(member.key.utf8)] else { continue }
-      let scores = try ReportReader(member.value, place: reader.place).members()
+      let scores = try ReportReader(member.value, path: reader.path).members()
       if let ends = scores.optional("f1_ci95") { found[label] = try ConfidenceInterval(ends, 0...1) }
     }
     return found.count == labels.count ? found.sorted { $0.key < $1.key }.map(\.value) : []
@@ -242,7 +242,7 @@ extension ReportedSample {
     if let reader = members.optional("probabilities") {
       guard let object = reader.value.object else { throw reader.unexpected("an object") }
       for member in object.members {
-        let value = ReportReader(member.value, place: reader.place)
+        let value = ReportReader(member.value, path: reader.path)
         guesses.append(Guess(label: try label(member.key, reader), probability: try value.share()))
       }
     }

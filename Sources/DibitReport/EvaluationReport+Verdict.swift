@@ -41,7 +41,7 @@ extension EvaluationReport {
   private var textsForPerfection: Int? {
     guard let subject, let rival = unbeaten, let found = comparison(subject.name, rival.name) else { return nil }
     let hits = ConfidenceInterval.wilson(successes: examples, of: examples)
-    let share = rival.metrics.accuracy < 1 ? rival.metrics.accuracy : (hits.low + hits.high) / 2
+    let share = rival.metrics.accuracy < 1 ? rival.metrics.accuracy : (hits.lower + hits.upper) / 2
     return PairedOutcomes.examplesNeeded(difference: 1 - share, alpha: 0.05 / found.correction)
   }
 
@@ -113,7 +113,7 @@ extension EvaluationReport {
     guard let found = comparison(a.name, b.name) else { return "not tested" }
     let level = fixed(100 * found.interval.level, 0)
     return
-      "\(points(found.difference)) points, \(level) % interval \(points(found.interval.low)) to \(points(found.interval.high)), \(pText(found.pValue))"
+      "\(points(found.difference)) points, \(level) % interval \(points(found.interval.lower)) to \(points(found.interval.upper)), \(pText(found.pValue))"
   }
 
   /// The run in running text.

@@ -46,7 +46,7 @@ package struct EvaluationReport: Equatable, Sendable {
     self.baselines = baselines
   }
 
-  /// The places of what texts can be labelled with.
+  /// The indices of what texts can be labelled with.
   package var labelIndices: Range<Int> { 0..<(isOpen ? max(0, labels.count - 1) : labels.count) }
 
   /// "24 labels", and whether they were chosen among.

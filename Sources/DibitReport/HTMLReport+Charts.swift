@@ -21,7 +21,7 @@ extension HTMLReport {
     let said = filled.map { "\(percent($0.confidence, 0)) said, \(percent($0.accuracy, 0)) right, \($0.count) \(plural($0.count, "text"))" }
     var reliability = Chart(
       title: "Reliability diagram", detail: said.joined(separator: "; "), x: .share("confidence, %"), y: .share("right, %"))
-    for (bin, note) in zip(filled, said) { reliability.bar(x: (bin.low, bin.high), y: (0, bin.accuracy), "a", note) }
+    for (bin, note) in zip(filled, said) { reliability.bar(x: (bin.lower, bin.upper), y: (0, bin.accuracy), "a", note) }
     reliability.line([(0, 0), (1, 1)], "ideal")
     reliability.dots(filled.map { ($0.confidence, $0.accuracy) }, "s0", radius: 3.5)
     let most = Double(bins.map(\.count).max() ?? 1)
@@ -30,9 +30,9 @@ extension HTMLReport {
       y: .upTo(most, "texts", whole: true))
     for bin in filled {
       let hits = (bin.accuracy * Double(bin.count)).rounded()
-      if hits > 0 { histogram.bar(x: (bin.low, bin.high), y: (0, hits), "hit", "\(Int(hits)) right") }
+      if hits > 0 { histogram.bar(x: (bin.lower, bin.upper), y: (0, hits), "hit", "\(Int(hits)) right") }
       if Double(bin.count) > hits {
-        histogram.bar(x: (bin.low, bin.high), y: (hits, Double(bin.count)), "miss", "\(bin.count - Int(hits)) wrong")
+        histogram.bar(x: (bin.lower, bin.upper), y: (hits, Double(bin.count)), "miss", "\(bin.count - Int(hits)) wrong")
       }
     }
     var text = "<div class=\"pair\"><figure><h3>Reliability</h3>" + reliability.svg(id + "r")

@@ -24,7 +24,7 @@ extension HTMLReport {
   private func row(_ found: RunComparison, _ isAccuracy: Bool) -> String {
     var text = "<tr><th scope=\"row\"><bdi>\(middle(found.a, 34).html)</bdi>"
     text += "<span class=\"kind\">against <bdi>\(middle(found.b, 34).html)</bdi></span></th><td>\(points(found.difference).minus)</td>"
-    text += "<td>\(points(found.interval.low).minus) to \(points(found.interval.high).minus)</td>"
+    text += "<td>\(points(found.interval.lower).minus) to \(points(found.interval.upper).minus)</td>"
     text += "<td>\(bare(found.pValue))</td><td class=\"less\">\(bare(found.rawPValue))</td>"
     if isAccuracy {
       text += "<td class=\"less\">\(found.effectSize.map { fixed($0, 2).minus } ?? "–")</td>"

@@ -41,7 +41,7 @@ extension HTMLReport {
 
   private func interval(_ run: ReportedRun, _ label: Int) -> String {
     guard label < run.f1Intervals.count else { return "" }
-    return "\(fixed(run.f1Intervals[label].low, 2)) – \(fixed(run.f1Intervals[label].high, 2))"
+    return "\(fixed(run.f1Intervals[label].lower, 2)) – \(fixed(run.f1Intervals[label].upper, 2))"
   }
 
   // MARK: Confusion
@@ -92,9 +92,9 @@ extension HTMLReport {
     text += " role=\"img\" aria-label=\"Confusion matrix of \(n) labels; the largest mistakes are listed below.\">"
     for (index, label) in report.labels.enumerated() {
       let name = middle(label, 26).html
-      let place = index * cell + cell - 2
-      text += "<text x=\"\(left - 6)\" y=\"\(top + place)\" text-anchor=\"end\">\(name)</text>"
-      text += "<text transform=\"translate(\(left + place) \(top - 6)) rotate(-90)\">\(middle(label, 21).html)</text>"
+      let position = index * cell + cell - 2
+      text += "<text x=\"\(left - 6)\" y=\"\(top + position)\" text-anchor=\"end\">\(name)</text>"
+      text += "<text transform=\"translate(\(left + position) \(top - 6)) rotate(-90)\">\(middle(label, 21).html)</text>"
       text += "<path class=\"grid\" d=\"M\(left) \(top + (index + 1) * cell)h\(n * cell)\"/>"
     }
     text += "\n"

@@ -135,10 +135,10 @@ package struct HTMLReport: Sendable {
   private func track(_ run: ReportedRun) -> String {
     let accuracy = run.metrics.accuracy
     var text = "<div class=\"track\(run.kind == .baseline ? " cheap" : "")\" role=\"img\" aria-label=\"accuracy \(percent(accuracy))"
-    if let interval = run.accuracyInterval { text += ", interval \(percent(interval.low)) to \(percent(interval.high))" }
+    if let interval = run.accuracyInterval { text += ", interval \(percent(interval.lower)) to \(percent(interval.upper))" }
     text += "\"><i class=\"mark\" style=\"left:\(css(report.majority))\"></i>"
     if let interval = run.accuracyInterval {
-      text += "<i class=\"range\" style=\"left:\(css(interval.low));width:\(css(interval.high - interval.low))\"></i>"
+      text += "<i class=\"range\" style=\"left:\(css(interval.lower));width:\(css(interval.upper - interval.lower))\"></i>"
     }
     return text + "<i class=\"dot\" style=\"left:\(css(accuracy))\"></i></div>"
   }
@@ -179,6 +179,7 @@ package struct HTMLReport: Sendable {
   private func range(_ interval: ConfidenceInterval?, percent: Bool) -> String {
     guard let interval else { return "" }
     return percent
-      ? "\(fixed(100 * interval.low, 1)) – \(fixed(100 * interval.high, 1))" : "\(fixed(interval.low, 3)) – \(fixed(interval.high, 3))"
+      ? "\(fixed(100 * interval.lower, 1)) – \(fixed(100 * interval.upper, 1))"
+      : "\(fixed(interval.lower, 3)) – \(fixed(interval.upper, 3))"
   }
 }

@@ -1,7 +1,7 @@
 extension String {
   /// This text as HTML: nothing in it is markup, in content and in quoted attributes alike.
   ///
-  /// Characters that a page must not hold (controls other than tab and line feed, and those that turn the direction of what follows)
+  /// Characters that a page must not hold (controls other than tab and line feed, and those that reverse the direction of what follows)
   /// become replacement characters, so that a reader sees that something is there.
   var html: String {
     var result = ""

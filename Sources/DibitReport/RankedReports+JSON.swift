@@ -61,5 +61,5 @@ extension RankedReports {
     return ["name": .string(history.name), "kind": .string(history.kind.rawValue), "points": .array(points)]
   }
 
-  private func ends(_ interval: ConfidenceInterval) -> JSONValue { [.number(interval.low), .number(interval.high)] }
+  private func ends(_ interval: ConfidenceInterval) -> JSONValue { [.number(interval.lower), .number(interval.upper)] }
 }

@@ -28,7 +28,7 @@ extension RankedReports {
         [
           "\(entry.rank)\(entry.mayBeNoise == true ? " ~" : entry.mayBeNoise == nil ? " ?" : "")",
           (run.kind == .baseline ? "· " : "") + run.name, percent(run.metrics.accuracy),
-          run.accuracyInterval.map { "\(fixed(100 * $0.low, 1))-\(fixed(100 * $0.high, 1))" } ?? "", fixed(run.metrics.macroF1, 3),
+          run.accuracyInterval.map { "\(fixed(100 * $0.lower, 1))-\(fixed(100 * $0.upper, 1))" } ?? "", fixed(run.metrics.macroF1, 3),
           run.logLoss.map { fixed($0, 3) } ?? "",
         ] + (hasFiles ? [reports[entry.report].file] : []))
     }
@@ -49,7 +49,7 @@ extension RankedReports {
     let rows = compared.map { run, comparison in
       let interval = comparison.interval
       return [
-        "  " + run.name, change(comparison.difference), "95 % interval \(change(interval.low)) to \(change(interval.high))",
+        "  " + run.name, change(comparison.difference), "95 % interval \(change(interval.lower)) to \(change(interval.upper))",
         pText(comparison.pValue),
       ]
     }

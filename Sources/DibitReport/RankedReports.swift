@@ -4,11 +4,11 @@ internal import DibitStatistics
 package struct RankedReports: Equatable, Sendable {
   /// A run in its group.
   package struct Entry: Equatable, Sendable {
-    /// Its place, from 1.
+    /// Its rank, from 1.
     package let rank: Int
     /// The run.
     package let run: ReportedRun
-    /// Its report, by its place among ``RankedReports/reports``.
+    /// Its report, by its index among ``RankedReports/reports``.
     package let report: Int
     /// True where the order of this run and the best may be noise: by the comparison of both if a report holds one, otherwise by whether
     /// their intervals overlap; nil where nothing tells.
@@ -19,7 +19,7 @@ package struct RankedReports: Equatable, Sendable {
 
   /// Runs over the same texts under the same labels.
   package struct Group: Equatable, Sendable {
-    /// A report of these texts, by its place: it says what they are.
+    /// A report of these texts, by its index: it says what they are.
     package let first: Int
     /// The number of reports about these texts.
     package let count: Int
@@ -55,12 +55,12 @@ package struct RankedReports: Equatable, Sendable {
       return a > b || a == b && $0 < $1
     }
     guard let best = order.first.map({ runs[$0].run }) else { return [] }
-    return order.enumerated().map { place, index in
+    return order.enumerated().map { position, index in
       let entry = runs[index]
-      let comparison = place == 0 ? nil : comparison(best, entry.run, metric, reports)
+      let comparison = position == 0 ? nil : comparison(best, entry.run, metric, reports)
       return Entry(
-        rank: place + 1, run: entry.run, report: entry.report,
-        mayBeNoise: place == 0 ? false : comparison.map { !$0.isBetter } ?? overlap(best, entry.run, metric), toBest: comparison)
+        rank: position + 1, run: entry.run, report: entry.report,
+        mayBeNoise: position == 0 ? false : comparison.map { !$0.isBetter } ?? overlap(best, entry.run, metric), toBest: comparison)
     }
   }
 
@@ -85,8 +85,8 @@ package struct RankedReports: Equatable, Sendable {
     case .macroF1: interval = \.macroF1Interval
     case .logLoss: return nil
     }
-    guard let high = interval(run)?.high, let low = interval(best)?.low else { return nil }
-    return high >= low
+    guard let upper = interval(run)?.upper, let lower = interval(best)?.lower else { return nil }
+    return upper >= lower
   }
 }
 
@@ -94,7 +94,7 @@ package struct RankedReports: Equatable, Sendable {
 package struct RunHistory: Equatable, Sendable {
   /// The run in one report.
   package struct Point: Equatable, Sendable {
-    /// The report, by its place among ``RankedReports/reports``.
+    /// The report, by its index among ``RankedReports/reports``.
     package let report: Int
     /// The time at which it was made.
     package let date: ReportDate
@@ -112,20 +112,20 @@ package struct RunHistory: Equatable, Sendable {
   package let points: [Point]
 
   /// The histories of runs, baselines left out, that at least two of the dated reports have.
-  static func histories(_ reports: [(place: Int, saved: SavedReport)], _ metric: RunMetric) -> [RunHistory] {
-    let dated = reports.compactMap { report in report.saved.date.map { (place: report.place, date: $0, report: report.saved.report) } }
-      .sorted { $0.date < $1.date || $0.date == $1.date && $0.place < $1.place }
+  static func histories(_ reports: [(index: Int, saved: SavedReport)], _ metric: RunMetric) -> [RunHistory] {
+    let dated = reports.compactMap { report in report.saved.date.map { (index: report.index, date: $0, report: report.saved.report) } }
+      .sorted { $0.date < $1.date || $0.date == $1.date && $0.index < $1.index }
     var found: [(name: String, kind: ReportedRun.Kind, points: [Point])] = []
-    for (place, date, report) in dated {
+    for (index, date, report) in dated {
       for run in report.runs {
         let value = metric.value(of: run)
         guard let known = found.firstIndex(where: { $0.kind == run.kind && $0.name.utf8.elementsEqual(run.name.utf8) }) else {
-          found.append((run.name, run.kind, [Point(report: place, date: date, value: value, change: nil)]))
+          found.append((run.name, run.kind, [Point(report: index, date: date, value: value, change: nil)]))
           continue
         }
         let before = found[known].points.last?.value
         let change = value.flatMap { value in before.map { value - $0 } }
-        found[known].points.append(Point(report: place, date: date, value: value, change: change))
+        found[known].points.append(Point(report: index, date: date, value: value, change: change))
       }
     }
     return found.filter { $0.points.count > 1 }.map { RunHistory(name: $0.name, kind: $0.kind, points: $0.points) }

@@ -48,7 +48,8 @@ private struct PairTest {
     _ a: RunOutcomes, _ b: RunOutcomes, _ metric: RunMetric, _ difference: Double, _ p: Double
   ) -> RunComparison {
     var found = RunComparison(
-      a: a.name, b: b.name, metric: metric, difference: difference, interval: ConfidenceInterval(low: -1, high: 1), pValue: p, rawPValue: p)
+      a: a.name, b: b.name, metric: metric, difference: difference, interval: ConfidenceInterval(lower: -1, upper: 1), pValue: p,
+      rawPValue: p)
     found.isIdentical = a.logProbabilities == b.logProbabilities && a.tags == b.tags
     return found
   }

@@ -141,14 +141,14 @@ package struct ReportBuilder: Sendable {
       baselines: baselines.map { run($0) })
     guard !truths.isEmpty else { return report }
     if let base = runs.first(where: { $0.kind == .base }) {
-      for (place, run) in runs.enumerated() where run.name != base.name && run.hasProbabilities && base.hasProbabilities {
-        report.runs[place].divergence = divergence(run, from: base)
+      for (index, run) in runs.enumerated() where run.name != base.name && run.hasProbabilities && base.hasProbabilities {
+        report.runs[index].divergence = divergence(run, from: base)
       }
     }
     let adapters = runs.filter { $0.kind == .adapter }
     let ordered = adapters + runs.filter { $0.kind == .model || $0.kind == .float } + runs.filter { $0.kind == .base }
     var pairs: [(a: RunOutcomes, b: RunOutcomes)] = []
-    for (place, run) in ordered.enumerated() { pairs += ordered.dropFirst(place + 1).map { (a: run, b: $0) } }
+    for (index, run) in ordered.enumerated() { pairs += ordered.dropFirst(index + 1).map { (a: run, b: $0) } }
     for run in adapters.isEmpty ? Array(runs.prefix(1)) : adapters { pairs += baselines.map { (a: run, b: $0) } }
     report.comparisons = compare(pairs)
     report.seed = bootstrap.seed

@@ -1,11 +1,11 @@
 package import DibitFailure
 package import DibitJSON
 
-/// The reasons for which bytes are not a saved report. `place` is the way to the value, as in `runs[0].confusion`.
+/// The reasons for which bytes are not a saved report. `path` is the way to the value, as in `runs[0].confusion`.
 package enum ReportError: EngineError, Equatable {
   case json(JSONError)
-  case missing(place: String)
-  case unexpected(place: String, expected: String, found: String)
+  case missing(path: String)
+  case unexpected(path: String, expected: String, found: String)
 
   /// The kind of failure.
   package var kind: FailureKind { .badData }
@@ -14,8 +14,8 @@ package enum ReportError: EngineError, Equatable {
   package var description: String {
     switch self {
     case .json(let error): "not a saved report: \(error)"
-    case .missing(let place): "not a saved report: '\(place)' is missing"
-    case .unexpected(let place, let expected, let found): "not a saved report: '\(place)': \(expected) expected, \(found) found"
+    case .missing(let path): "not a saved report: '\(path)' is missing"
+    case .unexpected(let path, let expected, let found): "not a saved report: '\(path)': \(expected) expected, \(found) found"
     }
   }
 

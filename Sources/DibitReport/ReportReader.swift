@@ -3,12 +3,12 @@ internal import DibitJSON
 /// A value of a saved report, with the way to it for errors. Every number that is taken is checked for its range.
 struct ReportReader {
   let value: JSONValue
-  let place: String
+  let path: String
 
-  init(_ value: JSONValue, place: String = "report") { (self.value, self.place) = (value, place) }
+  init(_ value: JSONValue, path: String = "report") { (self.value, self.path) = (value, path) }
 
   func unexpected(_ expected: String, _ found: String? = nil) -> ReportError {
-    .unexpected(place: place, expected: expected, found: found ?? value.kind)
+    .unexpected(path: path, expected: expected, found: found ?? value.kind)
   }
 
   // MARK: Members
@@ -18,21 +18,21 @@ struct ReportReader {
     guard let object = value.object else { throw unexpected("an object") }
     var members: [String: JSONValue] = [:]
     for member in object.members { members[member.key] = member.value }
-    return Members(values: members, place: place)
+    return Members(values: members, path: path)
   }
 
   struct Members {
     let values: [String: JSONValue]
-    let place: String
+    let path: String
 
     /// The member, or nil when it is missing or null.
     func optional(_ key: String) -> ReportReader? {
       guard let value = values[key], !value.isNull else { return nil }
-      return ReportReader(value, place: place == "report" ? key : "\(place).\(key)")
+      return ReportReader(value, path: path == "report" ? key : "\(path).\(key)")
     }
 
     func required(_ key: String) throws(ReportError) -> ReportReader {
-      guard let reader = optional(key) else { throw .missing(place: place == "report" ? key : "\(place).\(key)") }
+      guard let reader = optional(key) else { throw .missing(path: path == "report" ? key : "\(path).\(key)") }
       return reader
     }
 
@@ -63,8 +63,8 @@ struct ReportReader {
   func number(_ range: ClosedRange<Double>) throws(ReportError) -> Double {
     guard let number = value.double else { throw unexpected("a number") }
     guard range.contains(number) else {
-      let (low, high) = (JSONValue.number(range.lowerBound).serialized(), JSONValue.number(range.upperBound).serialized())
-      let expected = range.upperBound == .greatestFiniteMagnitude ? "a number of at least \(low)" : "a number from \(low) to \(high)"
+      let (lower, upper) = (JSONValue.number(range.lowerBound).serialized(), JSONValue.number(range.upperBound).serialized())
+      let expected = range.upperBound == .greatestFiniteMagnitude ? "a number of at least \(lower)" : "a number from \(lower) to \(upper)"
       throw unexpected(expected, value.serialized())
     }
     return number
@@ -89,7 +89,7 @@ struct ReportReader {
     guard let values = value.array else { throw unexpected("an array") }
     var result: [Element] = []
     result.reserveCapacity(values.count)
-    for (index, value) in values.enumerated() { result.append(try element(ReportReader(value, place: "\(place)[\(index)]"))) }
+    for (index, value) in values.enumerated() { result.append(try element(ReportReader(value, path: "\(path)[\(index)]"))) }
     return result
   }
 }

@@ -50,7 +50,8 @@ package struct RunComparison: Equatable, Sendable {
   package var swapped: RunComparison {
     var other = RunComparison(
       a: b, b: a, metric: metric, difference: -difference,
-      interval: ConfidenceInterval(low: -interval.high, high: -interval.low, level: interval.level), pValue: pValue, rawPValue: rawPValue,
+      interval: ConfidenceInterval(lower: -interval.upper, upper: -interval.lower, level: interval.level), pValue: pValue,
+      rawPValue: rawPValue,
       effectSize: effectSize.map { -$0 }, oddsRatio: oddsRatio.flatMap { $0 > 0 ? 1 / $0 : nil }, smallestDetectable: smallestDetectable)
     (other.isIdentical, other.correction, other.examplesNeeded) = (isIdentical, correction, examplesNeeded)
     return other

@@ -7,7 +7,7 @@ internal import DibitStatistics
 package struct RunRanking: Equatable, Sendable {
   /// A run and where it is from.
   package struct Entry: Equatable, Sendable {
-    /// The report, by its place in the list that was ranked.
+    /// The report, by its index in the list that was ranked.
     package let report: Int
     /// The run.
     package let run: ReportedRun
@@ -24,11 +24,11 @@ package struct RunRanking: Equatable, Sendable {
   package init(_ reports: [EvaluationReport]) {
     var groups: [(first: EvaluationReport, entries: [(report: Int, run: ReportedRun)])] = []
     for (index, report) in reports.enumerated() {
-      let place = groups.firstIndex { $0.first.asksTheSame(as: report) } ?? groups.count
-      if place == groups.count { groups.append((report, [])) }
+      let group = groups.firstIndex { $0.first.asksTheSame(as: report) } ?? groups.count
+      if group == groups.count { groups.append((report, [])) }
       for run in report.everything {
-        let isKnown = groups[place].entries.contains { $0.run.kind == run.kind && $0.run.name == run.name && $0.run.metrics == run.metrics }
-        if !isKnown { groups[place].entries.append((index, run)) }
+        let isKnown = groups[group].entries.contains { $0.run.kind == run.kind && $0.run.name == run.name && $0.run.metrics == run.metrics }
+        if !isKnown { groups[group].entries.append((index, run)) }
       }
     }
     self.groups = groups.map { group in
@@ -36,11 +36,11 @@ package struct RunRanking: Equatable, Sendable {
         let (a, b) = (group.entries[$0].run.metrics.accuracy, group.entries[$1].run.metrics.accuracy)
         return a > b || a == b && $0 < $1
       }
-      let low = order.first.flatMap { group.entries[$0].run.accuracyInterval?.low }
-      return order.map { place in
-        let (report, run) = group.entries[place]
-        let high = run.accuracyInterval?.high
-        return Entry(report: report, run: run, overlapsBest: low.flatMap { low in high.map { $0 >= low } } ?? true)
+      let lower = order.first.flatMap { group.entries[$0].run.accuracyInterval?.lower }
+      return order.map { index in
+        let (report, run) = group.entries[index]
+        let upper = run.accuracyInterval?.upper
+        return Entry(report: report, run: run, overlapsBest: lower.flatMap { lower in upper.map { $0 >= lower } } ?? true)
       }
     }
   }

@@ -15,13 +15,13 @@ package struct TerminalReport: Sendable {
   package var lines: [String] {
     let verdict = TerminalText.wrap(report.verdict, width, limit: max(4, min((320 + width - 1) / width, height - 12)))
     let facts = TerminalText.wrap(facts, width, limit: 2)
-    let room = height - 1 - verdict.count - facts.count
+    let lineLimit = height - 1 - verdict.count - facts.count
     // Labels take what the runs leave, but as much as 24 labels need; then runs make do with fewer lines.
     let runs = report.everything.count + 1
-    let columns = width < 72 ? 1 : (report.labels.count + 1) / 2 + 1 <= room - runs ? 2 : width / 26
+    let columns = width < 72 ? 1 : (report.labels.count + 1) / 2 + 1 <= lineLimit - runs ? 2 : width / 26
     let wanted = (report.labels.count + columns - 1) / columns + 1
-    let labels = labelLines(columns: columns, room: max(0, min(wanted, max(room - runs, min(9, room - 3)))))
-    return verdict + facts + runLines(room: room - labels.count) + labels
+    let labels = labelLines(columns: columns, lineLimit: max(0, min(wanted, max(lineLimit - runs, min(9, lineLimit - 3)))))
+    return verdict + facts + runLines(lineLimit: lineLimit - labels.count) + labels
   }
 
   private var facts: String {
@@ -47,7 +47,7 @@ package struct TerminalReport: Sendable {
 
   private var hasSets: Bool { report.everything.contains { $0.tags != nil } }
 
-  private func runLines(room: Int) -> [String] {
+  private func runLines(lineLimit: Int) -> [String] {
     // The widest columns that fit; the name takes what is left.
     var columns = columns
     while width - columns.reduce(0, { $0 + $1.width }) < 20, columns.count > 1 { columns.removeLast() }
@@ -57,7 +57,7 @@ package struct TerminalReport: Sendable {
       return TerminalText.fit(first, name) + rest.joined()
     }
     let ordered = report.runs + report.baselines.sorted { $0.metrics.accuracy > $1.metrics.accuracy }
-    let shown = ordered.count <= room - 1 ? ordered.count : max(1, room - 2)
+    let shown = ordered.count <= lineLimit - 1 ? ordered.count : max(1, lineLimit - 2)
     var lines = [line("run", columns.map(\.title))]
     for run in ordered.prefix(shown) {
       lines.append(
@@ -65,7 +65,7 @@ package struct TerminalReport: Sendable {
           (run.kind == .baseline ? "· " : "") + shortened(run.name),
           [
             percent(run.metrics.accuracy),
-            run.accuracyInterval.map { "\(fixed(100 * $0.low, 1))-\(fixed(100 * $0.high, 1))" } ?? "",
+            run.accuracyInterval.map { "\(fixed(100 * $0.lower, 1))-\(fixed(100 * $0.upper, 1))" } ?? "",
             fixed(run.metrics.macroF1, 3), run.logLoss.map { fixed($0, 3) } ?? "",
             (hasSets ? run.tags?.micro.f1 : run.calibrationError).map { fixed($0, 3) } ?? "",
             run.seconds > 0 ? rate(Double(report.examples) / run.seconds) : "",
@@ -77,15 +77,15 @@ package struct TerminalReport: Sendable {
 
   // MARK: Labels
 
-  private func labelLines(columns: Int, room: Int) -> [String] {
-    guard room > 1, let subject = report.subject else { return [] }
+  private func labelLines(columns: Int, lineLimit: Int) -> [String] {
+    guard lineLimit > 1, let subject = report.subject else { return [] }
     let metrics = subject.metrics
     // The hardest labels first: they are what a reader can act on, and what is shown if not all fit.
     let order = report.labelIndices.filter { metrics.perLabel[$0].support + metrics.predicted[$0] > 0 }.sorted {
       let (a, b) = (metrics.perLabel[$0].f1, metrics.perLabel[$1].f1)
       return a < b || a == b && $0 < $1
     }
-    let rows = min(room - 1, (order.count + columns - 1) / columns)
+    let rows = min(lineLimit - 1, (order.count + columns - 1) / columns)
     let shown = Array(order.prefix(rows * columns))
     let cell = (width - 2 * (columns - 1)) / columns
     // Where names are short there is room for what a label is taken for.
@@ -102,8 +102,8 @@ package struct TerminalReport: Sendable {
     let used = (shown.count + rows - 1) / max(rows, 1)
     var lines = [join([header] + [String](repeating: line("label", "F1", "n", "taken for"), count: max(0, used - 1)))]
     for row in 0..<rows {
-      let cells = stride(from: row, to: shown.count, by: rows).map { place in
-        let label = shown[place]
+      let cells = stride(from: row, to: shown.count, by: rows).map { index in
+        let label = shown[index]
         return line(
           report.labels[label], fixed(metrics.perLabel[label].f1, 2), "\(metrics.perLabel[label].support)",
           metrics.takenFor(label).map { report.labels[$0.label] } ?? "")

@@ -54,12 +54,12 @@ package struct Bootstrap: Equatable, Sendable {
     let values = statistics(Array(0..<count))
     var replicates = [[Double]](repeating: [], count: values.count)
     sample(count: count, strata: strata) { indices in
-      for (place, value) in statistics(indices).enumerated() where value.isFinite { replicates[place].append(value) }
+      for (index, value) in statistics(indices).enumerated() where value.isFinite { replicates[index].append(value) }
     }
     var knives = [[Double]](repeating: [], count: values.count)
     if method == .bca {
       for row in Self.jackknife(count: count, statistics: statistics) {
-        for (place, value) in row.enumerated() { knives[place].append(value) }
+        for (index, value) in row.enumerated() { knives[index].append(value) }
       }
     }
     return values.indices.map { estimate(values[$0], sorted: replicates[$0].sorted(), jackknife: knives[$0]) }
@@ -67,7 +67,7 @@ package struct Bootstrap: Equatable, Sendable {
 
   private func estimate(_ value: Double, sorted replicates: [Double], jackknife: [Double]) -> Estimate {
     guard value.isFinite, !replicates.isEmpty else {
-      return Estimate(value: value, interval: .init(low: value, high: value, level: level), standardError: .nan)
+      return Estimate(value: value, interval: .init(lower: value, upper: value, level: level), standardError: .nan)
     }
     let n = Double(replicates.count)
     let mean = replicates.reduce(0, +) / n
@@ -95,15 +95,15 @@ package struct Bootstrap: Equatable, Sendable {
     var indices = [Int](repeating: 0, count: count)
     for _ in 0..<resamples {
       if let groups {
-        var place = 0
+        var index = 0
         for group in groups {
           for _ in group {
-            indices[place] = group[generator.below(group.count)]
-            place += 1
+            indices[index] = group[generator.below(group.count)]
+            index += 1
           }
         }
       } else {
-        for place in 0..<count { indices[place] = generator.below(count) }
+        for index in 0..<count { indices[index] = generator.below(count) }
       }
       body(indices)
     }
@@ -120,18 +120,18 @@ package struct Bootstrap: Equatable, Sendable {
   func interval(_ value: Double, sorted replicates: [Double], jackknife: [Double])
     -> ConfidenceInterval
   {
-    var (low, high) = ((1 - level) / 2, (1 + level) / 2)
-    if method == .bca, let moved = corrected(low, high, value, replicates, jackknife) {
-      (low, high) = moved
+    var (lower, upper) = ((1 - level) / 2, (1 + level) / 2)
+    if method == .bca, let moved = corrected(lower, upper, value, replicates, jackknife) {
+      (lower, upper) = moved
     }
     return ConfidenceInterval(
-      low: Self.quantile(low, of: replicates), high: Self.quantile(high, of: replicates),
+      lower: Self.quantile(lower, of: replicates), upper: Self.quantile(upper, of: replicates),
       level: level)
   }
 
-  /// The levels that BCa reads instead of `low` and `high`, or nil where the samples cannot tell: all on one side, or all the same.
+  /// The levels that BCa reads instead of `lower` and `upper`, or nil where the samples cannot tell: all on one side, or all the same.
   private func corrected(
-    _ low: Double, _ high: Double, _ value: Double, _ replicates: [Double], _ jackknife: [Double]
+    _ lower: Double, _ upper: Double, _ value: Double, _ replicates: [Double], _ jackknife: [Double]
   ) -> (Double, Double)? {
     let n = Double(replicates.count)
     let bias = Normal.quantile(
@@ -148,14 +148,14 @@ package struct Bootstrap: Equatable, Sendable {
       let z = bias + Normal.quantile(level)
       return Normal.cumulative(bias + z / (1 - acceleration * z))
     }
-    return (moved(low), moved(high))
+    return (moved(lower), moved(upper))
   }
 
   /// The quantile of sorted values, between two of them on the straight line from one to the other (numpy's default).
   static func quantile(_ level: Double, of sorted: [Double]) -> Double {
-    let place = level * Double(sorted.count - 1)
-    let index = min(max(Int(place), 0), sorted.count - 1)
+    let position = level * Double(sorted.count - 1)
+    let index = min(max(Int(position), 0), sorted.count - 1)
     let next = min(index + 1, sorted.count - 1)
-    return sorted[index] + (place - Double(index)) * (sorted[next] - sorted[index])
+    return sorted[index] + (position - Double(index)) * (sorted[next] - sorted[index])
   }
 }

@@ -3,9 +3,9 @@ internal import DibitTensor
 /// A group of examples of similar confidence: a point of a reliability diagram.
 package struct CalibrationBin: Equatable, Sendable {
   /// The lowest confidence of the bin.
-  package let low: Double
+  package let lower: Double
   /// The highest confidence of the bin.
-  package let high: Double
+  package let upper: Double
   /// Examples in the bin.
   package let count: Int
   /// Their mean confidence; 0 in an empty bin.
@@ -14,9 +14,9 @@ package struct CalibrationBin: Equatable, Sendable {
   package let accuracy: Double
 
   /// A bin of known values.
-  package init(low: Double, high: Double, count: Int, confidence: Double, accuracy: Double) {
-    (self.low, self.high, self.count, self.confidence, self.accuracy) = (
-      low, high, count, confidence, accuracy
+  package init(lower: Double, upper: Double, count: Int, confidence: Double, accuracy: Double) {
+    (self.lower, self.upper, self.count, self.confidence, self.accuracy) = (
+      lower, upper, count, confidence, accuracy
     )
   }
 }
@@ -50,8 +50,8 @@ package struct Calibration: Equatable, Sendable {
       }
       self.bins = members.enumerated().map { bin, members in
         Self.bin(
-          members, confidences, hits, low: Double(bin) / Double(bins),
-          high: Double(bin + 1) / Double(bins))
+          members, confidences, hits, lower: Double(bin) / Double(bins),
+          upper: Double(bin + 1) / Double(bins))
       }
     case .equalMass:
       let order = confidences.indices.sorted {
@@ -66,8 +66,8 @@ package struct Calibration: Equatable, Sendable {
         let members = Array(order[start..<end])
         result.append(
           Self.bin(
-            members, confidences, hits, low: confidences[members[0]],
-            high: confidences[members[members.count - 1]]))
+            members, confidences, hits, lower: confidences[members[0]],
+            upper: confidences[members[members.count - 1]]))
         start = end
       }
       self.bins = result
@@ -75,11 +75,11 @@ package struct Calibration: Equatable, Sendable {
   }
 
   private static func bin(
-    _ members: [Int], _ confidences: [Double], _ hits: [Bool], low: Double, high: Double
+    _ members: [Int], _ confidences: [Double], _ hits: [Bool], lower: Double, upper: Double
   ) -> CalibrationBin {
     let n = Double(max(members.count, 1))
     return CalibrationBin(
-      low: low, high: high, count: members.count,
+      lower: lower, upper: upper, count: members.count,
       confidence: members.reduce(0) { $0 + confidences[$1] } / n,
       accuracy: Double(members.count { hits[$0] }) / n)
   }

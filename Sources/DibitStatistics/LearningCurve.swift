@@ -125,10 +125,10 @@ package struct LearningCurve: Equatable, Sendable {
       let sorted = values.sorted()
       let tail = (1 - bootstrap.level) / 2
       return ConfidenceInterval(
-        low: Bootstrap.quantile(tail, of: sorted), high: Bootstrap.quantile(1 - tail, of: sorted), level: bootstrap.level)
+        lower: Bootstrap.quantile(tail, of: sorted), upper: Bootstrap.quantile(1 - tail, of: sorted), level: bootstrap.level)
     }
     let growth = interval(growths)
-    guard growth.low > 0 else { return .failure(.flat(growth: growth)) }
+    guard growth.lower > 0 else { return .failure(.flat(growth: growth)) }
     guard fit.misfit <= 2 else { return .failure(.rough(misfit: fit.misfit)) }
     guard more <= largest.texts else { return .failure(.tooFar(most: largest.texts)) }
     let error = fit.error(largest.texts + more)
@@ -157,11 +157,11 @@ private struct CurveSolver: Equatable, Sendable {
     var best: (limit: Double, scale: Double, exponent: Double, squares: Double) = (0, 0, 0, .infinity)
     for (exponent, row) in zip(LearningCurve.exponents, powers) {
       var (x, xx, xy) = (0.0, 0.0, 0.0)
-      for place in row.indices {
-        let weighted = weights[place] * row[place]
+      for index in row.indices {
+        let weighted = weights[index] * row[index]
         x += weighted
-        xx += weighted * row[place]
-        xy += weighted * errors[place]
+        xx += weighted * row[index]
+        xy += weighted * errors[index]
       }
       // No limit, no slope, and both where neither is negative: the least squares under the constraints are among these.
       var candidates = [(limit: 0.0, scale: max(0, xy / xx))]
@@ -182,9 +182,9 @@ private struct CurveSolver: Equatable, Sendable {
 
   private func squares(_ errors: [Double], _ row: [Double], _ limit: Double, _ scale: Double) -> Double {
     var sum = 0.0
-    for place in row.indices {
-      let distance = errors[place] - limit - scale * row[place]
-      sum += weights[place] * distance * distance
+    for index in row.indices {
+      let distance = errors[index] - limit - scale * row[index]
+      sum += weights[index] * distance * distance
     }
     return sum
   }

@@ -29,9 +29,9 @@ package enum MultipleTesting {
   package static func benjaminiHochberg(_ pValues: [Double]) -> [Double] {
     let order = pValues.indices.sorted { pValues[$0] > pValues[$1] }
     var (adjusted, smallest) = (pValues, 1.0)
-    for (place, index) in order.enumerated() {
+    for (position, index) in order.enumerated() {
       smallest = min(
-        smallest, Double(pValues.count) / Double(pValues.count - place) * pValues[index])
+        smallest, Double(pValues.count) / Double(pValues.count - position) * pValues[index])
       adjusted[index] = smallest
     }
     return adjusted

@@ -79,7 +79,7 @@ package struct PairedOutcomes: Equatable, Sendable {
   /// interval for the difference in proportions in paired data" (2024).
   package func differenceInterval(alpha: Double = 0.05, correction: Double = 1) -> ConfidenceInterval {
     require(alpha > 0 && alpha < 1 && correction >= 1, "differenceInterval: alpha \(alpha), correction \(correction)")
-    guard count > 0 else { return ConfidenceInterval(low: -1, high: 1, level: 1 - alpha) }
+    guard count > 0 else { return ConfidenceInterval(lower: -1, upper: 1, level: 1 - alpha) }
     func isRefuted(_ difference: Double) -> Bool { pValue(of: difference) * correction < alpha }
     /// The end between the observed difference, which no test refutes, and `limit`. Zero is tried first, so that the end is on that side of
     /// it on which the test says it is.
@@ -95,7 +95,7 @@ package struct PairedOutcomes: Equatable, Sendable {
       }
       return kept
     }
-    return ConfidenceInterval(low: end(towards: -1), high: end(towards: 1), level: 1 - alpha)
+    return ConfidenceInterval(lower: end(towards: -1), upper: end(towards: 1), level: 1 - alpha)
   }
 
   /// The two-sided p-value of "the true difference is `difference`": the observed one less it, and less half a step of `b - c` among a given
@@ -140,12 +140,12 @@ package struct PairedOutcomes: Equatable, Sendable {
       Self.examples(toShow: difference, discordance: Double(discordant) / n, power: power, alpha: alpha) <= n
     }
     guard found(1) else { return nil }
-    var (low, high) = (0.0, 1.0)
+    var (lower, upper) = (0.0, 1.0)
     for _ in 0..<60 {
-      let middle = (low + high) / 2
-      if found(middle) { high = middle } else { low = middle }
+      let middle = (lower + upper) / 2
+      if found(middle) { upper = middle } else { lower = middle }
     }
-    return high
+    return upper
   }
 
   /// The number of examples that show a true difference of this size with probability `power`, where the runs are discordant on a share

@@ -44,8 +44,8 @@ package struct ResampledDifference: Equatable, Sendable {
       let middle = (rank + end) / 2
       if pValue(rank: middle) * correction < alpha { rank = middle } else { end = middle }
     }
-    guard rank > 0 else { return ConfidenceInterval(low: range.lowerBound, high: range.upperBound, level: 1 - alpha) }
-    return ConfidenceInterval(low: samples[rank - 1], high: samples[samples.count - rank], level: 1 - alpha)
+    guard rank > 0 else { return ConfidenceInterval(lower: range.lowerBound, upper: range.upperBound, level: 1 - alpha) }
+    return ConfidenceInterval(lower: samples[rank - 1], upper: samples[samples.count - rank], level: 1 - alpha)
   }
 
   /// The p-value of a difference from which the sample of this rank, counted from 1, is the first on the other side.

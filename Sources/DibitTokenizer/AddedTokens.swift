@@ -14,7 +14,7 @@ struct AddedToken: Sendable, Equatable {
   var isNormalized = false
 }
 
-/// Finds added tokens in a text: leftmost first, longest at each place.
+/// Finds added tokens in a text: leftmost first, longest at each offset.
 struct AddedTokenMatcher: Sendable {
   /// A stretch of text: a token, or plain text between tokens.
   struct Segment: Equatable {

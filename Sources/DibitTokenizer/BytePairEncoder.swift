@@ -103,7 +103,7 @@ struct BytePairEncoder {
           output.append(id)
           followsUnknown = false
         } else if let fallback = model.fallbackIDs {
-          for place in start..<end { if let id = fallback[Int(text[place])] ?? model.unknownID { output.append(id) } }
+          for offset in start..<end { if let id = fallback[Int(text[offset])] ?? model.unknownID { output.append(id) } }
         } else {
           if !followsUnknown, let unknown = model.unknownID { output.append(unknown) }
           followsUnknown = true

@@ -1,4 +1,4 @@
-/// The spellings of tokens as a tree of bytes, for finding every token that starts at a place.
+/// The spellings of tokens as a tree of bytes, for finding every token that starts at an offset.
 struct ByteTrie: Sendable {
   /// The first step, by byte; 0 is the root, which nothing leads to.
   private var first = [UInt32](repeating: 0, count: 256)
@@ -51,10 +51,10 @@ struct ByteTrie: Sendable {
   private mutating func link(_ node: UInt32, _ byte: UInt8, _ child: UInt32) {
     if (count + 1) * 2 > slots.count { grow() }
     count += 1
-    place((UInt64(node) << 8 | UInt64(byte)) << 28 | UInt64(child))
+    insert((UInt64(node) << 8 | UInt64(byte)) << 28 | UInt64(child))
   }
 
-  private mutating func place(_ entry: UInt64) {
+  private mutating func insert(_ entry: UInt64) {
     var slot = Self.hash(entry >> 28) & mask
     while slots[slot] != Self.vacant { slot = (slot + 1) & mask }
     slots[slot] = entry
@@ -64,7 +64,7 @@ struct ByteTrie: Sendable {
     let old = slots
     slots = Array(repeating: Self.vacant, count: old.count * 2)
     mask = slots.count - 1
-    for entry in old where entry != Self.vacant { place(entry) }
+    for entry in old where entry != Self.vacant { insert(entry) }
   }
 
   private static func hash(_ key: UInt64) -> Int {

@@ -2,7 +2,7 @@
 ///
 /// The bytes: the size of the array in bytes (32 bits, little-endian), the array's 32-bit units, then the replacements, each ended by
 /// a zero byte. A unit is `offset << 10`, a flag for offsets in steps of 256 (bit 9), a flag for "a key ends here" (bit 8) and the byte
-/// that leads to it; the unit at a key's end has bit 31 and the place of the replacement.
+/// that leads to it; the unit at a key's end has bit 31 and the offset of the replacement.
 struct CharacterMap: Sendable, Equatable {
   /// A fault in a map.
   struct Fault: Error, Equatable {
@@ -49,10 +49,10 @@ struct CharacterMap: Sendable, Equatable {
       let base = state ^ offset(units[state])
       if state != 0, units[state] >> 8 & 1 == 1 {
         guard base < units.count else { throw Fault(reason: "a state leads out of its array") }
-        let place = Int(units[base] & 0x7FFF_FFFF)
-        guard place < replacements.count else { throw Fault(reason: "a key has no replacement") }
-        guard replacements[place] & 0xC0 != 0x80 else { throw Fault(reason: "a replacement starts within a scalar") }
-        guard replacements[place...].prefix(replacementLimit + 1).contains(0) else {
+        let start = Int(units[base] & 0x7FFF_FFFF)
+        guard start < replacements.count else { throw Fault(reason: "a key has no replacement") }
+        guard replacements[start] & 0xC0 != 0x80 else { throw Fault(reason: "a replacement starts within a scalar") }
+        guard replacements[start...].prefix(replacementLimit + 1).contains(0) else {
           throw Fault(reason: "a replacement has more than \(replacementLimit) bytes")
         }
       }
@@ -72,7 +72,7 @@ struct CharacterMap: Sendable, Equatable {
 
   /// The length of a key that `text[start..<end]` starts with and its replacement, or nil: the shortest, or the longest.
   func match(_ text: [UInt8], _ start: Int, _ end: Int, longest: Bool) -> (length: Int, replacement: Range<Int>)? {
-    var found: (length: Int, place: Int)?
+    var found: (length: Int, replacement: Int)?
     var state = offset(of: 0)
     var index = start
     while index < end, text[index] != 0 {
@@ -85,9 +85,9 @@ struct CharacterMap: Sendable, Equatable {
       if !longest { break }
     }
     guard let found else { return nil }
-    var stop = found.place
+    var stop = found.replacement
     while replacements[stop] != 0 { stop += 1 }
-    return (found.length, found.place..<stop)
+    return (found.length, found.replacement..<stop)
   }
 
   private func offset(of state: Int) -> Int { Self.offset(units[state]) }

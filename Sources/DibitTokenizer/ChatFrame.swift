@@ -53,9 +53,9 @@ package struct ChatFrame: Equatable, Sendable {
   private static func parts(_ text: String, around marks: ArraySlice<String>) -> [String]? {
     var (parts, rest): ([String], Substring) = ([], text[...])
     for mark in marks {
-      guard let place = rest.firstRange(of: mark) else { return nil }
-      parts.append(String(rest[..<place.lowerBound]))
-      rest = rest[place.upperBound...]
+      guard let range = rest.firstRange(of: mark) else { return nil }
+      parts.append(String(rest[..<range.lowerBound]))
+      rest = rest[range.upperBound...]
     }
     parts.append(String(rest))
     return parts.contains { part in Self.marks.contains { part.contains($0) } } ? nil : parts

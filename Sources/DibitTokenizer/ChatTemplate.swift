@@ -97,11 +97,11 @@ package struct ChatTemplate: Sendable, Equatable {
       content = (encode(before + last.content, tokenizer), encode(before, tokenizer))
       tail = newline(tokenizer)
     }
-    let room = max(content.kept.count, (maximumTokens ?? .max) - head.count - tail.count)
-    if content.full.count <= room { return ChatPrompt(tokens: head + content.full + tail, truncatedTokens: 0) }
+    let available = max(content.kept.count, (maximumTokens ?? .max) - head.count - tail.count)
+    if content.full.count <= available { return ChatPrompt(tokens: head + content.full + tail, truncatedTokens: 0) }
     let start = content.full.prefix(content.kept.count)
     let kept =
-      room == content.kept.count ? content.kept : start + cut.kept(room - start.count, of: content.full.dropFirst(start.count))
+      available == content.kept.count ? content.kept : start + cut.kept(available - start.count, of: content.full.dropFirst(start.count))
     return ChatPrompt(tokens: head + kept + tail, truncatedTokens: content.full.count - kept.count)
   }
 

@@ -26,7 +26,7 @@ struct MergeTable: Sendable {
     static let vacant = Slot(key: .max, value: Value(rank: 0, result: -1))
   }
 
-  /// A table whose ranks are the places in the list. A pair that is listed twice has the rank of its last listing.
+  /// A table whose ranks are the indices in the list. A pair that is listed twice has the rank of its last listing.
   init(_ merges: [Merge]) {
     self.init(merges: merges, count: merges.count, hasDistinctRanks: true)
     for (rank, merge) in merges.enumerated() { insert(merge, rank: UInt32(rank)) }

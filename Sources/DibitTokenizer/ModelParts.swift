@@ -71,14 +71,14 @@ extension ModelParts {
     let chunk = 128
     var suggestions = [(left: Int32, right: Int32)](repeating: (-1, -1), count: chunk)
     for start in stride(from: 0, to: pairs.count, by: chunk) {
-      let places = start..<min(start + chunk, pairs.count)
-      for place in places {
-        let (left, right) = pairs.ranges(place)
-        suggestions[place - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
+      let indices = start..<min(start + chunk, pairs.count)
+      for index in indices {
+        let (left, right) = pairs.ranges(index)
+        suggestions[index - start] = (tokens.suggestion(for: pairs.bytes, in: left), tokens.suggestion(for: pairs.bytes, in: right))
       }
-      for place in places {
-        let (left, right) = pairs.ranges(place)
-        try append(pairs.bytes, left, right, suggestions[place - start], to: &result)
+      for index in indices {
+        let (left, right) = pairs.ranges(index)
+        try append(pairs.bytes, left, right, suggestions[index - start], to: &result)
       }
     }
     return result

@@ -107,7 +107,7 @@ struct Normalizer: Sendable, Equatable {
         index = end
       } else {
         let next = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
-        for place in index..<next { output.append(text[place]) }
+        for offset in index..<next { output.append(text[offset]) }
         index = next
       }
     }

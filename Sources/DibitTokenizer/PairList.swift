@@ -54,8 +54,8 @@ struct PairList: Sendable {
   var count: Int { ends.count }
 
   /// Returns the ranges of the left token of a pair and of its right one in ``bytes``.
-  func ranges(_ place: Int) -> (left: Range<Int>, right: Range<Int>) {
-    let middle = Int(middles[place])
-    return ((place == 0 ? 0 : Int(ends[place - 1]))..<middle, middle..<Int(ends[place]))
+  func ranges(_ index: Int) -> (left: Range<Int>, right: Range<Int>) {
+    let middle = Int(middles[index])
+    return ((index == 0 ? 0 : Int(ends[index - 1]))..<middle, middle..<Int(ends[index]))
   }
 }

@@ -50,7 +50,7 @@ struct ProtobufReader {
     case 5:
       try skip(4)
       var value: UInt32 = 0
-      for place in 0..<4 { value |= UInt32(bytes[valueOffset + place]) << UInt32(8 * place) }
+      for index in 0..<4 { value |= UInt32(bytes[valueOffset + index]) << UInt32(8 * index) }
       return Field(number: number, value: .fixed32(value), offset: valueOffset)
     default: throw fault(start, expected: "a wire type of 0, 1, 2 or 5", found: "\(key & 7)")
     }

@@ -101,7 +101,7 @@ struct RegexProgram: Sendable, Equatable {
     greed == .lazy ? .fork(first: exit, second: body) : .fork(first: body, second: exit)
   }
 
-  /// A part that is run on its own: `instruction, jump over, part, accept`; the instruction gets the place of the part.
+  /// A part that is run on its own: `instruction, jump over, part, accept`; the instruction gets the index of the part.
   private mutating func part(_ body: RegexNode, _ instruction: (Int) -> Instruction) throws(RegexParser.Fault) {
     let start = code.count
     try add(instruction(start + 2))
@@ -119,7 +119,7 @@ struct RegexProgram: Sendable, Equatable {
     var limit: Int?
     var isExhausted = false
 
-    /// A place to go back to: `position` may shrink down to `lowest`, scalar by scalar.
+    /// A state to go back to: `position` may shrink down to `lowest`, scalar by scalar.
     private struct Choice {
       let instruction: Int
       var position: Int

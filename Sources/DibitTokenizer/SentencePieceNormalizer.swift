@@ -54,13 +54,13 @@ struct SentencePieceNormalizer: Sendable, Equatable {
     var end = index
     if let length = Self.verbatimLength(text, index, trie) {
       end = index + length
-      for place in index..<end { write(text[place], &output) }
+      for offset in index..<end { write(text[offset], &output) }
     } else if let map, map.canStart(text[index]), let match = map.match(text, index, text.count, longest: true) {
       end = index + match.length
       for byte in map.bytes(of: match.replacement) { write(byte, &output) }
     } else {
       end = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
-      for place in index..<end { write(text[place], &output) }
+      for offset in index..<end { write(text[offset], &output) }
     }
     return (end, last.map { $0 == 0x20 })
   }

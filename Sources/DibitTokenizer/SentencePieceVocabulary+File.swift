@@ -113,9 +113,9 @@ extension SentencePieceVocabulary {
       let vocabulary = try model.required("vocab").vocabulary()
       guard scores.count == vocabulary.count else { throw .contradiction(path: "model.vocab") }
       pieces = Array(repeating: Piece(text: [], score: 0, type: .normal), count: vocabulary.count)
-      for (place, id) in vocabulary.ids.enumerated() {
+      for (index, id) in vocabulary.ids.enumerated() {
         guard pieces.indices.contains(Int(id)) else { throw .contradiction(path: "model.vocab") }
-        pieces[Int(id)].text = Array(vocabulary.bytes[vocabulary.range(place)])
+        pieces[Int(id)].text = Array(vocabulary.bytes[vocabulary.range(index)])
       }
       for (id, score) in scores.enumerated() {
         guard let value = score.value.double else { throw .malformedPiece(index: id) }

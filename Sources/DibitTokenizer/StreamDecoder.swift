@@ -89,7 +89,7 @@ package struct StreamDecoder: Sendable {
   }
 }
 
-/// The bytes at one place of a text that may be UTF-8.
+/// The bytes at one offset of a text that may be UTF-8.
 enum UTF8Step: Equatable {
   /// A scalar of so many bytes.
   case scalar(Int)

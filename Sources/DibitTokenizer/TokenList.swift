@@ -34,12 +34,12 @@ struct TokenList: Sendable {
   /// -1 where there is no token.
   var highestID: Int { Int(ids.max() ?? -1) }
 
-  /// The places of two tokens with one id; ids are not negative.
+  /// The indices of two tokens with one id; ids are not negative.
   var sharedID: (first: Int, second: Int)? {
     var owners = [Int32](repeating: -1, count: highestID + 1)
-    for (place, id) in ids.enumerated() {
-      if owners[Int(id)] >= 0 { return (Int(owners[Int(id)]), place) }
-      owners[Int(id)] = Int32(place)
+    for (index, id) in ids.enumerated() {
+      if owners[Int(id)] >= 0 { return (Int(owners[Int(id)]), index) }
+      owners[Int(id)] = Int32(index)
     }
     return nil
   }
@@ -52,10 +52,10 @@ struct TokenList: Sendable {
     (try? UTF8Span(validating: bytes.span)) != nil && ends.allSatisfy { $0 == bytes.count || bytes[$0] & 0xC0 != 0x80 }
   }
 
-  /// Returns the range in ``bytes`` of the spelling of the token at a place.
-  func range(_ place: Int) -> Range<Int> { (place == 0 ? 0 : ends[place - 1])..<ends[place] }
+  /// Returns the range in ``bytes`` of the spelling of the token at an index.
+  func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
-  func text(_ place: Int) -> String { String(decoding: bytes[range(place)], as: UTF8.self) }
+  func text(_ index: Int) -> String { String(decoding: bytes[range(index)], as: UTF8.self) }
 
   mutating func append(_ spelling: some Sequence<UInt8>, id: Int32) {
     bytes.append(contentsOf: spelling)

@@ -6,7 +6,7 @@ struct TokenTable: Sendable {
   /// The spellings of all tokens.
   private(set) var bytes: [UInt8]
   /// The range of the spelling of each id; `absent` for ids without a token.
-  private var places: [Range<Int>]
+  private var ranges: [Range<Int>]
   /// Open addressing, with room for twice the tokens.
   private var slots: [Slot]
   private var tokens = 0
@@ -31,26 +31,26 @@ struct TokenTable: Sendable {
     // A list has much more room than it needs.
     bytes.reserveCapacity(list.bytes.count + 4096)
     bytes += list.bytes
-    places = Array(repeating: Self.absent, count: list.highestID + 1)
+    ranges = Array(repeating: Self.absent, count: list.highestID + 1)
     slots = []
     grow(toHold: list.count)
-    for place in 0..<list.count { insert(list.range(place), list.ids[place]) }
+    for index in 0..<list.count { insert(list.range(index), list.ids[index]) }
   }
 
   /// The highest id plus one.
-  var count: Int { places.count }
+  var count: Int { ranges.count }
 
   /// Adds a token with an id that is not taken.
   mutating func append(_ spelling: [UInt8], id: Int32) {
     grow(toHold: tokens + 1)
-    while places.count <= id { places.append(Self.absent) }
+    while ranges.count <= id { ranges.append(Self.absent) }
     let start = bytes.count
     bytes.append(contentsOf: spelling)
     insert(start..<bytes.count, id)
   }
 
   private mutating func insert(_ range: Range<Int>, _ id: Int32) {
-    places[Int(id)] = range
+    ranges[Int(id)] = range
     tokens += 1
     let word = hash.word(bytes, range)
     let slot = slot(of: bytes, range, word)
@@ -79,16 +79,16 @@ struct TokenTable: Sendable {
 
   /// Returns the range of these bytes in ``bytes``.
   func range(of id: Int32) -> Range<Int>? {
-    guard id >= 0, id < places.count, places[Int(id)] != Self.absent else { return nil }
-    return places[Int(id)]
+    guard id >= 0, id < ranges.count, ranges[Int(id)] != Self.absent else { return nil }
+    return ranges[Int(id)]
   }
 
   /// Checks that the token with this id is spelled as `bytes[range]`.
   func isSpelled(_ id: Int32, _ bytes: [UInt8], _ range: Range<Int>) -> Bool {
-    guard places.indices.contains(Int(id)) else { return false }
-    let place = places[Int(id)]
-    guard place.count == range.count, place != Self.absent else { return false }
-    for offset in 0..<range.count where self.bytes[place.lowerBound + offset] != bytes[range.lowerBound + offset] { return false }
+    guard ranges.indices.contains(Int(id)) else { return false }
+    let known = ranges[Int(id)]
+    guard known.count == range.count, known != Self.absent else { return false }
+    for offset in 0..<range.count where self.bytes[known.lowerBound + offset] != bytes[range.lowerBound + offset] { return false }
     return true
   }
 

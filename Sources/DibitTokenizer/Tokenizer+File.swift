@@ -65,22 +65,22 @@ extension Tokenizer {
   static func table(vocabulary: TokenList, _ table: TokenTable? = nil, added: [AddedToken]) throws(TokenizerError) -> TokenTable {
     // Added tokens are few: entries that begin like one of them are looked up, and not the other way round.
     let own = TokenTable(TokenList(added.enumerated().map { ($1.content, Int32($0)) }))
-    if let place = own.repeated { throw .duplicateAddedToken(String(decoding: added[Int(place)].content, as: UTF8.self)) }
+    if let index = own.repeated { throw .duplicateAddedToken(String(decoding: added[Int(index)].content, as: UTF8.self)) }
     var startsOwn = [Bool](repeating: false, count: 256)
     for token in added { if let first = token.content.first { startsOwn[Int(first)] = true } }
     var isNew = [Bool](repeating: true, count: added.count)
-    for place in 0..<vocabulary.count {
-      let range = vocabulary.range(place)
+    for entry in 0..<vocabulary.count {
+      let range = vocabulary.range(entry)
       guard !range.isEmpty, startsOwn[Int(vocabulary.bytes[range.lowerBound])] else { continue }
       guard let index = own.id(of: vocabulary.bytes, in: range) else { continue }
-      let (id, other) = (vocabulary.ids[place], added[Int(index)].id)
-      guard id == other else { throw .conflictingID(token: vocabulary.text(place), vocabulary: Int(id), added: Int(other)) }
+      let (id, other) = (vocabulary.ids[entry], added[Int(index)].id)
+      guard id == other else { throw .conflictingID(token: vocabulary.text(entry), vocabulary: Int(id), added: Int(other)) }
       isNew[Int(index)] = false
     }
     let new = zip(added, isNew).filter(\.1).map(\.0)
     let limit = idLimit(for: vocabulary.count + new.count)
-    if let place = vocabulary.ids.firstIndex(where: { $0 >= limit }) {
-      throw .idOutOfRange(token: vocabulary.text(place), id: Int(vocabulary.ids[place]), limit: limit)
+    if let index = vocabulary.ids.firstIndex(where: { $0 >= limit }) {
+      throw .idOutOfRange(token: vocabulary.text(index), id: Int(vocabulary.ids[index]), limit: limit)
     }
     if let token = new.first(where: { $0.id >= limit }) {
       throw .idOutOfRange(token: String(decoding: token.content, as: UTF8.self), id: Int(token.id), limit: limit)
@@ -119,7 +119,7 @@ extension TokenizerField {
     return false
   }
 
-  /// The pieces of a unigram vocabulary; their ids are their places.
+  /// The pieces of a unigram vocabulary; their ids are their indices.
   func pieces() throws(TokenizerError) -> [(entry: (spelling: [UInt8], id: Int32), score: Double)] {
     guard let array = value.array else { throw .wrongType(path: path, expected: "an array", found: value.kind) }
     guard array.count <= Tokenizer.idLimit else {

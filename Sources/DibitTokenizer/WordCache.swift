@@ -59,7 +59,7 @@ struct WordCache {
       Entry(hash: hash, start: bytes.count, count: range.count, firstID: ids.count, endID: ids.count + result.count))
     bytes.append(contentsOf: text[range])
     ids.append(contentsOf: result)
-    place(entries.count - 1)
+    link(entries.count - 1)
   }
 
   private func matches(_ start: Int, _ text: [UInt8], _ range: Range<Int>) -> Bool {
@@ -67,7 +67,7 @@ struct WordCache {
     return true
   }
 
-  private mutating func place(_ number: Int) {
+  private mutating func link(_ number: Int) {
     let mask = slots.count - 1
     var slot = Int(truncatingIfNeeded: entries[number].hash) & mask
     while slots[slot] != 0 { slot = (slot + 1) & mask }
@@ -76,6 +76,6 @@ struct WordCache {
 
   private mutating func grow() {
     slots = Array(repeating: 0, count: max(64, slots.count * 2))
-    for number in entries.indices { place(number) }
+    for number in entries.indices { link(number) }
   }
 }

@@ -2,7 +2,7 @@ package import DibitKernels
 package import DibitTensor
 internal import Glibc
 
-/// The company that the tokens of a text keep, as rows of an embedding: tokens with the same neighbours get rows of the same direction.
+/// The co-occurrence of the tokens of a text, as rows of an embedding: tokens with the same neighbours get rows of the same direction.
 ///
 /// It counts how often each token stands near each of the most frequent ones, turns the counts into positive pointwise mutual information,
 /// and finds an orthonormal basis of the leading left singular vectors of that matrix. No gradient step is needed for it, so a language model
@@ -13,9 +13,9 @@ internal import Glibc
 /// (SIAM Review 2011), for the subspace iteration; Fukaya, Kannan, Nakatsukasa, Yamamoto and Yanagisawa, "Shifted Cholesky QR for computing the QR
 /// factorization of ill-conditioned matrices" (SIAM Journal on Scientific Computing 2020).
 package struct Cooccurrence: Sendable {
-  /// The number of tokens to either side that keep company with one.
+  /// The number of tokens to either side that co-occur with one.
   package var window = 15
-  /// The most tokens that count as company, the most frequent ones; fewer in vocabularies of more than 32,768, to bound the memory.
+  /// The most tokens that are counted as neighbours, the most frequent ones; fewer in vocabularies of more than 32,768, to bound the memory.
   package var contexts = 8192
   /// Steps of the subspace iteration.
   package var iterations = 5
@@ -23,17 +23,17 @@ package struct Cooccurrence: Sendable {
   /// Values that suit some ten million tokens of text.
   package init() {}
 
-  /// Unit rows `[vocabulary, dimension]` from a text of token ids; zeros for tokens without any company.
+  /// Unit rows `[vocabulary, dimension]` from a text of token ids; zeros for tokens without any neighbour.
   ///
-  /// `boundary` is a token that separates documents: nothing keeps company across it. Memory is `vocabulary` times ``contexts`` floats. The
+  /// `boundary` is a token that separates documents: nothing co-occurs across it. Memory is `vocabulary` times ``contexts`` floats. The
   /// rows do not depend on the number of threads.
   package func rows(
     of text: [Int32], vocabulary: Int, dimension: Int, boundary: Int32?, seed: UInt64, on compute: Compute
   ) -> Matrix {
-    var company = counts(text, vocabulary, boundary)
-    Self.turnIntoInformation(&company)
+    var cooccurrence = counts(text, vocabulary, boundary)
+    Self.replaceWithInformation(&cooccurrence)
     var rng = SplitMix64(seed: seed, purpose: "pretrain.cooccurrence")
-    var rows = Self.leadingSubspace(of: company, dimension: dimension, iterations: iterations, using: &rng, on: compute)
+    var rows = Self.leadingSubspace(of: cooccurrence, dimension: dimension, iterations: iterations, using: &rng, on: compute)
     Self.normalize(&rows)
     return rows
   }
@@ -63,7 +63,7 @@ package struct Cooccurrence: Sendable {
   }
 
   /// Turns counts into `max(0, ln p(context | token) / p(context))`, with the probability of contexts smoothed by the power of 3/4.
-  static func turnIntoInformation(_ matrix: inout Matrix) {
+  static func replaceWithInformation(_ matrix: inout Matrix) {
     let (rows, columns) = (matrix.rows, matrix.columns)
     var values = matrix.mutableSpan
     var shares = [Double](repeating: 0, count: columns)

@@ -25,14 +25,14 @@ package struct ExampleEncoder: Sendable {
 
   /// The tokens of an example.
   ///
-  /// - Throws: ``TrainingError/noRoom(path:tokens:maximum:)`` when prompt and answer do not fit even without the text, or
+  /// - Throws: ``TrainingError/tooLong(path:tokens:maximum:)`` when prompt and answer do not fit even without the text, or
   ///   ``TrainingError/conversation(_:)``.
   package func encode(_ example: DatasetExample) throws(TrainingError) -> TrainingExample {
     switch example {
     case .labelled(let labelled):
       let encoded = TrainingExample(labelled, task: task, reserving: reserve)
       guard encoded.tokens.count <= task.task.maximumTokens else {
-        throw .noRoom(path: example.place, tokens: encoded.tokens.count, maximum: task.task.maximumTokens)
+        throw .tooLong(path: example.location, tokens: encoded.tokens.count, maximum: task.task.maximumTokens)
       }
       return encoded
     case .conversation(let conversation):
@@ -48,7 +48,7 @@ package struct ExampleEncoder: Sendable {
     encoded.reserveCapacity(examples.count)
     for example in examples { encoded.append(try encode(example)) }
     guard weights != .equal else { return encoded }
-    for (place, importance) in weights.importances(of: examples.map(\.labels)).enumerated() { encoded[place].importance = importance }
+    for (index, importance) in weights.importances(of: examples.map(\.labels)).enumerated() { encoded[index].importance = importance }
     return encoded
   }
 }

@@ -66,9 +66,9 @@ package struct LossChart: Sendable {
         }
         text += "\n"
       }
-      let place = 64 + 200 * index
-      text += "<path d=\"M\(place) 40h24\" stroke=\"\(line.color)\" stroke-width=\"3\"/>"
-      text += "<text x=\"\(place + 30)\" y=\"44\">\(line.name)</text>\n"
+      let left = 64 + 200 * index
+      text += "<path d=\"M\(left) 40h24\" stroke=\"\(line.color)\" stroke-width=\"3\"/>"
+      text += "<text x=\"\(left + 30)\" y=\"44\">\(line.name)</text>\n"
     }
     return text + "</svg>\n"
   }

@@ -47,7 +47,7 @@ package struct Pretrainer: ~Copyable {
       }, provideScale: { _ in nil })
   }
 
-  /// Replaces the random rows of the embedding, where a text tells what company a token keeps: see ``Cooccurrence``.
+  /// Replaces the random rows of the embedding, where a text tells what a token co-occurs with: see ``Cooccurrence``.
   ///
   /// `boundary` separates documents.
   package static func setEmbedding(
@@ -55,10 +55,10 @@ package struct Pretrainer: ~Copyable {
   ) {
     let embedding = weights.embedding
     let channels = embedding.weight.columns
-    let company = Cooccurrence().rows(
+    let cooccurrence = Cooccurrence().rows(
       of: text, vocabulary: embedding.weight.rows, dimension: channels, boundary: boundary, seed: seed, on: compute)
     weights.update(embedding.index) { parameter in
-      let rows = company.span
+      let rows = cooccurrence.span
       parameter.weight.withMutableValues { values in
         for start in stride(from: 0, to: rows.count, by: channels) {
           let row = start..<start + channels

@@ -7,8 +7,8 @@ struct RunState: Equatable, Sendable {
   var step = 0
   /// Tokens that went through the model.
   var tokens = 0
-  /// The place at which the next step begins.
-  var place = DataPlace(epoch: 0, position: 0, generator: 0)
+  /// The position at which the next step begins.
+  var dataPosition = DataPosition(epoch: 0, position: 0, generator: 0)
   /// The sum of the losses since the last epoch or validation, and their number.
   var lossSum: Float = 0
   var lossCount = 0
@@ -30,9 +30,10 @@ extension RunState {
   /// The state as JSON; every number comes back bit by bit.
   var json: JSONValue {
     [
-      "step": .integer(step), "tokens": .integer(tokens), "epoch": .integer(place.epoch), "position": .integer(place.position),
+      "step": .integer(step), "tokens": .integer(tokens), "epoch": .integer(dataPosition.epoch),
+      "position": .integer(dataPosition.position),
       // JSON numbers lose bits above 2^53.
-      "generator": .string(String(place.generator)), "loss_sum": JSONValue(lossSum), "loss_count": .integer(lossCount),
+      "generator": .string(String(dataPosition.generator)), "loss_sum": JSONValue(lossSum), "loss_count": .integer(lossCount),
       "validation": validation.map(Self.json) ?? .null, "best": best.map(Self.json) ?? .null,
       "validations_without_gain": .integer(validationsWithoutGain), "recent_losses": .array(watchdog.recent.map { JSONValue($0) }),
       "suspicious_steps": .integer(watchdog.suspicious), "curve_stride": .integer(curve.stride), "curve_filled": .integer(curve.filled),
@@ -73,7 +74,7 @@ extension RunState {
       let validations = all("validations", { validation($0) }), let eventBytes = count("event_bytes")
     else { return nil }
     (self.step, self.tokens, self.lossSum, self.lossCount) = (step, tokens, lossSum, lossCount)
-    place = DataPlace(epoch: epoch, position: position, generator: generator)
+    dataPosition = DataPosition(epoch: epoch, position: position, generator: generator)
     (self.validation, self.best, validationsWithoutGain) = (last, best, withoutGain)
     watchdog = Watchdog(recent: recent, suspicious: suspicious)
     (curve.stride, curve.filled, curve.validations) = (stride, filled, validations)

@@ -54,12 +54,12 @@ package struct Schedule: Equatable, Sendable {
     case .constant: return learningRate
     case .linear: return finalRate + (learningRate - finalRate) * Float(1 - progress)
     // cos(pi x) by way of its sine series would depend on libm; the rate needs no more than this polynomial's 1e-7.
-    case .cosine: return finalRate + (learningRate - finalRate) * Float(0.5 * (1 + halfTurnCosine(progress)))
+    case .cosine: return finalRate + (learningRate - finalRate) * Float(0.5 * (1 + cosineOfPi(progress)))
     }
   }
 
   /// `cos(π x)` for `x` in 0...1, the same bits on every machine.
-  private func halfTurnCosine(_ x: Double) -> Double {
+  private func cosineOfPi(_ x: Double) -> Double {
     let y = (x <= 0.5 ? x : 1 - x) * Double.pi
     let z = y * y
     let cosine = 1 - z / 2 * (1 - z / 12 * (1 - z / 30 * (1 - z / 56 * (1 - z / 90 * (1 - z / 132 * (1 - z / 182))))))

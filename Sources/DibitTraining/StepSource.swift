@@ -1,7 +1,7 @@
 internal import DibitTensor
 
-/// The place of a run in its data: enough to go on with the very next sequence.
-struct DataPlace: Equatable, Sendable {
+/// The position of a run in its data: enough to go on with the very next sequence.
+struct DataPosition: Equatable, Sendable {
   /// The pass over the data, from 1; 0 before the first step.
   var epoch: Int
   /// Examples or steps taken in that pass.
@@ -14,8 +14,8 @@ struct DataPlace: Equatable, Sendable {
 protocol StepSource {
   /// Steps of a run.
   var totalSteps: Int { get }
-  /// The place at which the next step begins; setting it goes there.
-  var place: DataPlace { get set }
+  /// The position at which the next step begins; setting it goes there.
+  var dataPosition: DataPosition { get set }
   /// The most tokens, and the most sequences, of one of its batches.
   var capacity: (rows: Int, sequences: Int) { get }
   /// Training and validation examples, or tokens of text.
@@ -62,18 +62,18 @@ struct StepBatches {
 
   /// Adds an example.
   mutating func append(_ example: TrainingExample) {
-    makeRoom(for: example.tokens.count)
+    openBatch(for: example.tokens.count)
     batches[count - 1].append(example)
   }
 
   /// Adds plain text.
   mutating func append(text: ArraySlice<Int32>) {
-    makeRoom(for: text.count)
+    openBatch(for: text.count)
     batches[count - 1].append(text: text)
   }
 
   /// Begins another batch where the last one has no room for a sequence of `length` tokens.
-  private mutating func makeRoom(for length: Int) {
+  private mutating func openBatch(for length: Int) {
     if count > 0, batches[count - 1].lengths.count < sequences, batches[count - 1].tokens.count + length <= tokens { return }
     if count == batches.count { batches.append(Batch()) } else { batches[count].removeAll() }
     count += 1
@@ -105,8 +105,8 @@ struct ExampleEpochs: StepSource {
 
   var counts: (training: Int, validation: Int) { (examples.count, validation.count) }
 
-  var place: DataPlace {
-    get { DataPlace(epoch: epoch, position: position, generator: passStart) }
+  var dataPosition: DataPosition {
+    get { DataPosition(epoch: epoch, position: position, generator: passStart) }
     set {
       (epoch, position, passStart) = (newValue.epoch, newValue.position, newValue.generator)
       generator.state = passStart
@@ -164,7 +164,7 @@ struct ExampleEpochs: StepSource {
   }
 }
 
-/// Windows of a text at random places.
+/// Windows of a text at random offsets.
 struct TextWindows: StepSource {
   private let text: [Int32]
   private let validation: [Int32]
@@ -186,8 +186,8 @@ struct TextWindows: StepSource {
 
   var counts: (training: Int, validation: Int) { (text.count, validation.count) }
 
-  var place: DataPlace {
-    get { DataPlace(epoch: min(steps, 1), position: steps, generator: generator.state) }
+  var dataPosition: DataPosition {
+    get { DataPosition(epoch: min(steps, 1), position: steps, generator: generator.state) }
     set { (steps, generator.state) = (newValue.position, newValue.generator) }
   }
 

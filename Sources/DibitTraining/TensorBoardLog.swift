@@ -114,7 +114,7 @@ enum CRC32C {
     ~bytes.reduce(~0) { rest, byte in rest >> 8 ^ table[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] }
   }
 
-  /// Turned and shifted, so that the checksum of data with checksums in it stays a good one.
+  /// Rotated and shifted, so that the checksum of data with checksums in it stays a good one.
   static func masked(_ bytes: [UInt8]) -> UInt32 {
     let crc = of(bytes)
     return (crc >> 15 | crc << 17) &+ 0xA282_EAD8

@@ -6,7 +6,7 @@ package import DibitDataset
 /// The reasons for which training cannot start or go on.
 package enum TrainingError: EngineError, Equatable {
   case noExamples
-  case noRoom(path: String, tokens: Int, maximum: Int)
+  case tooLong(path: String, tokens: Int, maximum: Int)
   case tooLittleText(tokens: Int, needed: Int)
   case conversation(ConversationError)
   case memoryLimit(given: Int, least: Int)
@@ -28,7 +28,7 @@ package enum TrainingError: EngineError, Equatable {
   package var description: String {
     switch self {
     case .noExamples: "there is no training example"
-    case .noRoom(let path, let tokens, let maximum):
+    case .tooLong(let path, let tokens, let maximum):
       "'\(path)': prompt and answer need \(tokens) tokens even without the text, but the limit is \(maximum): raise \(optionName("maxTokens")) or shorten the label"
     case .tooLittleText(let tokens, let needed): "the text has \(tokens) tokens; at least \(needed) are needed"
     case .conversation(let error): "\(error)"
@@ -66,7 +66,7 @@ extension TrainingError {
   /// The kind of failure.
   package var kind: FailureKind {
     switch self {
-    case .noExamples, .noRoom, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
+    case .noExamples, .tooLong, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
       .badData
     case .memoryLimit: .invalidRequest
     case .noCheckpoint: .notFound

@@ -33,12 +33,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     schedule = options.schedule(steps: source.totalSteps)
     let (capacity, shape) = (source.capacity, trainsWeights ? nil : adapter.configuration)
     parameters = TrainedParameters(
-      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer)
+      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer, on: compute)
     let list = parameters.values.list
     // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients, moments and copies.
     plan = MemoryPlan(
       parameters.values.model.decoder, rows: capacity.rows, adapter: shape, training: list,
-      copies: (trainsWeights ? 1 : 2) + parameters.copies, limit: options.memoryLimit, on: compute)
+      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount, limit: options.memoryLimit,
+      on: compute)
     engine = StepEngine(
       parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,
       objective: objective, recording: plan.recording, on: compute)
@@ -93,19 +94,19 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 
   /// Takes up the run of the newest checkpoint, if there is one.
   private mutating func begin(_ checkpoints: CheckpointStore?) throws(TrainingError) {
-    state.place = source.place
+    state.dataPosition = source.dataPosition
     guard let checkpoints else { return }
     try checkpoints.checkSpace(for: parameters)
     if let restored = try checkpoints.restore(&parameters) {
       guard restored.step <= schedule.totalSteps else {
         throw .pastEnd(directory: checkpoints.path, step: restored.step, end: schedule.totalSteps)
       }
-      guard restored.place.epoch <= restored.step else {
-        throw .badCheckpoint(path: checkpoints.path, problem: "pass \(restored.place.epoch) at step \(restored.step) cannot be")
+      guard restored.dataPosition.epoch <= restored.step else {
+        throw .badCheckpoint(path: checkpoints.path, problem: "pass \(restored.dataPosition.epoch) at step \(restored.step) cannot be")
       }
       parameters.update(on: compute)
       state = restored
-      source.place = restored.place
+      source.dataPosition = restored.dataPosition
     }
     try checkpoints.openEvents(keeping: state.eventBytes)
   }
@@ -132,19 +133,20 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       loss += accumulate(batches[index], total: total, step: number, firstRow: row, losses: &sums)
       row += batches[index].tokens.count
     }
+    Self.finish(&engine, parameters, compute)
     let norm = engine.withGradients { $0.norm(on: compute) }
     guard loss.isFinite, norm.isFinite else { throw .notANumber(step: number, checkpoint: checkpoints?.newestStep) }
     let rate = schedule.rate(step: number)
     Self.step(
       &parameters, engine, learningRate: rate, step: number, gradientScale: norm > options.clipNorm ? options.clipNorm / norm : 1, compute)
-    if state.validation?.step == state.step || state.place.epoch != source.place.epoch { state.beginMean() }
+    if state.validation?.step == state.step || state.dataPosition.epoch != source.dataPosition.epoch { state.beginMean() }
     state.add(loss: loss, contentLoss: sums.contentMean, tokens: row)
-    state.place = source.place
+    state.dataPosition = source.dataPosition
     if let median = state.watchdog.hasDiverged(loss, options.watchdog) {
       throw .diverged(step: number, loss: loss, median: median, checkpoint: checkpoints?.newestStep)
     }
     return TrainingEvent.Step(
-      step: number, totalSteps: schedule.totalSteps, epoch: state.place.epoch, tokens: state.tokens, loss: loss,
+      step: number, totalSteps: schedule.totalSteps, epoch: state.dataPosition.epoch, tokens: state.tokens, loss: loss,
       contentLoss: sums.contentMean, learningRate: rate, gradientNorm: norm)
   }
 
@@ -156,6 +158,10 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     engine.withGradients {
       parameters.step($0, learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
     }
+  }
+
+  private static func finish(_ engine: inout StepEngine, _ parameters: borrowing TrainedParameters, _ compute: Compute) {
+    engine.updateGradients { parameters.finish(&$0, on: compute) }
   }
 
   /// Adds the gradients of a batch, whose first row is row `firstRow` of the step; returns its share of the loss.
@@ -190,7 +196,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     if isBest, options.keepsBest { parameters.rememberBest() }
     parameters.exchangeAverage(on: compute)
     return TrainingEvent.Validation(
-      step: state.step, epoch: state.place.epoch, loss: sums.mean, contentLoss: sums.contentMean, isBest: isBest)
+      step: state.step, epoch: state.dataPosition.epoch, loss: sums.mean, contentLoss: sums.contentMean, isBest: isBest)
   }
 
   /// Puts what is kept in place, and adds the run up. An interrupted run stays as it is.

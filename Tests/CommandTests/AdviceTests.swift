@@ -27,7 +27,7 @@ import Testing
   ])
   func options(text: String, shown: String) { #expect(Advice.options(in: text) == shown) }
 
-  @Test func everyLayerKeepsItsPlaceAndTheAdviceOfTheCause() {
+  @Test func everyLayerAddsItsLocationAndKeepsTheAdviceOfTheCause() {
     let exists = FileError.outputExists(path: "o")
     let sentences: [(any EngineError, Failure.Code, String)] = [
       (FileError.notFound(path: "`resume`"), .missingInput, "'`resume`': no such file or directory"),
@@ -45,13 +45,13 @@ import Testing
         ModelStoreError.noTokenizer(path: "m"), .missingInput,
         "'m': no tokenizer.json, tokenizer.model or tokenizer.bin there; 'dibit convert' takes one with --tokenizer"
       ),
-      (ReportError.missing(place: "runs"), .badData, "not a saved report: 'runs' is missing; 'dibit evaluate --json' writes reports"),
+      (ReportError.missing(path: "runs"), .badData, "not a saved report: 'runs' is missing; 'dibit evaluate --json' writes reports"),
       (
         TrainingError.memoryLimit(given: 1, least: 2), .usage,
         "--memory-limit: 1 bytes are given, but the least that this run needs are 2: allow as much, or lower the tokens of a step"
       ),
       (
-        TrainingError.conversation(.noRoom(place: "p", limit: 8)), .badData,
+        TrainingError.conversation(.tooLong(location: "p", limit: 8)), .badData,
         "'p': the messages need 8 tokens or more even without the answer, which is the limit: raise --max-tokens"
       ),
       (RecipeError.badSetting("a"), .badData, "--set: expected KEY=VALUE with a value in YAML, found 'a'"),

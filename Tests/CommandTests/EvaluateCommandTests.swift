@@ -5,8 +5,8 @@ import Testing
 @Suite struct EvaluateCommandTests {
   /// Texts of four topics in a training and a test split.
   private func splits(_ workplace: Workplace, train: Int = 12, test: Int = 6) throws -> String {
-    for (place, topic) in topics(perLabel: train + test).enumerated() {
-      let split = place % (train + test) < train ? "train" : "test"
+    for (index, topic) in topics(perLabel: train + test).enumerated() {
+      let split = index % (train + test) < train ? "train" : "test"
       try workplace.scratch.write(topic.text, to: "splits/\(split)/\(topic.label)/\(topic.path)")
     }
     return workplace.scratch("splits")
@@ -141,8 +141,8 @@ import Testing
     let workplace = try Workplace()
     let (train, test) = (20, 15)
     var rng = 1
-    for (place, topic) in topics(perLabel: train + test).enumerated() {
-      let split = place % (train + test) < train ? "train" : "test"
+    for (index, topic) in topics(perLabel: train + test).enumerated() {
+      let split = index % (train + test) < train ? "train" : "test"
       try workplace.scratch.write(topic.text, to: "true/\(split)/\(topic.label)/\(topic.path)")
       rng = rng &* 1_103_515_245 &+ 12_345
       let label = split == "test" ? topic.label : ["food", "money", "space", "sport"][(rng >> 16) & 3]
@@ -181,8 +181,8 @@ import Testing
   func sets() throws {
     let workplace = try Workplace()
     var rows = ""
-    for (place, topic) in topics(perLabel: 12).enumerated() {
-      let second = place % 3 == 0 && topic.label != "zoo" ? #","zoo""# : ""
+    for (index, topic) in topics(perLabel: 12).enumerated() {
+      let second = index % 3 == 0 && topic.label != "zoo" ? #","zoo""# : ""
       rows += #"{"text":"\#(topic.text)\#(second.isEmpty ? "" : " animals")","labels":["\#(topic.label)"\#(second)]}"# + "\n"
     }
     try workplace.scratch.write(rows, to: "rows/train.jsonl")

@@ -7,10 +7,10 @@ import Testing
 @Suite struct EvaluationOutputTests {
   /// Texts of four topics in a training and a test split; one file's name and one label need quotes in CSV.
   private func splits(_ workplace: Workplace, train: Int = 6, test: Int = 3) throws -> String {
-    for (place, topic) in topics(perLabel: train + test).enumerated() {
-      let split = place % (train + test) < train ? "train" : "test"
+    for (index, topic) in topics(perLabel: train + test).enumerated() {
+      let split = index % (train + test) < train ? "train" : "test"
       let label = topic.label == "zoo" || topic.label == "sport" ? "play, \"ball\"" : topic.label
-      let name = place == train ? "a,\"b\".txt" : topic.path
+      let name = index == train ? "a,\"b\".txt" : topic.path
       try workplace.scratch.write(topic.text, to: "splits/\(split)/\(label)/\(name)")
     }
     return workplace.scratch("splits")

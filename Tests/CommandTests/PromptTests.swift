@@ -51,7 +51,7 @@ import Testing
         == turn + generate("--prompt", "the goal").output)
   }
 
-  @Test("bytes that are no UTF-8 are refused with their place")
+  @Test("bytes that are no UTF-8 are refused with their offset")
   func invalidUTF8() throws {
     let file = try scratch.write([0x61, 0x62, 0xC3], to: "cut.txt")
     try expectFailure(

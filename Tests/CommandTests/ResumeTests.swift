@@ -82,10 +82,10 @@ struct KilledRun {
     // Every point in the long form, a few of them otherwise.
     let step = Self.kills == nil ? points / 3 + 1 : 1
     for point in stride(from: 1 + points / 7 % step, through: points, by: step) {
-      let places = Self.kills == nil ? [WritePoints.Place.allCases[point % 3]] : [.before, .half]
-      for place in places {
-        let name = "killed-\(point)-\(place)"
-        let process = try run.start(name, environment: WritePoints.environment(library: library, dieAt: point, place))
+      let moments = Self.kills == nil ? [WritePoints.Moment.allCases[point % 3]] : [.before, .half]
+      for moment in moments {
+        let name = "killed-\(point)-\(moment)"
+        let process = try run.start(name, environment: WritePoints.environment(library: library, dieAt: point, moment))
         #expect(process.waitForSignal() == SIGKILL, "\(name): \(process.errors)")
         try run.finish(name, threads: 1 + point % 2)
         #expect(try results(below: run.output(name)) == expected, "\(name)")

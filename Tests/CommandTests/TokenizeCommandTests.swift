@@ -35,10 +35,10 @@ import Testing
   }
 
   @Test func wrongIDs() throws {
-    for (ids, place, found) in [("1,x", 2, "x"), ("-1", 1, "-1"), ("1 2 99999", 3, "99999"), ("99999999999999", 1, "99999999999999")] {
+    for (ids, index, found) in [("1,x", 2, "x"), ("-1", 1, "-1"), ("1 2 99999", 3, "99999"), ("99999999999999", 1, "99999999999999")] {
       let outcome = try dibit("detokenize", model, "--ids=\(ids)")
       #expect(outcome.status == 65)
-      #expect(outcome.errors == "error: id \(place): the id of a token, from 0 to 311, expected, '\(found)' found\n")
+      #expect(outcome.errors == "error: id \(index): the id of a token, from 0 to 311, expected, '\(found)' found\n")
     }
   }
 

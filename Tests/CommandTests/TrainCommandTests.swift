@@ -26,8 +26,8 @@ import Testing
       prompt: {instruction: "Say: \\"what\\" of {labels}?", key: kind, scaffolding_weight: 0.3}
       """, to: "recipe.yaml")
     let cases = [["--recipe", recipe], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"]]
-    for (place, options) in cases.enumerated() {
-      let (first, again) = ("first\(place)", "again\(place)")
+    for (index, options) in cases.enumerated() {
+      let (first, again) = ("first\(index)", "again\(index)")
       let outcome = try train(work, first, options)
       try #require(outcome.status == 0, "\(outcome.errors)")
       let repeated = try train(work, again, ["--recipe", work.scratch(first + "/recipe.yaml")])
@@ -65,8 +65,8 @@ import Testing
           + "'\(work.scratch("set"))/recipe.yaml', to be changed and given to --recipe\n"), "\(set.errors)")
   }
 
-  @Test("a place for the labels that is none is told")
-  func misspeltPlace() throws {
+  @Test("a placeholder for the labels that is none is told")
+  func misspeltPlaceholder() throws {
     let work = try Workplace(perLabel: 4)
     let note = "note: '{label}' in the instruction stands for nothing; '{labels}' names the labels\n"
     let options = ["--epochs", "1", "--rank", "4", "--set"]
@@ -126,9 +126,9 @@ import Testing
   @Test("labels may be others, and texts of both runs count as learnt")
   func otherLabels() throws {
     let work = try Workplace(adapter: true)
-    for place in 0..<4 {
-      try work.scratch.write("the red paint dries on wall \(place)", to: "colours/red/\(place).txt")
-      try work.scratch.write("the sea is deep and blue at \(place)", to: "colours/blue/\(place).txt")
+    for index in 0..<4 {
+      try work.scratch.write("the red paint dries on wall \(index)", to: "colours/red/\(index).txt")
+      try work.scratch.write("the sea is deep and blue at \(index)", to: "colours/blue/\(index).txt")
     }
     let outcome = try dibit("train", work.model, "--data", work.scratch("colours"), "-o", work.scratch("next"), "--from", work.adapter)
     try #require(outcome.status == 0, "\(outcome.errors)")
@@ -158,7 +158,7 @@ import Testing
 
   @Test func classWeights() throws {
     let work = try Workplace(perLabel: 4)
-    for place in 4..<14 { try work.scratch.write("the soup needs salt and bread \(place)", to: "data/food/\(place).txt") }
+    for index in 4..<14 { try work.scratch.write("the soup needs salt and bread \(index)", to: "data/food/\(index).txt") }
     let options = ["--epochs", "1", "--rank", "4"]
     try #require(try train(work, "none", options).status == 0)
     try #require(try train(work, "balanced", options + ["--class-weights", "balanced"]).status == 0)

@@ -33,8 +33,8 @@ import Testing
   private func text(_ path: String, replacing name: String, with other: String) throws -> [UInt8] {
     var bytes = try contents(path)
     let (old, new) = (Array(name.utf8), Array(other.utf8))
-    for place in bytes.indices.dropLast(old.count) where bytes[place..<place + old.count].elementsEqual(old) {
-      bytes.replaceSubrange(place..<place + old.count, with: new)
+    for index in bytes.indices.dropLast(old.count) where bytes[index..<index + old.count].elementsEqual(old) {
+      bytes.replaceSubrange(index..<index + old.count, with: new)
     }
     return bytes
   }
@@ -46,7 +46,7 @@ import Testing
 
   init() throws { work = try Workplace(adapter: true) }
 
-  /// Turns one bit of a file around, `fromEnd` bytes before its end, and back again behind `body`.
+  /// Flips one bit of a file, `fromEnd` bytes before its end, and back again behind `body`.
   private func damaging(_ path: String, fromEnd: Int = 9, _ body: () throws -> Void) throws {
     let bytes = try contents(path)
     var damaged = bytes
@@ -60,7 +60,7 @@ import Testing
     try #require(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
   }
 
-  @Test("a turned bit in the weights ends every command that uses them, before it gives a result")
+  @Test("a flipped bit in the weights ends every command that uses them, before it gives a result")
   func weights() throws {
     let weights = work.model + "/model.safetensors"
     let note = try work.scratch.write("soup and bread", to: "note.txt")

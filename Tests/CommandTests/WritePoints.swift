@@ -6,14 +6,14 @@ import Foundation
 ///
 /// It is compiled when a test needs it and loaded through `LD_PRELOAD`: nothing of it is in the program.
 enum WritePoints {
-  /// Where the process dies.
-  enum Place: String, CaseIterable {
+  /// When the process dies.
+  enum Moment: String, CaseIterable {
     case before, after, half
   }
 
   /// What a run was told, as environment variables.
-  static func environment(library: String, dieAt point: Int, _ place: Place) -> [String: String] {
-    ["LD_PRELOAD": library, "WRITE_POINT": "\(point)", "WRITE_PLACE": "\(place.rawValue)"]
+  static func environment(library: String, dieAt point: Int, _ moment: Moment) -> [String: String] {
+    ["LD_PRELOAD": library, "WRITE_POINT": "\(point)", "WRITE_MOMENT": "\(moment.rawValue)"]
   }
 
   /// Counts the points of a run into a file.
@@ -47,15 +47,15 @@ enum WritePoints {
 
     static atomic_long points;
     static long last = -1;
-    static char place;
+    static char moment;
     static const char *count_file;
     static ino_t dirty[64];
     static int dirty_count;
 
     __attribute__((constructor)) static void start(void) {
-      const char *n = getenv("WRITE_POINT"), *p = getenv("WRITE_PLACE");
+      const char *n = getenv("WRITE_POINT"), *p = getenv("WRITE_MOMENT");
       if (n) last = atol(n);
-      place = p ? p[0] : 'b';
+      moment = p ? p[0] : 'b';
       count_file = getenv("WRITE_COUNT");
       unsetenv("LD_PRELOAD");
     }
@@ -88,15 +88,15 @@ enum WritePoints {
     }
 
     #define REAL(name, type, ...) static type (*real)(__VA_ARGS__); if (!real) real = dlsym(RTLD_NEXT, #name)
-    #define POINT(call) int d = dies(); if (d && place != 'a') die(); int r = (call); if (d) die(); return r
+    #define POINT(call) int d = dies(); if (d && moment != 'a') die(); int r = (call); if (d) die(); return r
 
     ssize_t write(int fd, const void *data, size_t count) {
       REAL(write, ssize_t, int, const void *, size_t);
       struct stat s;
       if (fd <= 2 || fstat(fd, &s) || !S_ISREG(s.st_mode)) return real(fd, data, count);
       int d = dies();
-      if (d && place == 'b') die();
-      if (d && place == 'h') { real(fd, data, count / 2); die(); }
+      if (d && moment == 'b') die();
+      if (d && moment == 'h') { real(fd, data, count / 2); die(); }
       ssize_t r = real(fd, data, count);
       mark(fd);
       if (d) die();

@@ -59,7 +59,7 @@ import Testing
   }
 
   /// A model of afm7 whose q, k and v lie in one tensor, and an adapter of random matrices.
-  private struct Place {
+  private struct Setup {
     let scratch = Scratch()
     let model: StoredModel
 
@@ -91,18 +91,18 @@ import Testing
 
   @Test("LoRA, its stabilised ranks and DoRA, on layers that are stored fused", arguments: [(false, false), (true, false), (false, true)])
   func fused(stabilized: Bool, decomposed: Bool) throws {
-    let place = try Place()
-    let adapter = try place.write("adapter", seed: 4) { ($0.stabilizesRank, $0.decomposesWeights) = (stabilized, decomposed) }
-    let exporter = Exporter(model: place.model.path, output: place.scratch("merged"), overwrite: false, on: compute)
+    let setup = try Setup()
+    let adapter = try setup.write("adapter", seed: 4) { ($0.stabilizesRank, $0.decomposesWeights) = (stabilized, decomposed) }
+    let exporter = Exporter(model: setup.model.path, output: setup.scratch("merged"), overwrite: false, on: compute)
     try exporter.writeSafetensors(.f32, merging: [AdapterPart(path: adapter)])
-    let (beside, merged) = (try logits(place.model.path, adapter: adapter), try logits(place.scratch("merged")))
+    let (beside, merged) = (try logits(setup.model.path, adapter: adapter), try logits(setup.scratch("merged")))
     // The keys and values of afm7 lie on an int8 grid: a rounding that falls to the other side is a 127th of one element.
     #expect(difference(merged, beside) < 1e-2)
-    #expect(difference(try logits(place.model.path), beside) > 0.1)
+    #expect(difference(try logits(setup.model.path), beside) > 0.1)
     // By the formula, row by row.
-    let stored = try StoredAdapter.open(adapter, for: place.model, on: Compute(threads: 1))
-    let after = try ModelSource.open(place.scratch("merged")).weights().parameters
-    for (parameter, new) in zip(place.model.weights.parameters, after) {
+    let stored = try StoredAdapter.open(adapter, for: setup.model, on: Compute(threads: 1))
+    let after = try ModelSource.open(setup.scratch("merged")).weights().parameters
+    for (parameter, new) in zip(setup.model.weights.parameters, after) {
       let (old, found) = (expanded(parameter.weight), expanded(new.weight))
       guard let entry = stored.modules.firstIndex(of: parameter.name.module), parameter.weight.rows > 1 else {
         #expect(old == found)
@@ -127,18 +127,18 @@ import Testing
 
   @Test("a sum of adapters of other ranks, scales and layers is the sum of their updates")
   func sums() throws {
-    let place = try Place()
-    let one = try place.write("one", seed: 5) { ($0.targets, $0.stabilizesRank) = ([.query, .value, .down], true) }
-    let two = try place.write("two", seed: 6) { ($0.rank, $0.alpha, $0.targets) = (2, 8, [.query, .gate]) }
+    let setup = try Setup()
+    let one = try setup.write("one", seed: 5) { ($0.targets, $0.stabilizesRank) = ([.query, .value, .down], true) }
+    let two = try setup.write("two", seed: 6) { ($0.rank, $0.alpha, $0.targets) = (2, 8, [.query, .gate]) }
     let parts = [AdapterPart(path: one, weight: 0.75), AdapterPart(path: two, weight: -0.5)]
-    let sum = try StoredAdapter.sum(parts, for: place.model, on: Compute(threads: 1))
+    let sum = try StoredAdapter.sum(parts, for: setup.model, on: Compute(threads: 1))
     #expect(sum.configuration.rank == 5 && sum.configuration.scale == 1)
     for (path, weight) in [(one, 0.75), (two, -0.5)] {
-      let part = try StoredAdapter.open(path, for: place.model, on: Compute(threads: 1))
+      let part = try StoredAdapter.open(path, for: setup.model, on: Compute(threads: 1))
       #expect(part.modules.allSatisfy { sum.modules.contains($0) }, "\(weight)")
     }
-    let first = try StoredAdapter.open(one, for: place.model, on: Compute(threads: 1))
-    let second = try StoredAdapter.open(two, for: place.model, on: Compute(threads: 1))
+    let first = try StoredAdapter.open(one, for: setup.model, on: Compute(threads: 1))
+    let second = try StoredAdapter.open(two, for: setup.model, on: Compute(threads: 1))
     for entry in 0..<sum.count {
       let (a, b) = (first.modules.firstIndex(of: sum.modules[entry]), second.modules.firstIndex(of: sum.modules[entry]))
       for (row, column) in [(0, 0), (7, 31)] {
@@ -153,19 +153,19 @@ import Testing
     }
     // Written and read back, it is an adapter like any other.
     try AdapterConverter.exportAdapter(
-      parts, base: place.model, format: .peft, output: place.scratch("sum"), overwrite: false, on: Compute(threads: 1))
-    let stored = try StoredAdapter.open(place.scratch("sum"), for: place.model, on: Compute(threads: 1))
+      parts, base: setup.model, format: .peft, output: setup.scratch("sum"), overwrite: false, on: Compute(threads: 1))
+    let stored = try StoredAdapter.open(setup.scratch("sum"), for: setup.model, on: Compute(threads: 1))
     #expect(stored.modules == sum.modules)
     for entry in 0..<sum.count { #expect(stored.b[entry].values == sum.b[entry].values) }
   }
 
   @Test func whatHasNoSum() throws {
-    let place = try Place()
-    let dora = try place.write("dora", seed: 7) { $0.decomposesWeights = true }
-    let large = try place.write("large", seed: 8) { ($0.rank, $0.targets) = (2049, [.gate]) }
+    let setup = try Setup()
+    let dora = try setup.write("dora", seed: 7) { $0.decomposesWeights = true }
+    let large = try setup.write("large", seed: 8) { ($0.rank, $0.targets) = (2049, [.gate]) }
     func problem(_ parts: [AdapterPart]) -> String? {
       do throws(ModelStoreError) {
-        _ = try StoredAdapter.sum(parts, for: place.model, on: Compute(threads: 1))
+        _ = try StoredAdapter.sum(parts, for: setup.model, on: Compute(threads: 1))
         return nil
       } catch { return error.description }
     }

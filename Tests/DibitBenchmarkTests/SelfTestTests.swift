@@ -53,11 +53,11 @@ import Testing
   @Test func agreementWithinAShare() {
     let check = KernelCheck("near", [], agreement: .within(0.01), awkward: [], large: []) { _, _ in }
     let expected: [Float] = [100, 0, -50]
-    func place(_ found: [Float]) -> Int? { check.firstMismatch(found.map(\.bitPattern), expected: expected.map(\.bitPattern)) }
-    #expect(place([100.9, 0.9, -50]) == nil)
-    #expect(place([100, 1.1, -50]) == 1)
-    #expect(place([100, .nan, -50]) == 1)
-    #expect(place([100, 0]) == 2)
+    func mismatch(_ found: [Float]) -> Int? { check.firstMismatch(found.map(\.bitPattern), expected: expected.map(\.bitPattern)) }
+    #expect(mismatch([100.9, 0.9, -50]) == nil)
+    #expect(mismatch([100, 1.1, -50]) == 1)
+    #expect(mismatch([100, .nan, -50]) == 1)
+    #expect(mismatch([100, 0]) == 2)
   }
 
   @Test func rates() throws {

@@ -67,7 +67,7 @@ private struct BadGGUF: CustomTestStringConvertible, Sendable {
 }
 
 /// Where the tensor "b" is described.
-private let places = (a: 41, b: 41 + 33)
+private let nameOffsets = (a: 41, b: 41 + 33)
 
 private let bad: [BadGGUF] = [
   BadGGUF("other magic", .magic(found: Array("GGML".utf8))) { $0.magic = Array("GGML".utf8) },
@@ -111,10 +111,10 @@ private let bad: [BadGGUF] = [
   },
   BadGGUF("alignment as text", .alignmentType(found: "a string")) { $0.pairs = [pair("general.alignment", 8, text([0x33, 0x32]))] },
   BadGGUF("alignment as int32", .alignmentType(found: "an integer")) { $0.pairs = [pair("general.alignment", 5, number(Int32(32)))] },
-  BadGGUF("a name of 65 bytes", .nameLength(offset: places.a, found: 65, limit: 64)) {
+  BadGGUF("a name of 65 bytes", .nameLength(offset: nameOffsets.a, found: 65, limit: 64)) {
     $0.tensors = [tensor(String(repeating: "n", count: 65), [4], offset: 0)]
   },
-  BadGGUF("no name", .nameLength(offset: places.a, found: 0, limit: 64)) { $0.tensors = [tensor("", [4], offset: 0)] },
+  BadGGUF("no name", .nameLength(offset: nameOffsets.a, found: 0, limit: 64)) { $0.tensors = [tensor("", [4], offset: 0)] },
   BadGGUF("five dimensions", .dimensions(tensor: "a", offset: 50, found: 5, limit: 4)) {
     $0.tensors = [tensor("a", [1, 1, 1, 1, 1], offset: 0)]
   },
@@ -139,7 +139,7 @@ private let bad: [BadGGUF] = [
   BadGGUF("an unknown type", .tensorType(tensor: "a", offset: 62, found: 199)) { $0.tensors = [tensor("a", [32], type: 199, offset: 0)] },
   BadGGUF("part of a block", .blocks(tensor: "a", type: .q8_0, columns: 33)) { $0.tensors = [tensor("a", [33], type: 8, offset: 0)] },
   BadGGUF("a scalar of a block type", .blocks(tensor: "a", type: .q2K, columns: 1)) { $0.tensors = [tensor("a", [], type: 10, offset: 0)] },
-  BadGGUF("two tensors of one name", .duplicateTensor("a", offset: places.b)) { $0.tensors[1] = tensor("a", [4], offset: 32) },
+  BadGGUF("two tensors of one name", .duplicateTensor("a", offset: nameOffsets.b)) { $0.tensors[1] = tensor("a", [4], offset: 32) },
   BadGGUF("offset 8", .unaligned(tensor: "b", begin: 8, alignment: 32)) { $0.tensors[1] = tensor("b", [4], offset: 8) },
   BadGGUF("offset past the end", .hole(tensor: "b", begin: 1 << 40, expected: 32)) { $0.tensors[1] = tensor("b", [4], offset: 1 << 40) },
   BadGGUF("offset 2^64 - 32", .hole(tensor: "b", begin: .max - 31, expected: 32)) { $0.tensors[1] = tensor("b", [4], offset: .max - 31) },

@@ -77,14 +77,14 @@
         // Few changes leave most of the structure alone; most headers are in the first few kilobytes.
         for _ in 0..<(1 << Int.random(in: 0..<5, using: &random)) {
           let bound = Bool.random(using: &random) ? min(2048, bytes.count) : bytes.count
-          let place = Int.random(in: 0..<bound, using: &random)
+          let index = Int.random(in: 0..<bound, using: &random)
           switch Int.random(in: 0..<4, using: &random) {
-          case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-          case 1: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-          case 2: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &random) ?? 0
+          case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+          case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+          case 2: bytes[index] = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &random) ?? 0
           default:
             let from = Int.random(in: 0..<bytes.count, using: &random)
-            for offset in 0..<min(8, bytes.count - max(place, from)) { bytes[place + offset] = bytes[from + offset] }
+            for offset in 0..<min(8, bytes.count - max(index, from)) { bytes[index + offset] = bytes[from + offset] }
           }
         }
         return try Self.outcome(of: bytes, at: scratch("\(index % 3)"))

@@ -108,7 +108,7 @@ private let syntax: [Malformed] = [
 ]
 
 /// Faults of shapes and offsets.
-private let places: [Malformed] = [
+private let offsets: [Malformed] = [
   Malformed("shape is a number", mutated("[2]", "2"), .wrongType(key: "a.shape", expected: "an array", found: "2")),
   Malformed("shape is an object", mutated("[2]", "{}"), .wrongType(key: "a.shape", expected: "an array", found: "an object")),
   Malformed("negative dimension", mutated("[2]", "[-2]"), .dimension(tensor: "a", index: 0, found: "-2")),
@@ -173,7 +173,7 @@ private let places: [Malformed] = [
 ]
 
 @Suite struct MalformedSafetensorsTests {
-  @Test(arguments: beginnings + syntax + places)
+  @Test(arguments: beginnings + syntax + offsets)
   func isRefused(_ example: Malformed) { #expect(fault(example.bytes) == example.expected) }
 
   @Test func theUnchangedHeaderIsAccepted() { #expect(fault(mutated("F32", "F32")) == nil) }

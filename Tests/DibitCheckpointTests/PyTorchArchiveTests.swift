@@ -12,7 +12,7 @@ private func zipFault(_ array: [UInt8]) -> ZipFault? {
   return fault
 }
 
-/// The good archive with bytes replaced at places that are counted from its records.
+/// The good archive with bytes replaced at offsets that are counted from its records.
 private func patched(
   _ maker: ZipMaker = good, _ patch: (inout [UInt8], _ locals: [Int], _ centrals: [Int], _ end: Int) -> Void
 ) -> [UInt8] {

@@ -106,8 +106,8 @@ func legacy(_ pickle: [UInt8], _ storages: [(key: String, data: [UInt8])], eleme
     #expect(torchFault(Python.call(.global("os", "system"), []).pickle()) == .pickle(.forbidden(offset: 2, name: "os.system")))
     var big = good
     // NEWTRUE becomes NEWFALSE.
-    let place = good.indices.first { good[$0] == 0x88 && good[..<$0].suffix(13).elementsEqual("little_endian".utf8) }
-    if let place { big[place] = 0x89 }
+    let index = good.indices.first { good[$0] == 0x88 && good[..<$0].suffix(13).elementsEqual("little_endian".utf8) }
+    if let index { big[index] = 0x89 }
     #expect(torchFault(big) == .byteOrder(found: "big"))
   }
 }

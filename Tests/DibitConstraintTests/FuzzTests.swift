@@ -12,17 +12,17 @@ import Testing
     var text = text
     for _ in 0..<Int.random(in: 1...3, using: &rng) {
       guard !text.isEmpty else { return text }
-      let place = Int.random(in: 0..<text.count, using: &rng)
+      let index = Int.random(in: 0..<text.count, using: &rng)
       switch Int.random(in: 0..<5, using: &rng) {
-      case 0: text[place] = UInt8.random(in: 0x20...0x7E, using: &rng)
-      case 1: text.remove(at: place)
+      case 0: text[index] = UInt8.random(in: 0x20...0x7E, using: &rng)
+      case 1: text.remove(at: index)
       case 2:
-        let end = min(text.count, place + Int.random(in: 1...12, using: &rng))
-        text.insert(contentsOf: text[place..<end], at: Int.random(in: 0...text.count, using: &rng))
+        let end = min(text.count, index + Int.random(in: 1...12, using: &rng))
+        text.insert(contentsOf: text[index..<end], at: Int.random(in: 0...text.count, using: &rng))
       case 3:
         let piece = ["{}", "[]", "-1", "0", "1e400", "99999999999999999999", "null", "\"a\"", "{\"type\":\"array\"}", "\"^[a-z]{1,9}$\""]
-        text.replaceSubrange(place..<place, with: Array((piece.randomElement(using: &rng) ?? "").utf8))
-      default: text[place] ^= 1 << UInt8.random(in: 0..<8, using: &rng)
+        text.replaceSubrange(index..<index, with: Array((piece.randomElement(using: &rng) ?? "").utf8))
+      default: text[index] ^= 1 << UInt8.random(in: 0..<8, using: &rng)
       }
     }
     return text

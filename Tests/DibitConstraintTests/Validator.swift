@@ -64,7 +64,7 @@ struct Validator {
     case "items": return array.dropFirst(keywords["prefixItems"]?.array?.count ?? 0).allSatisfy { accepts($0, rule) }
     case "minItems": return array.count >= rule.int ?? 0
     case "uniqueItems":
-      return rule != true || array.indices.allSatisfy { place in !array[..<place].contains { Self.same($0, array[place]) } }
+      return rule != true || array.indices.allSatisfy { index in !array[..<index].contains { Self.same($0, array[index]) } }
     case "maxItems": return array.count <= rule.int ?? 0
     default: return true
     }
@@ -96,9 +96,9 @@ struct Validator {
   }
 
   private func find(_ reference: String) -> JSONValue {
-    var place = root
-    for part in reference.split(separator: "/").dropFirst() { place = place[String(part)] ?? false }
-    return place
+    var found = root
+    for part in reference.split(separator: "/").dropFirst() { found = found[String(part)] ?? false }
+    return found
   }
 
   private static func isType(_ name: String, _ value: JSONValue) -> Bool {

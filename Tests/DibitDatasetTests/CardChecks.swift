@@ -5,16 +5,16 @@ enum Card {
   /// The words of a text, by which the cards define shared runs: letters and digits, in lower case.
   static func words(_ text: String) -> [Substring] { text.lowercased().split { !$0.isLetter && !$0.isNumber } }
 
-  /// The first run of words that two of the texts share, with the places of both; nil if there is none. A text may repeat itself.
-  static func sharedRun(of length: Int, in texts: [(place: String, text: String)]) -> String? {
-    var places: [String: String] = [:]
-    for (place, text) in texts {
+  /// The first run of words that two of the texts share, with the locations of both; nil if there is none. A text may repeat itself.
+  static func sharedRun(of length: Int, in texts: [(location: String, text: String)]) -> String? {
+    var locations: [String: String] = [:]
+    for (location, text) in texts {
       let words = words(text)
       for start in 0..<max(words.count - length + 1, 0) {
         let run = words[start..<start + length].joined(separator: " ")
-        let first = places[run, default: place]
-        if first != place { return "\(first), \(place): \(run)" }
-        places[run] = place
+        let first = locations[run, default: location]
+        if first != location { return "\(first), \(location): \(run)" }
+        locations[run] = location
       }
     }
     return nil

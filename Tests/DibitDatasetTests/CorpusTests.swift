@@ -55,9 +55,9 @@ private let messages = projectRoot + "/../shared/data/newsgroups"
 
   @Test func topicsShareNoRunOfSixWords() throws {
     let data = try Dataset.scan(folder: topics)
-    let texts = SplitName.allCases.flatMap { data[$0] }.map { (place: $0.path, text: $0.text) }
+    let texts = SplitName.allCases.flatMap { data[$0] }.map { (location: $0.path, text: $0.text) }
     #expect(Card.sharedRun(of: 6, in: texts) == nil)
-    #expect(Card.sharedRun(of: 6, in: texts + [("new", "Well: " + texts[7].text)])?.hasPrefix(texts[7].place + ", new: ") == true)
+    #expect(Card.sharedRun(of: 6, in: texts + [("new", "Well: " + texts[7].text)])?.hasPrefix(texts[7].location + ", new: ") == true)
     #expect(DatasetSurvey(data).nearDuplicates.isEmpty)
   }
 

@@ -53,7 +53,7 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
     #expect(data.train.map(\.text) == ["a, b", "plain", "two\nlines", "it's \"so\"", "\""])
     #expect(data.train.map(\.labels) == [["x"], ["y \"z\""], ["x"], ["x"], ["y \"z\""]])
     #expect(data.train.map(\.line) == [2, 3, 4, 7, 8])
-    #expect(data.train.map(\.place).first == "d.csv:2")
+    #expect(data.train.map(\.location).first == "d.csv:2")
     #expect(data.report.rows == 5)
   }
 

@@ -198,7 +198,7 @@ import Testing
       #expect(answer.tokens.count == 60 && text(answer, .content, tokenizer).hasPrefix("xyz xyz"))
       #expect(text(answer, .scaffolding, tokenizer).isEmpty, "an answer that was cut does not end")
       let tiny = ConversationFormat(tokenizer: tokenizer, jinja: jinja, maximumTokens: 4)
-      #expect(throws: ConversationError.noRoom(place: "d.jsonl:1", limit: 4)) { try tiny.encode(try conversation("hi", "ho")) }
+      #expect(throws: ConversationError.tooLong(location: "d.jsonl:1", limit: 4)) { try tiny.encode(try conversation("hi", "ho")) }
     }
   }
 

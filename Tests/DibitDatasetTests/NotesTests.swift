@@ -11,7 +11,7 @@ import Testing
   }
 
   private struct Row {
-    let place: String
+    let location: String
     let text: String
     let tags: [String: [String]]
   }
@@ -40,26 +40,26 @@ import Testing
     let bytes = try Card.bytes(of: "\(folder)/\(split.rawValue).jsonl")
     #expect(bytes.last == 0x0A && !bytes.contains(0x0D), "lines end with LF")
     return try bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false).enumerated().map { index, line in
-      let place = "\(split.rawValue):\(index + 1)"
+      let location = "\(split.rawValue):\(index + 1)"
       let value = try JSONValue(parsing: line)
-      #expect(value.object?.keys == ["text"] + kinds.map(\.key), "\(place)")
+      #expect(value.object?.keys == ["text"] + kinds.map(\.key), "\(location)")
       var tags: [String: [String]] = [:]
       for kind in kinds {
-        let found = try #require(value[kind.key]?.array, "\(place)")
-        tags[kind.key] = try found.map { try #require($0.string, "\(place)") }
+        let found = try #require(value[kind.key]?.array, "\(location)")
+        tags[kind.key] = try found.map { try #require($0.string, "\(location)") }
       }
-      return Row(place: place, text: try #require(value["text"]?.string, "\(place)"), tags: tags)
+      return Row(location: location, text: try #require(value["text"]?.string, "\(location)"), tags: tags)
     }
   }
 
   @Test func tagsAreFromTheClosedSetsInOrder() throws {
     for split in SplitName.allCases {
       for row in try Self.rows(split) {
-        #expect(row.text.first?.isWhitespace == false && row.text.last?.isWhitespace == false, "\(row.place)")
+        #expect(row.text.first?.isWhitespace == false && row.text.last?.isWhitespace == false, "\(row.location)")
         for kind in Self.kinds {
           let tags = row.tags[kind.key] ?? []
-          #expect(tags == kind.tags.filter(tags.contains), "\(row.place) \(kind.key)")
-          #expect(kind.limits.contains(tags.count), "\(row.place) \(kind.key)")
+          #expect(tags == kind.tags.filter(tags.contains), "\(row.location) \(kind.key)")
+          #expect(kind.limits.contains(tags.count), "\(row.location) \(kind.key)")
         }
       }
     }
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func textsShareNoRunOfSixWords() throws {
-    let texts = try SplitName.allCases.flatMap { try Self.rows($0) }.map { (place: $0.place, text: $0.text) }
+    let texts = try SplitName.allCases.flatMap { try Self.rows($0) }.map { (location: $0.location, text: $0.text) }
     #expect(texts.count == 720)
     #expect(Set(texts.map(\.text)).count == 720)
     #expect(Card.sharedRun(of: 6, in: texts) == nil)

@@ -16,9 +16,9 @@ private let banking = projectRoot + "/../shared/data/banking77/banking_data"
       "README.md": "text", "extra.csv": "text,label\nx,y\n", ".hidden.csv": "",
     ])
     let data = try Dataset.read(folder.path)
-    #expect(data.train.map(\.place) == ["train.jsonl:1", "train.jsonl:2"])
-    #expect(data.validation.map(\.place) == ["valid.csv:2"])
-    #expect(data.test.map(\.place) == ["Test.tsv:2", "Test.tsv:3"])
+    #expect(data.train.map(\.location) == ["train.jsonl:1", "train.jsonl:2"])
+    #expect(data.validation.map(\.location) == ["valid.csv:2"])
+    #expect(data.test.map(\.location) == ["Test.tsv:2", "Test.tsv:3"])
     #expect(data.report[.leakage].entries.map(\.detail) == ["same text as 'train.jsonl:1'"])
     #expect(data.report[.untrainedLabel].paths == ["c"])
     #expect(data.report[.loose].paths == ["README.md", "extra.csv"])
@@ -28,7 +28,7 @@ private let banking = projectRoot + "/../shared/data/banking77/banking_data"
   @Test func filesWithoutSplitsAreForTraining() throws {
     let folder = try TemporaryFolder(["b.jsonl": row("two", "b"), "a.jsonl": row("one", "a") + row("two", "a"), "notes.json": "{}"])
     let data = try Dataset.read(folder.path)
-    #expect(data.train.map(\.place) == ["a.jsonl:1", "a.jsonl:2"])
+    #expect(data.train.map(\.location) == ["a.jsonl:1", "a.jsonl:2"])
     #expect(data.train.map(\.labels) == [["a"], ["a", "b"]])
     #expect(data.report[.multipleLabels].paths == ["b.jsonl:1"])
     #expect(data.report[.loose].paths == ["notes.json"])

@@ -31,12 +31,12 @@ import Testing
     for round in 0..<400 {
       var mutated = bytes
       for _ in 0...random(3) {
-        let place = random(mutated.count + 1)
+        let index = random(mutated.count + 1)
         switch random(4) {
-        case 0: mutated.removeSubrange(place..<min(mutated.count, place + random(4)))
-        case 1: mutated.insert(contentsOf: Self.pieces[random(Self.pieces.count)], at: place)
-        case 2: if place < mutated.count { mutated[place] = UInt8(random(256)) }
-        default: mutated.insert(contentsOf: mutated[place...].prefix(random(8)), at: random(mutated.count + 1))
+        case 0: mutated.removeSubrange(index..<min(mutated.count, index + random(4)))
+        case 1: mutated.insert(contentsOf: Self.pieces[random(Self.pieces.count)], at: index)
+        case 2: if index < mutated.count { mutated[index] = UInt8(random(256)) }
+        default: mutated.insert(contentsOf: mutated[index...].prefix(random(8)), at: random(mutated.count + 1))
         }
       }
       try folder.write(name, mutated)

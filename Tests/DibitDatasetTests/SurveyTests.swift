@@ -69,7 +69,7 @@ import Testing
     #expect(survey.similarLabels == [["A-b", "a b"]])
     #expect(survey.multipleLabels == 1)
     #expect(survey.characters?.minimum == 4)
-    #expect(survey.nearDuplicates.map(\.places) == [["d.csv:3", "d.csv:9"]], "the text that lies in both splits is another finding")
+    #expect(survey.nearDuplicates.map(\.locations) == [["d.csv:3", "d.csv:9"]], "the text that lies in both splits is another finding")
     #expect(survey.nearDuplicates[0].crossesSplits && survey.nearDuplicates[0].hasDifferentLabels)
     #expect(DatasetSurvey(data, findingNearDuplicates: false).nearDuplicates.isEmpty)
   }

@@ -21,9 +21,9 @@ import Testing
     try folder.link("c/back", to: folder.absolute("b"))
     try folder.link("d", to: folder.absolute("a.txt"))
     let inputs = read([folder.path])
-    #expect(inputs.map(\.place.file) == ["a.txt", "b.txt", "b/10.txt", "b/2.txt", "c/deep/er/x", "d"].map(folder.absolute))
+    #expect(inputs.map(\.location.file) == ["a.txt", "b.txt", "b/10.txt", "b/2.txt", "c/deep/er/x", "d"].map(folder.absolute))
     #expect(texts(inputs) == ["one", "two", "three", "four", "five", "one"])
-    #expect(inputs.allSatisfy { $0.place.line == 0 })
+    #expect(inputs.allSatisfy { $0.location.line == 0 })
     let listed = TextInputs([folder.path, folder.path + "/"])
     #expect(listed.count == 12)
     #expect(listed.bytes == 2 * 22)
@@ -79,8 +79,8 @@ import Testing
     ])
     let inputs = read([folder.path])
     #expect(texts(inputs) == ["one", "two,\nlines", nil, "four", "five", "six", nil, nil, "seven", nil, "{\"text\":\"whole\"}"])
-    #expect(inputs.map(\.place.line) == [2, 3, 5, 6, 2, 1, 3, 4, 5, 6, 0])
-    #expect(inputs[0].place.description == folder.absolute("a.csv:2"))
+    #expect(inputs.map(\.location.line) == [2, 3, 5, 6, 2, 1, 3, 4, 5, 6, 0])
+    #expect(inputs[0].location.description == folder.absolute("a.csv:2"))
     guard case .failure(let fault) = inputs[6].content else {
       Issue.record("a row without a text is a text")
       return
@@ -101,7 +101,7 @@ import Testing
     let folder = try TemporaryFolder(["a.txt": "one\r\n\r\n  \ntwo\nthree", "b.csv": "text,label\n"])
     let inputs = read([folder.path]) { $0.format = .lines }
     #expect(texts(inputs) == ["one", "two", "three", "text,label"])
-    #expect(inputs.map(\.place.line) == [1, 4, 5, 1])
+    #expect(inputs.map(\.location.line) == [1, 4, 5, 1])
   }
 
   @Test func stopsAndLeavesOut() throws {
@@ -114,9 +114,9 @@ import Testing
     #expect(iterator.bytesRead == 17)
   }
 
-  @Test func places() {
-    #expect(TextPlace(file: "e\u{301}") != TextPlace(file: "\u{E9}"), "names are bytes")
-    #expect(TextPlace(file: "a", line: 2) == TextPlace(file: "a", line: 2))
-    #expect(TextPlace(file: "a", line: 2).digest != TextPlace(file: "a", line: 3).digest)
+  @Test func locations() {
+    #expect(TextLocation(file: "e\u{301}") != TextLocation(file: "\u{E9}"), "names are bytes")
+    #expect(TextLocation(file: "a", line: 2) == TextLocation(file: "a", line: 2))
+    #expect(TextLocation(file: "a", line: 2).digest != TextLocation(file: "a", line: 3).digest)
   }
 }

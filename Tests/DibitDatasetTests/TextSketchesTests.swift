@@ -32,7 +32,7 @@ import Testing
     func found(changing count: Int) -> Int {
       let edited = learnt.map { text in
         var words = text.split(separator: " ").map(String.init)
-        for place in 0..<count { words[place * words.count / count] = "other\(place)" }
+        for index in 0..<count { words[index * words.count / count] = "other\(index)" }
         return words.joined(separator: " ")
       }
       return sketches.matches(of: edited).count { $0 == .near }

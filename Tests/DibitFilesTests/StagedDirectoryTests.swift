@@ -158,7 +158,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     try scratch.directory("empty")
     try scratch.directory("partial")
     #expect(
-      error { () throws(FileError) in try Replacement.place(scratch("partial"), at: scratch("empty")) }
+      error { () throws(FileError) in try Replacement.rename(scratch("partial"), to: scratch("empty")) }
         == .outputExists(path: scratch("empty")))
   }
 
@@ -214,7 +214,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     #expect(opening(scratch("out2")) == nil)
   }
 
-  @Test func placesWhereNothingCanBeCreated() throws {
+  @Test func directoriesWhereNothingCanBeCreated() throws {
     let scratch = Scratch()
     #expect(opening(scratch("no/out")) == .missingParent(path: scratch("no/out"), parent: scratch("no")))
     try scratch.write("", to: "file")

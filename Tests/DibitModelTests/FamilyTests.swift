@@ -37,7 +37,7 @@ import Testing
     let a = try Self.read("llama", [(key: "rope_parameters", value: new)])
     let b = try Self.read("llama", [(key: "rope_theta", value: 5e5), (key: "rope_scaling", value: old)])
     #expect(a == b)
-    #expect(a.ropes[0].scaling == .llama3(factor: 8, lowFactor: 1, highFactor: 4, originalContext: 64))
+    #expect(a.ropes[0].scaling == .llama3(factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalContext: 64))
     #expect(a.ropeTheta == 5e5)
     let frequencies = a.ropes[0].frequencies
     #expect(frequencies[0] == 1 && abs(frequencies[7] / (RoPE.frequencies(headSize: 16, theta: 5e5)[7] / 8) - 1) < 1e-12)
@@ -62,7 +62,7 @@ import Testing
     #expect((a.attentionScale, a.embeddingScale) == (1 / 16, 8))
   }
 
-  @Test func yarnAndLongRoPEScaleWhatTurns() throws {
+  @Test func yarnAndLongRoPEScaleWhatRotates() throws {
     let yarn: JSONValue = ["rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128]
     let a = try Self.read("qwen3", [(key: "rope_scaling", value: yarn), (key: "rope_theta", value: 1e6)])
     #expect(abs(a.ropes[0].attentionFactor - 1.138629436111989) < 1e-14)
@@ -74,7 +74,7 @@ import Testing
     #expect(b.contextLength == 128, "the short factors hold up to the original context")
   }
 
-  @Test func shareOfAHeadThatTurns() throws {
+  @Test func shareOfAHeadThatRotates() throws {
     #expect(try Self.read("gpt_neox", [(key: "num_key_value_heads", value: .null)]).ropes[0].dimensions == 4)
     let old: [(key: String, value: JSONValue)] = [
       (key: "num_key_value_heads", value: .null), (key: "rotary_pct", value: 1.0), (key: "rotary_emb_base", value: 5000),

@@ -5,7 +5,7 @@ import Testing
   /// Rows of a parameter are numbered `part * 6 + head * 3 + d`: two heads of three elements, three parts.
   static let interleaved = ParameterLayout.interleavedHeads(heads: 2, parts: 3)
 
-  @Test func headsInTurn() {
+  @Test func headsOneAfterTheOther() {
     let stored: [Float] = [0, 1, 2, 6, 7, 8, 12, 13, 14, 3, 4, 5, 9, 10, 11, 15, 16, 17]
     let rows = (0..<18).map { Float($0) }
     #expect(Self.interleaved.toCheckpoint(rows, rows: 1, columns: 18) == stored)

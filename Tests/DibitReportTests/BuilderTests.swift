@@ -12,7 +12,7 @@ import Testing
     #expect(adapter.metrics.count == 400)
     #expect(adapter.accuracyInterval == .wilson(successes: adapter.metrics.hits, of: 400))
     let f1 = try #require(adapter.macroF1Interval)
-    #expect(f1.low < adapter.metrics.macroF1 && adapter.metrics.macroF1 < f1.high)
+    #expect(f1.lower < adapter.metrics.macroF1 && adapter.metrics.macroF1 < f1.upper)
     #expect(
       adapter.calibration.count == 10 && adapter.calibration.reduce(0) { $0 + $1.count } == 400)
     #expect(adapter.abstention.last?.coverage == 1)
@@ -27,10 +27,10 @@ import Testing
         ? a.metrics.accuracy - b.metrics.accuracy : a.metrics.macroF1 - b.metrics.macroF1
       #expect(abs(comparison.difference - expected) < 1e-12)
       #expect(
-        comparison.interval.low <= comparison.difference
-          && comparison.difference <= comparison.interval.high)
+        comparison.interval.lower <= comparison.difference
+          && comparison.difference <= comparison.interval.upper)
       #expect(comparison.pValue >= comparison.rawPValue)
-      #expect((comparison.pValue < 0.05) == (comparison.interval.low > 0 || comparison.interval.high < 0))
+      #expect((comparison.pValue < 0.05) == (comparison.interval.lower > 0 || comparison.interval.upper < 0))
       #expect(comparison.pValue == min(1, comparison.rawPValue * comparison.correction) && comparison.correction >= 1)
     }
     #expect(report.standing == .better)

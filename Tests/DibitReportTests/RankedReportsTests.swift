@@ -11,7 +11,7 @@ import Testing
       name: name, kind: kind,
       metrics: ClassificationMetrics(labels: 2, pairs: (0..<100).map { (truth: $0 % 2, prediction: $0 < hits ? $0 % 2 : 1 - $0 % 2) }))
     let share = Double(hits) / 100
-    run.accuracyInterval = ConfidenceInterval(low: share - 0.05, high: share + 0.05)
+    run.accuracyInterval = ConfidenceInterval(lower: share - 0.05, upper: share + 0.05)
     run.logLoss = logLoss
     return run
   }
@@ -28,7 +28,7 @@ import Testing
   private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison {
     RunComparison(
       a: a, b: b, metric: .accuracy, difference: difference,
-      interval: ConfidenceInterval(low: difference - 0.04, high: difference + 0.04), pValue: p, rawPValue: p)
+      interval: ConfidenceInterval(lower: difference - 0.04, upper: difference + 0.04), pValue: p, rawPValue: p)
   }
 
   private var saved: [SavedReport] {

@@ -177,13 +177,13 @@ import Testing
     for _ in 0..<400 {
       var bytes = whole
       for _ in 0...generator.below(3) {
-        let place = generator.below(bytes.count)
+        let index = generator.below(bytes.count)
         switch generator.below(3) {
-        case 0: bytes[place] = UInt8(generator.below(256))
-        case 1: bytes.removeSubrange(place..<min(bytes.count, place + 1 + generator.below(20)))
+        case 0: bytes[index] = UInt8(generator.below(256))
+        case 1: bytes.removeSubrange(index..<min(bytes.count, index + 1 + generator.below(20)))
         default:
           bytes.replaceSubrange(
-            place..<min(bytes.count, place + 1), with: pieces[generator.below(pieces.count)])
+            index..<min(bytes.count, index + 1), with: pieces[generator.below(pieces.count)])
         }
       }
       do {

@@ -16,7 +16,7 @@ import Testing
   private func compared(_ a: String, _ b: String, _ difference: Double, p: Double) -> RunComparison {
     RunComparison(
       a: a, b: b, metric: .accuracy, difference: difference,
-      interval: ConfidenceInterval(low: difference - 0.05, high: difference + 0.05), pValue: p,
+      interval: ConfidenceInterval(lower: difference - 0.05, upper: difference + 0.05), pValue: p,
       rawPValue: p / 2)
   }
 
@@ -137,10 +137,10 @@ import Testing
 
   @Test func comparisonsCanBeTurnedRound() throws {
     let report = report(adapter: 80, bayes: 70, pBase: 0.001, pBayes: 0.03)
-    let turned = try #require(report.comparison("x", "majority"))
+    let reversed = try #require(report.comparison("x", "majority"))
     #expect(
-      turned.a == "x" && turned.difference == 0.3 && turned.interval.low == 0.25 && turned.isBetter)
-    #expect(turned.swapped == report.comparisons[1])
+      reversed.a == "x" && reversed.difference == 0.3 && reversed.interval.lower == 0.25 && reversed.isBetter)
+    #expect(reversed.swapped == report.comparisons[1])
     #expect(report.comparison("x", "nobody") == nil)
     #expect(report.comparison("x", "base", metric: .macroF1) == nil)
   }

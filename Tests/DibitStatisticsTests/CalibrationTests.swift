@@ -41,7 +41,7 @@ import Testing
     #expect(width.bins.map(\.accuracy) == [0.5, 1])
     let mass = Calibration(confidences: [0.9, 0.4, 0.4, 0.4, 0.8], hits: [true, true, false, false, true], bins: 5, binning: .equalMass)
     #expect(mass.bins.map(\.count) == [3, 1, 1])
-    #expect(mass.bins.map(\.low) == [0.4, 0.8, 0.9])
+    #expect(mass.bins.map(\.lower) == [0.4, 0.8, 0.9])
     #expect(Calibration(confidences: [], hits: []).expectedError == 0)
     #expect(Calibration(confidences: [], hits: [], binning: .equalMass).bins.isEmpty)
   }

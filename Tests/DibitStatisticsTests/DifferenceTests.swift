@@ -22,16 +22,16 @@ import Testing
       let correction = [1, 2, 3.7, 12, 400][round % 5]
       let interval = pairs.differenceInterval(correction: correction)
       let isSure = min(1, pairs.pValue * correction) < 0.05
-      #expect(isSure == (interval.low > 0 || interval.high < 0), "\(pairs) \(correction) \(interval)")
-      #expect(-1 <= interval.low && interval.low <= pairs.difference && pairs.difference <= interval.high && interval.high <= 1)
+      #expect(isSure == (interval.lower > 0 || interval.upper < 0), "\(pairs) \(correction) \(interval)")
+      #expect(-1 <= interval.lower && interval.lower <= pairs.difference && pairs.difference <= interval.upper && interval.upper <= 1)
       found += isSure ? 1 : 0
       guard round % 9 == 0 else { continue }
       // The other way round it is the same interval mirrored; a stricter one holds it.
       let other = PairedOutcomes(both: pairs.both, onlyFirst: pairs.onlySecond, onlySecond: pairs.onlyFirst, neither: pairs.neither)
       let mirrored = other.differenceInterval(correction: correction)
-      #expect(abs(mirrored.low + interval.high) < 1e-9 && abs(mirrored.high + interval.low) < 1e-9 && other.pValue == pairs.pValue)
+      #expect(abs(mirrored.lower + interval.upper) < 1e-9 && abs(mirrored.upper + interval.lower) < 1e-9 && other.pValue == pairs.pValue)
       let wider = pairs.differenceInterval(correction: correction * 2)
-      #expect(wider.low <= interval.low && interval.high <= wider.high)
+      #expect(wider.lower <= interval.lower && interval.upper <= wider.upper)
     }
     // Both answers occur.
     #expect(found > 800 && found < 3200, "\(found)")
@@ -52,8 +52,8 @@ import Testing
       let correction = [1, 2.5, 40][round / 3 % 3]
       let interval = difference.interval(correction: correction)
       let isSure = min(1, difference.pValue * correction) < 0.05
-      #expect(isSure == (interval.low > 0 || interval.high < 0), "\(gains) \(correction) \(interval) \(difference.pValue)")
-      #expect(interval.low <= interval.high)
+      #expect(isSure == (interval.lower > 0 || interval.upper < 0), "\(gains) \(correction) \(interval) \(difference.pValue)")
+      #expect(interval.lower <= interval.upper)
       found += isSure ? 1 : 0
     }
     #expect(found > 50 && found < 1100, "\(found)")
@@ -65,14 +65,14 @@ import Testing
     #expect(PairedOutcomes.leastDiscordant() == 6 && PairedOutcomes.leastDiscordant(correction: 6) == 9)
     for (count, isSure) in [(4, false), (5, false), (6, true)] {
       let pairs = PairedOutcomes(both: 0, onlyFirst: 0, onlySecond: count, neither: 0)
-      #expect((pairs.pValue < 0.05) == isSure && (pairs.differenceInterval().high < 0) == isSure, "\(count)")
+      #expect((pairs.pValue < 0.05) == isSure && (pairs.differenceInterval().upper < 0) == isSure, "\(count)")
       // 2^(1-m) is below 0.05 from 6 on; a bootstrap alone would be sure of two.
       let resampled = ResampledDifference(Bootstrap(resamples: 400), count: count, differing: count) { _ in -1 }
       #expect((resampled.pValue < 0.05) == isSure)
-      #expect(resampled.interval() == (isSure ? ConfidenceInterval(low: -1, high: -1) : ConfidenceInterval(low: -1, high: 1)))
+      #expect(resampled.interval() == (isSure ? ConfidenceInterval(lower: -1, upper: -1) : ConfidenceInterval(lower: -1, upper: 1)))
     }
     let none = PairedOutcomes(both: 0, onlyFirst: 0, onlySecond: 0, neither: 0)
-    #expect(none.pValue == 1 && none.differenceInterval() == ConfidenceInterval(low: -1, high: 1))
+    #expect(none.pValue == 1 && none.differenceInterval() == ConfidenceInterval(lower: -1, upper: 1))
     #expect(ResampledDifference(Bootstrap(resamples: 10), count: 2, differing: 2) { _ in .nan }.pValue == 1)
   }
 
@@ -83,7 +83,7 @@ import Testing
     #expect(abs(pairs.pValue - 0.04417) < 1e-5 && abs(pairs.exactPValue - 0.04139) < 1e-5)
     // At the ends the equation that defines them: the distance is 1.96 standard errors, with the likeliest share of the other kind.
     let interval = pairs.differenceInterval()
-    for (end, sign) in [(interval.low, 1.0), (interval.high, -1.0)] {
+    for (end, sign) in [(interval.lower, 1.0), (interval.upper, -1.0)] {
       let p = (200 - 10) * end - 20
       let share = ((p * p + 800 * 5 * end * (1 - end)).squareRoot() - p) / 400
       let error = (100 * (2 * share + end * (1 - end))).squareRoot()
@@ -110,8 +110,8 @@ import Testing
         for first in 0...discordant {
           let mass = chance * Binomial.mass(first, of: discordant, forFirst)
           let interval = intervals[first][discordant - first]
-          if interval.low - 1e-9 <= difference, difference <= interval.high + 1e-9 { covered += mass }
-          if interval.low > 0 || interval.high < 0 { found += mass }
+          if interval.lower - 1e-9 <= difference, difference <= interval.upper + 1e-9 { covered += mass }
+          if interval.lower > 0 || interval.upper < 0 { found += mass }
         }
       }
       #expect(covered >= 0.95, "\(count) \(discordance) \(difference) \(covered)")
@@ -174,7 +174,7 @@ import Testing
     #expect(difference.pValue < 0.01 && pairs.pValue < 0.01)
     let (one, other) = (difference.interval(), pairs.differenceInterval())
     // A step of the difference is 0.002.
-    #expect(one.low > 0 && abs(one.low - other.low) < 0.004 && abs(one.high - other.high) < 0.004, "\(one) \(other)")
+    #expect(one.lower > 0 && abs(one.lower - other.lower) < 0.004 && abs(one.upper - other.upper) < 0.004, "\(one) \(other)")
     #expect(resampled(second, first).pValue == difference.pValue)
   }
 }

@@ -97,7 +97,7 @@ import Testing
     for row in try Goldens.list("wilson") {
       let values = try #require(row.array?.compactMap { $0.double })
       let interval = ConfidenceInterval.wilson(successes: Int(values[0]), of: Int(values[1]), level: values[2])
-      #expect(isClose(interval.low, values[3]) && isClose(interval.high, values[4]), "\(values)")
+      #expect(isClose(interval.lower, values[3]) && isClose(interval.upper, values[4]), "\(values)")
     }
     for golden in try Goldens.list("corrections") {
       let p = try golden.numbers("p")
@@ -122,7 +122,7 @@ import Testing
           seed: UInt64(try #require(golden["seed"]?.int)))
         let estimate = bootstrap.estimate(count: data.count, statistic: statistic)
         let expected = try golden.numbers("\(name)_\(method)")
-        #expect(isClose(estimate.interval.low, expected[0]) && isClose(estimate.interval.high, expected[1]), "\(name) \(method)")
+        #expect(isClose(estimate.interval.lower, expected[0]) && isClose(estimate.interval.upper, expected[1]), "\(name) \(method)")
         #expect(isClose(estimate.standardError, try golden.number("\(name)_error")))
       }
     }

@@ -24,8 +24,8 @@ import Testing
     let found = try curve.prediction(more: 400, bootstrap: Bootstrap(resamples: 30)).get()
     #expect(found.texts == 800)
     #expect(found.accuracy == 1 - fit.error(800))
-    #expect(found.interval.low < 1 - error(800) && 1 - error(800) < found.interval.high)
-    #expect(found.gainInterval.low <= found.gain && found.gain <= found.gainInterval.high)
+    #expect(found.interval.lower < 1 - error(800) && 1 - error(800) < found.interval.upper)
+    #expect(found.gainInterval.lower <= found.gain && found.gain <= found.gainInterval.upper)
   }
 
   @Test func threeSizesHaveNoLimit() throws {
@@ -46,7 +46,7 @@ import Testing
     // A flat one: whether it has errors or none.
     for error in [0.4, 0.0] {
       let flat = LearningCurve(points([25, 50, 100, 200], tests: 300) { _ in error }).prediction(more: 50, bootstrap: bootstrap)
-      #expect(flat == .failure(.flat(growth: ConfidenceInterval(low: 0, high: 0))))
+      #expect(flat == .failure(.flat(growth: ConfidenceInterval(lower: 0, upper: 0))))
     }
     // One that goes up and down by far more than noise.
     var errors = [0.7, 0.3, 0.6, 0.2].makeIterator()
@@ -63,7 +63,7 @@ import Testing
       Issue.record("a curve that falls")
       return
     }
-    #expect(growth.high < 0)
+    #expect(growth.upper < 0)
   }
 
   /// Test texts drawn at random from a known curve: most intervals hold the truth. Of 40 at 95 %, fewer than 33 would be a chance of
@@ -81,7 +81,7 @@ import Testing
       guard case .success(let found) = LearningCurve(points).prediction(more: 200, bootstrap: Bootstrap(resamples: 40, seed: UInt64(round)))
       else { continue }
       told += 1
-      if found.interval.low <= 1 - error(440), 1 - error(440) <= found.interval.high { covered += 1 }
+      if found.interval.lower <= 1 - error(440), 1 - error(440) <= found.interval.upper { covered += 1 }
     }
     #expect(told == 40)
     #expect(covered >= 33, "\(covered) of \(told)")
@@ -101,7 +101,7 @@ import Testing
     }
     func width(_ curve: LearningCurve) throws -> Double {
       let interval = try curve.prediction(more: 100, bootstrap: Bootstrap(resamples: 100)).get().interval
-      return interval.high - interval.low
+      return interval.upper - interval.lower
     }
     #expect(curve(0.06).points[0].error == curve(0).points[0].error)
     #expect(try width(curve(0.06)) > 1.1 * width(curve(0)))

@@ -14,7 +14,7 @@ import Testing
       let hits = (0..<80).map { _ in generator.uniform() < 0.7 ? 1.0 : 0 }
       let bootstrap = Bootstrap(resamples: 300, method: method, seed: UInt64(round))
       let interval = bootstrap.estimate(count: 80) { indices in indices.reduce(0) { $0 + hits[$1] } / 80 }.interval
-      if interval.low <= 0.7, 0.7 <= interval.high { covered += 1 }
+      if interval.lower <= 0.7, 0.7 <= interval.upper { covered += 1 }
     }
     #expect(abs(Double(covered) / 300 - 0.95) < 0.04, "\(covered)")
   }
@@ -24,11 +24,11 @@ import Testing
     for (trials, share) in [(30, 0.9), (100, 0.5), (200, 0.97)] {
       let coverage = (0...trials).reduce(0.0) { sum, successes in
         let interval = ConfidenceInterval.wilson(successes: successes, of: trials)
-        return interval.low <= share && share <= interval.high ? sum + Binomial.mass(successes, of: trials, share) : sum
+        return interval.lower <= share && share <= interval.upper ? sum + Binomial.mass(successes, of: trials, share) : sum
       }
       #expect(abs(coverage - 0.95) < 0.035, "\(trials) \(share) \(coverage)")
     }
-    #expect(ConfidenceInterval.wilson(successes: 0, of: 0) == ConfidenceInterval(low: 0, high: 1))
+    #expect(ConfidenceInterval.wilson(successes: 0, of: 0) == ConfidenceInterval(lower: 0, upper: 1))
   }
 
   @Test func sameSeedSameInterval() {
@@ -54,14 +54,14 @@ import Testing
     let estimate = Bootstrap(resamples: 50).estimate(count: 60, strata: strata) { indices in
       Double(indices.count { strata[$0] == 7 })
     }
-    #expect(estimate.interval == ConfidenceInterval(low: 20, high: 20) && estimate.standardError == 0)
+    #expect(estimate.interval == ConfidenceInterval(lower: 20, upper: 20) && estimate.standardError == 0)
   }
 
   @Test func whatCannotBeEstimated() {
     let none = Bootstrap(resamples: 20).estimate(count: 5) { _ in .nan }
     #expect(none.value.isNaN && none.standardError.isNaN)
     let alone = Bootstrap(resamples: 20).estimate(count: 1) { _ in 3 }
-    #expect(alone.interval == ConfidenceInterval(low: 3, high: 3))
+    #expect(alone.interval == ConfidenceInterval(lower: 3, upper: 3))
   }
 
   @Test func manyExamplesUseGroupsInTheJackknife() {
@@ -75,7 +75,7 @@ import Testing
     #expect(calls == 1 + 200 + 500)
     // The standard error of a mean of uniforms is √(1/12/n) = 0.00745.
     #expect(abs(estimate.standardError - 0.00745) < 0.001)
-    #expect(estimate.interval.low < 0.5 && 0.5 < estimate.interval.high)
+    #expect(estimate.interval.lower < 0.5 && 0.5 < estimate.interval.upper)
   }
 
   // MARK: Two runs

@@ -70,7 +70,7 @@ package enum Oracle {
   /// `y += b` in each row.
   package static func bias<T: OracleNumber>(_ x: [T], _ b: [T]) -> [T] { x.indices.map { x[$0] + b[$0 % b.count] } }
 
-  /// Pair `i` of each head turns by `position · frequencies[i]`, which is rounded to F32, and is multiplied by `factor`; a head has `headSize` elements, or two for
+  /// Pair `i` of each head rotates by `position · frequencies[i]`, which is rounded to F32, and is multiplied by `factor`; a head has `headSize` elements, or two for
   /// each frequency.
   package static func rope<T: OracleNumber>(
     _ x: [T], positions: [Int], frequencies: [Double], columns: Int, interleaved: Bool, headSize: Int? = nil, factor: Double = 1

@@ -121,11 +121,11 @@ package struct TinyCheckpoint: Sendable {
 
   /// The tensor of this name, for changing it.
   package subscript(_ name: String) -> TinyTensor {
-    get { tensors[place(name)] }
-    set { tensors[place(name)] = newValue }
+    get { tensors[index(name)] }
+    set { tensors[index(name)] = newValue }
   }
 
-  private func place(_ name: String) -> Int {
+  private func index(_ name: String) -> Int {
     guard let index = tensors.firstIndex(where: { $0.name == name }) else { fatalError("the tiny checkpoint has no tensor \(name)") }
     return index
   }

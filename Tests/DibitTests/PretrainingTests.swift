@@ -49,13 +49,15 @@ import Testing
     let job = Model.pretrain(to: scratch("again"), options: options)
     for try await case .training(.step) in job { break }
     job.cancel()
-    #expect(await failure { () throws(DibitError) in try await job.value }?.kind == .cancelled)
-    options.resumes = true
+    // On a machine that does much else it may be over before its end is asked for.
+    let fault = await failure { () throws(DibitError) in try await job.value }
+    #expect(fault == nil || fault?.kind == .cancelled)
+    (options.resumes, options.overwrites) = (fault != nil, fault == nil)
     let again = try await Model.pretrain(to: scratch("again"), options: options).value
     #expect(again.steps == whole.steps && again.trainingLoss == whole.trainingLoss)
     let file = "/model.safetensors"
     #expect(try Data(contentsOf: URL(filePath: again.path + file)) == Data(contentsOf: URL(filePath: whole.path + file)))
-    options.steps = 0
+    (options.resumes, options.steps) = (false, 0)
     let none = await failure { [options] () throws(DibitError) in
       try await Model.pretrain(to: scratch("none"), options: options).value
     }

@@ -62,8 +62,8 @@ import Testing
       [ChatMessage(role: .system, content: "Tag it.")]
       + said.enumerated().map { ChatMessage(role: $0.offset % 2 == 0 ? .user : .assistant, content: $0.element) }
     var tokens = frame.beginning
-    for place in [0, 2] {
-      tokens += prompt(frame, said[place]).tokens.dropFirst(frame.beginning.count) + tokenizer.encode(said[place + 1])
+    for index in [0, 2] {
+      tokens += prompt(frame, said[index]).tokens.dropFirst(frame.beginning.count) + tokenizer.encode(said[index + 1])
       tokens += try #require(frame.answerEnd) + frame.following
     }
     tokens += prompt(frame, said[4]).tokens.dropFirst(frame.beginning.count)

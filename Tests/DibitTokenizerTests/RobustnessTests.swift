@@ -29,7 +29,7 @@ extension [UInt8] {
       case 2: bytes[index] = [0, 0x7F, 0x80, 0xFF][Int.random(in: 0..<4, using: &random)]
       case 3: bytes.removeSubrange(index..<Swift.min(bytes.count, index + Int.random(in: 1...9, using: &random)))
       case 4: bytes.insert(contentsOf: bytes[index..<Swift.min(bytes.count, index + 12)], at: Int.random(in: 0...index, using: &random))
-      case 5: for place in index..<Swift.min(bytes.count, index + 4) { bytes[place] = 0xFF }
+      case 5: for offset in index..<Swift.min(bytes.count, index + 4) { bytes[offset] = 0xFF }
       default: bytes.removeSubrange(index...)
       }
     }

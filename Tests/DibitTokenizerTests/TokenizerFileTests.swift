@@ -68,7 +68,7 @@ internal import Testing
     #expect(self.isAccepted(bytes) == isAccepted)
   }
 
-  @Test func aRepeatedTokenIsNamedWithItsPlace() {
+  @Test func aRepeatedTokenIsNamedWithItsOffset() {
     #expect(throws: TokenizerError.json(.duplicateKey("a", offset: 110))) { try Tokenizer(parsing: file(#""a": 1"#, #""a": 1, "a": 10"#)) }
   }
 

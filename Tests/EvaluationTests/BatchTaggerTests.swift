@@ -45,11 +45,11 @@ struct TinyTask {
     var session = session()
     return try ends.map { end in
       var sum = 0.0
-      for (place, token) in end.enumerated() {
+      for (depth, token) in end.enumerated() {
         session.rewind()
-        try session.append(prompt + end[..<place])
+        try session.append(prompt + end[..<depth])
         let logits = session.lastLogits
-        let rivals = Set(ends.filter { $0.count > place && $0[..<place] == end[..<place] }.map { $0[place] })
+        let rivals = Set(ends.filter { $0.count > depth && $0[..<depth] == end[..<depth] }.map { $0[depth] })
         sum += Double(logits[Int(token)]) - log(rivals.reduce(0) { $0 + exp(Double(logits[Int($1)])) })
       }
       return sum
@@ -108,7 +108,7 @@ private let texts = topics(perLabel: 3).map(\.text) + ["", " \n", "a"]
       } else {
         // "food" begins "foods": both of its ends count. The others' ends tell nothing.
         let pairs = try probabilities(written, both)
-        for (place, label) in left.enumerated() { sums[label] = pairs[2 * place] + pairs[2 * place + 1] }
+        for (index, label) in left.enumerated() { sums[label] = pairs[2 * index] + pairs[2 * index + 1] }
       }
       for label in left { missing[label] *= 1 - reach * (sums[label] ?? 0) }
       let best = try #require(left.max { (sums[$0] ?? 0, $1) < (sums[$1] ?? 0, $0) })

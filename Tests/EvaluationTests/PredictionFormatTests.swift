@@ -14,15 +14,15 @@ import Testing
   private static func predictions(threshold: Double? = nil) throws -> [InputPrediction] {
     let tiny = try TinyTask()
     var job = try PredictionJob(labels: labels, subject: tiny.subject(), threshold: threshold, on: Compute(threads: 2))
-    let places = [
-      TextPlace(file: "plain.txt"), TextPlace(file: "a, \"b\".txt"), TextPlace(file: "two\nlines\t\\.txt"),
-      TextPlace(file: "rows.csv", line: 7),
-      TextPlace(file: " é.txt"), TextPlace(file: "plain.txt"),
+    let locations = [
+      TextLocation(file: "plain.txt"), TextLocation(file: "a, \"b\".txt"), TextLocation(file: "two\nlines\t\\.txt"),
+      TextLocation(file: "rows.csv", line: 7),
+      TextLocation(file: " é.txt"), TextLocation(file: "plain.txt"),
     ]
-    var results = zip(places, job.run(["soup", "bank", "goal", "team", "", "cup"])).map { place, result in
-      InputPrediction(place: place, result: result.mapError { .model($0) })
+    var results = zip(locations, job.run(["soup", "bank", "goal", "team", "", "cup"])).map { location, result in
+      InputPrediction(location: location, result: result.mapError { .model($0) })
     }
-    results.insert(InputPrediction(place: TextPlace(file: "gone"), result: .failure(.input(.missing(path: "gone")))), at: 2)
+    results.insert(InputPrediction(location: TextLocation(file: "gone"), result: .failure(.input(.missing(path: "gone")))), at: 2)
     return results
   }
 
@@ -94,7 +94,7 @@ import Testing
       }
       var text = String(decoding: bytes[..<finished.byteCount], as: UTF8.self)
       if finished.byteCount == 0 { text += format.header }
-      for prediction in predictions where !finished.take(prediction.place) { text += format.record(prediction, isFirst: false) }
+      for prediction in predictions where !finished.take(prediction.location) { text += format.record(prediction, isFirst: false) }
       #expect(Array(text.utf8) == bytes, "torn after \(length) bytes")
       #expect(finished.unclaimed == 0)
       #expect(finished.failures == (kind == .jsonl && finished.count > 2 ? 1 : 0))
@@ -142,16 +142,16 @@ import Testing
     var job = try PredictionJob(
       labels: ["food", "foods", "money", "sport"], subject: tiny.subject(), options: options, on: Compute(threads: 2))
     let texts = topics(perLabel: 5).map(\.text)
-    var inputs = texts.enumerated().map { TextInput(place: TextPlace(file: "t", line: $0 + 1), content: .success($1)) }
-    for place in [20, 11, 10, 0] {
-      inputs.insert(TextInput(place: TextPlace(file: "gone \(place)"), content: .failure(.missing(path: "gone"))), at: place)
+    var inputs = texts.enumerated().map { TextInput(location: TextLocation(file: "t", line: $0 + 1), content: .success($1)) }
+    for location in [20, 11, 10, 0] {
+      inputs.insert(TextInput(location: TextLocation(file: "gone \(location)"), content: .failure(.missing(path: "gone"))), at: location)
     }
     var received: [InputPrediction] = []
     job.run(inputs) { prediction in
       received.append(prediction)
       return true
     }
-    #expect(received.map(\.place) == inputs.map(\.place))
+    #expect(received.map(\.location) == inputs.map(\.location))
     let alone = job.run(texts).map { try? $0.get() }
     #expect(received.compactMap { try? $0.result.get() }.map(\.scores) == alone.map { $0?.scores })
     #expect(received.count { if case .failure(.input(.missing)) = $0.result { true } else { false } } == 4)
@@ -162,7 +162,7 @@ import Testing
       return count < 7
     }
     #expect(count == 7)
-    let faults = (0..<1000).map { TextInput(place: TextPlace(file: "\($0)"), content: .failure(.missing(path: "x"))) }
+    let faults = (0..<1000).map { TextInput(location: TextLocation(file: "\($0)"), content: .failure(.missing(path: "x"))) }
     count = 0
     job.run(faults) { _ in
       count += 1

@@ -139,7 +139,7 @@ private let labels: [[Int32]] = [
     #expect(try results[5].get().allSatisfy(\.isFinite))
     #expect(results[6] == results[0])
     #expect(scorer.score([]).isEmpty)
-    // A choice that is longer than a pass has no place.
+    // A choice that is longer than a pass cannot be run.
     var narrow = try self.scorer("llama", rows: 2)
     #expect(narrow.score([[1, 2, 3]]) == [.failure(.contextFull(tokens: 6, context: 5))])
   }
@@ -226,7 +226,7 @@ private let labels: [[Int32]] = [
       return received == 10 ? .stop : .end
     }
     #expect(received == 10)
-    // So does a fault, which leaves no text's place taken.
+    // So does a fault, which leaves no text's slot taken.
     for _ in 0..<50 {
       var given = 0
       scorer.run {

@@ -3,7 +3,7 @@ import DibitTensor
 import Testing
 
 @Suite struct RowAllocatorTests {
-  @Test("places never overlap and all come back", arguments: 0..<20)
+  @Test("slots never overlap and all come back", arguments: 0..<20)
   func random(seed: UInt64) {
     var rng = SplitMix64(seed: seed)
     var allocator = RowAllocator(10..<210)
@@ -14,18 +14,18 @@ import Testing
       } else {
         let count = 1 + rng.below(40)
         let before = allocator.free
-        guard let place = allocator.allocate(count) else {
+        guard let slot = allocator.allocate(count) else {
           #expect(before.allSatisfy { $0.count < count })
           continue
         }
-        #expect(place.count == count && place.lowerBound >= 10 && place.upperBound <= 210)
-        #expect(taken.allSatisfy { !$0.overlaps(place) })
-        taken.append(place)
+        #expect(slot.count == count && slot.lowerBound >= 10 && slot.upperBound <= 210)
+        #expect(taken.allSatisfy { !$0.overlaps(slot) })
+        taken.append(slot)
       }
       #expect(allocator.free.reduce(0) { $0 + $1.count } + taken.reduce(0) { $0 + $1.count } == 200)
       #expect(zip(allocator.free, allocator.free.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
     }
-    for place in taken { allocator.release(place) }
+    for slot in taken { allocator.release(slot) }
     #expect(allocator.free == [10..<210])
   }
 }

@@ -161,9 +161,9 @@ func plainDistribution(_ options: SamplingOptions, _ logits: [Float], behind rec
 
   @Test("logits that are no distribution", arguments: [0, 1] as [Float], [Float.nan, -.nan, .infinity, .signalingNaN])
   func notFinite(temperature: Float, bad: Float) throws {
-    for place in [0, 255, 256, 999] {
+    for index in [0, 255, 256, 999] {
       var logits = [Float](repeating: 1, count: 1000)
-      logits[place] = bad
+      logits[index] = bad
       for options in [sampling(temperature: temperature), sampling(temperature: temperature, topK: 3, penalty: 1.1)] {
         #expect(throws: InferenceError.notFinite(position: 2)) { try draw(options, logits, behind: [1, 2, 3]) }
       }
@@ -217,8 +217,8 @@ func plainDistribution(_ options: SamplingOptions, _ logits: [Float], behind rec
     let rare = expected.indices.filter { expected[$0] > 0 && expected[$0] * Double(draws) < 5 }
     #expect(drawn.allSatisfy { expected[Int($0)] > 0 }, "\(options)")
     let joined = expected.indices.filter { !rare.contains($0) }.map { expected[$0] } + [rare.reduce(0.0) { $0 + expected[$1] }]
-    let places = Dictionary(uniqueKeysWithValues: expected.indices.filter { !rare.contains($0) }.enumerated().map { ($1, $0) })
-    let result = chiSquare(drawn.map { Int32(places[Int($0)] ?? joined.count - 1) }, joined)
+    let ranks = Dictionary(uniqueKeysWithValues: expected.indices.filter { !rare.contains($0) }.enumerated().map { ($1, $0) })
+    let result = chiSquare(drawn.map { Int32(ranks[Int($0)] ?? joined.count - 1) }, joined)
     #expect(result.value <= result.bound, "\(options)")
   }
 }

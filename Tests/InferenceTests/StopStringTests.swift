@@ -100,8 +100,8 @@ import Testing
       options.stopStrings = ["\u{0}none", stop]
       let (result, pieces) = try generate()
       let bytes = Array(free.text.utf8)
-      let place = try #require(bytes.indices.first { bytes[$0...].starts(with: stop.utf8) })
-      #expect(Array(result.text.utf8) == Array(bytes[..<place]))
+      let offset = try #require(bytes.indices.first { bytes[$0...].starts(with: stop.utf8) })
+      #expect(Array(result.text.utf8) == Array(bytes[..<offset]))
       #expect(pieces.joined() == result.text)
       #expect(result.finishReason == .stop)
       #expect(result.stopString == stop)
@@ -110,7 +110,7 @@ import Testing
       var decoder = model.tokenizer.streamDecoder()
       for id in prompt { _ = decoder.append(id) }
       let before = result.tokens.dropLast().map { decoder.append($0) }.joined()
-      #expect(before.utf8.count < place + stop.utf8.count)
+      #expect(before.utf8.count < offset + stop.utf8.count)
     }
   }
 

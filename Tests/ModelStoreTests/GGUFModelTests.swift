@@ -29,7 +29,7 @@ private let stories = "../shared/data/stories260k"
     #expect(config["max_position_embeddings"] == 2048, "what the file says")
   }
 
-  /// Exported and translated, every tensor is back in its place, and the configuration says the same.
+  /// Exported and translated, every tensor is back at its name, and the configuration says the same.
   @Test(arguments: GGUFArchitecture.all.map(\.family))
   func thereAndBack(family: String) throws {
     let model = tiny(family)
@@ -62,7 +62,7 @@ private let stories = "../shared/data/stories260k"
     unsafe unlink(path)
   }
 
-  @Test func whatHasNoPlaceIsRefused() {
+  @Test func whatGGUFCannotHoldIsRefused() {
     #expect(throws: GGUFModelError.notExportable("llama.cpp has no architecture for model_type 'afm7'")) {
       _ = try GGUFModel.export(configuration: ["model_type": "afm7"], tensors: [])
     }

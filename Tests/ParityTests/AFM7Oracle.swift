@@ -49,10 +49,10 @@ struct AFM7Oracle {
       }
       // RoPE first, then the norm of each head.
       func heads(_ x: [T], _ norm: NormKind) -> [T] {
-        let turned = Oracle.rope(
+        let rotated = Oracle.rope(
           x, positions: Array(0..<n), frequencies: c.ropes[0].frequencies, columns: x.count / n,
           interleaved: c.ropes[0].pairing == .interleaved)
-        return Oracle.rmsNorm(turned, weight: vector(.norm(norm)), epsilon: Double(c.headNormEpsilon))
+        return Oracle.rmsNorm(rotated, weight: vector(.norm(norm)), epsilon: Double(c.headNormEpsilon))
       }
       let normed = Oracle.rmsNorm(x, weight: vector(.norm(.attentionInput)), epsilon: epsilon)
       if index(.linear(.key), layer) != nil {

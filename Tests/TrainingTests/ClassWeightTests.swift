@@ -41,7 +41,7 @@ import Testing
     var rng = SplitMix64(seed: 3, purpose: "test")
     adapter.initialize(using: &rng)
     var examples = Array(training.examples.prefix(importances.count))
-    for (place, importance) in importances.enumerated() { examples[place].importance = importance }
+    for (index, importance) in importances.enumerated() { examples[index].importance = importance }
     let batch = Batch(examples)
     let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: false)
     var engine = StepEngine(
@@ -57,7 +57,7 @@ import Testing
     let weights: [Float] = [0.5, 0.5, 2]
     let whole = gradient(training, weights)
     // One example at a time: what each adds to the gradient of the three.
-    let parts = (0..<3).map { place in gradient(training, (0..<3).map { $0 == place ? 1 : 0 }) }
+    let parts = (0..<3).map { index in gradient(training, (0..<3).map { $0 == index ? 1 : 0 }) }
     var expected = [Float](repeating: 0, count: whole.count)
     for (weight, part) in zip(weights, parts) { for index in expected.indices { expected[index] += weight * part[index] } }
     let scale = expected.map { abs($0) }.max() ?? 0

@@ -41,7 +41,7 @@ import Testing
   @Test func information() {
     let counts: [[Double]] = [[4, 0, 1], [0, 9, 2], [0, 0, 0], [1, 1, 1]]
     var matrix = Matrix(rows: 4, columns: 3, values: counts.flatMap { $0.map { Float($0) } })
-    Cooccurrence.turnIntoInformation(&matrix)
+    Cooccurrence.replaceWithInformation(&matrix)
     let smooth = (0..<3).map { column in pow(counts.reduce(0) { $0 + $1[column] }, 0.75) }
     for (row, line) in counts.enumerated() {
       for (column, count) in line.enumerated() {
@@ -113,11 +113,11 @@ import Testing
       for b in 0..<16 where a / 8 == b / 8 { #expect(cosine(a, b) > 0.9, "\(a) and \(b)") }
       for b in 0..<16 where a / 8 != b / 8 { #expect(cosine(a, b) < 0.5, "\(a) and \(b)") }
     }
-    // The boundary and tokens that never come have no company.
+    // The boundary and tokens that never come have no neighbours.
     for token in 20..<24 { for channel in 0..<2 { #expect(one[token * 2 + channel] == 0) } }
   }
 
-  @Test func tokensWithoutCompanyKeepTheirRandomRows() throws {
+  @Test func tokensWithoutNeighboursKeepTheirRandomRows() throws {
     let configuration = try ModelConfiguration(json: .object(try TinyCheckpoint.afm7().configuration))
     let random = Pretrainer.initialWeights(configuration, seed: 1)
     var weights = random

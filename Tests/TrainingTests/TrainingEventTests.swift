@@ -42,7 +42,7 @@ import Testing
   @Test func stateComesBack() {
     var state = RunState()
     (state.step, state.tokens, state.lossSum, state.lossCount) = (7, 900, 0.1 + 0.2, 7)
-    state.place = DataPlace(epoch: 2, position: 3, generator: .max)
+    state.dataPosition = DataPosition(epoch: 2, position: 3, generator: .max)
     state.best = LossCurve.Validation(step: 4, loss: 1.0 / 3, contentLoss: 0.7)
     _ = state.addValidation(loss: 2.0 / 3, contentLoss: 0.9)
     for step in 0..<12 { _ = state.watchdog.hasDiverged(step == 11 ? 1000 : 1 / Float(step + 1), WatchdogOptions()) }

@@ -221,7 +221,7 @@ struct TrainingCase {
   }
 
   @Test("where a cut text ends does not tell how long its label is")
-  func answersBeginAtTheSamePlace() throws {
+  func answersBeginAtTheSamePosition() throws {
     let training = try TrainingCase()
     let labels = ["a", "a label of many more tokens than the other"]
     let starts = labels.map { label in
@@ -308,7 +308,7 @@ struct TrainingCase {
       TrainingError.notANumber(step: 2, checkpoint: nil).description
         == "step 2: the loss is not a number any more: lower the learning rate")
     #expect(
-      TrainingError.noRoom(path: "a", tokens: 9, maximum: 8).description
+      TrainingError.tooLong(path: "a", tokens: 9, maximum: 8).description
         == "'a': prompt and answer need 9 tokens even without the text, but the limit is 8: raise \0maxTokens\0 or shorten the label")
     #expect(TrainingError.tooLittleText(tokens: 1, needed: 2).description == "the text has 1 tokens; at least 2 are needed")
   }

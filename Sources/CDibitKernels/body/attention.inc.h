@@ -64,10 +64,10 @@ static void gather_rows(const dibit_heads *h, const dibit_segment *s, const dibi
       for (ptrdiff_t d = 0; d < D; d += LANES) store(out + d, load_some(x + ((s->row + i) * h->heads + head) * D + d, D - d));
 }
 
-// A block's keys or values as floats: where they lie when few rows will read them once, else in `room`, without gaps. Up to `padded`
+// A block's keys or values as floats: where they lie when few rows will read them once, else in `buffer`, without gaps. Up to `padded`
 // rows are zero behind the last.
 INLINE const float *block_rows(const dibit_heads *h, const dibit_segment *s, const dibit_kv *kv, ptrdiff_t kv_head, ptrdiff_t block,
-                               ptrdiff_t count, ptrdiff_t padded, ptrdiff_t rows, float *room, ptrdiff_t *ld) {
+                               ptrdiff_t count, ptrdiff_t padded, ptrdiff_t rows, float *buffer, ptrdiff_t *ld) {
   const ptrdiff_t D = h->head_size, P = round_up(D);
   const int in_one_piece = block >= s->prefix_rows || block + count <= s->prefix_rows;
   if (kv->format == DIBIT_KV_F32 && rows <= 4 && D == P && padded == count && in_one_piece) {
@@ -75,9 +75,9 @@ INLINE const float *block_rows(const dibit_heads *h, const dibit_segment *s, con
     return (const float *)kv->elements + key_row(s, block) * *ld + kv_head * D;
   }
   *ld = P;
-  expand_keys(kv, s, block, count, kv_head, h->kv_heads, D, room);
-  if (padded > count) __builtin_memset(room + count * P, 0, (size_t)((padded - count) * P) * sizeof(float));
-  return room;
+  expand_keys(kv, s, block, count, kv_head, h->kv_heads, D, buffer);
+  if (padded > count) __builtin_memset(buffer + count * P, 0, (size_t)((padded - count) * P) * sizeof(float));
+  return buffer;
 }
 
 // y = softmax(scale q K^T) V over the keys each query may see. With P = round_up(head_size) and r = tile.rows tile.heads, `scratch`
@@ -88,7 +88,7 @@ static void attention(const dibit_heads *h, const dibit_segment *s, const dibit_
   // Scores are addressed from `kept` on: no query of the tile sees the keys before it.
   const ptrdiff_t kept = keys_of(h, s, tile->row).first / KEY_BLOCK * KEY_BLOCK, limit = keys_of(h, s, tile->row + tile->rows - 1).seen;
   const ptrdiff_t ld = (limit - kept + KEY_BLOCK - 1) / KEY_BLOCK * KEY_BLOCK + LANES;  // no power of two: rows would share cache sets
-  float *room = scratch, *queries = room + KEY_BLOCK * P, *out = queries + rows * P, *totals = out + rows * P;
+  float *buffer = scratch, *queries = buffer + KEY_BLOCK * P, *out = queries + rows * P, *totals = out + rows * P;
   float *scores = totals + round_up(rows);
   gather_rows(h, s, tile, q, queries);
   for (ptrdiff_t block = kept; block < limit; block += KEY_BLOCK) {
@@ -96,7 +96,7 @@ static void attention(const dibit_heads *h, const dibit_segment *s, const dibit_
     const ptrdiff_t from = first_row_seeing(s, tile, block), to = end_row_seeing(h, s, tile, block);
     if (from >= to) continue;
     ptrdiff_t ldk;
-    const float *keys = block_rows(h, s, k, tile->kv_head, block, count, padded, to - from, room, &ldk);
+    const float *keys = block_rows(h, s, k, tile->kv_head, block, count, padded, to - from, buffer, &ldk);
     dots(queries + from * P, P, to - from, keys, ldk, padded, P, scores + from * ld + block - kept, ld);
   }
   for (ptrdiff_t r = 0; r < rows; r++) {
@@ -112,7 +112,7 @@ static void attention(const dibit_heads *h, const dibit_segment *s, const dibit_
     const ptrdiff_t from = first_row_seeing(s, tile, block), to = end_row_seeing(h, s, tile, block);
     if (from >= to) continue;
     ptrdiff_t ldv;
-    const float *values = block_rows(h, s, v, tile->kv_head, block, count, count, to - from, room, &ldv);
+    const float *values = block_rows(h, s, v, tile->kv_head, block, count, count, to - from, buffer, &ldv);
     weigh(scores + from * ld + block - kept, ld, 1, to - from, values, ldv, count, P, out + from * P, P);
   }
   for (ptrdiff_t r = 0; r < rows; r++) {

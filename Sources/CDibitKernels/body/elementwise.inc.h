@@ -12,11 +12,11 @@ static double sum_of_squares(const float *x, ptrdiff_t n) {
 }
 
 // The finaliser of SplitMix64 over a counter. Four elements share a draw: 16 of its bits below the threshold leave an element out.
-static void dropout(uint64_t key, uint64_t place, uint32_t threshold, float factor, const float *x, float *y, ptrdiff_t n, int accumulate) {
+static void dropout(uint64_t key, uint64_t index, uint32_t threshold, float factor, const float *x, float *y, ptrdiff_t n, int accumulate) {
   enum { DRAWS = 64 };
   for (ptrdiff_t i = 0; i < n;) {
-    const uint64_t first = (place + (uint64_t)i) / 4;
-    const ptrdiff_t lead = (ptrdiff_t)((place + (uint64_t)i) % 4), some = n - i < 4 * DRAWS - lead ? n - i : 4 * DRAWS - lead;
+    const uint64_t first = (index + (uint64_t)i) / 4;
+    const ptrdiff_t lead = (ptrdiff_t)((index + (uint64_t)i) % 4), some = n - i < 4 * DRAWS - lead ? n - i : 4 * DRAWS - lead;
     uint64_t draws[DRAWS];
     for (int d = 0; d < DRAWS; d++) {
       uint64_t z = key + (first + (uint64_t)d) * 0x9E3779B97F4A7C15u;

@@ -45,19 +45,19 @@ static void nt_long(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const fl
 }
 
 // Short sums, as those over the rank of an adapter, have little to add in vectors: whole vectors of columns go through the additions of dot
-// instead, one for each of its lanes. Rows of B are turned first.
+// instead, one for each of its lanes. Rows of B are transposed first.
 enum { NT_SHORT = 4 * LANES, NT_COLUMNS = 4 * LANES };
 
-static V nt_lanes(const float *a, const float *turned, ptrdiff_t k) {
+static V nt_lanes(const float *a, const float *transposed, ptrdiff_t k) {
   V v[LANES];
   const ptrdiff_t whole = k / LANES, tail = k % LANES;
   for (int l = 0; l < LANES; l++) {
     V s[4] = {{0}, {0}, {0}, {0}};
     for (ptrdiff_t w = 0; w < whole; w++) {
       const ptrdiff_t t = w * LANES + l;
-      s[k == NT_SHORT ? w : 0] += load(turned + t * NT_COLUMNS) * a[t];
+      s[k == NT_SHORT ? w : 0] += load(transposed + t * NT_COLUMNS) * a[t];
     }
-    if (l < tail) s[1] += load(turned + (whole * LANES + l) * NT_COLUMNS) * a[whole * LANES + l];
+    if (l < tail) s[1] += load(transposed + (whole * LANES + l) * NT_COLUMNS) * a[whole * LANES + l];
     v[l] = (s[0] + s[1]) + (s[2] + s[3]);
   }
   for (int l = 0; l < 8; l++) v[l] += v[l + 8];
@@ -67,14 +67,14 @@ static V nt_lanes(const float *a, const float *turned, ptrdiff_t k) {
 
 static void nt_short(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t ldb,
                      float beta, float *c, ptrdiff_t ldc) {
-  float turned[NT_SHORT * NT_COLUMNS];
+  float transposed[NT_SHORT * NT_COLUMNS];
   for (ptrdiff_t j = 0; j < n; j += NT_COLUMNS) {
     const ptrdiff_t columns = nt_min(n - j, NT_COLUMNS);
     for (ptrdiff_t i = 0; i < NT_COLUMNS; i++)
-      for (ptrdiff_t t = 0; t < k; t++) turned[t * NT_COLUMNS + i] = i < columns ? b[(j + i) * ldb + t] : 0;
+      for (ptrdiff_t t = 0; t < k; t++) transposed[t * NT_COLUMNS + i] = i < columns ? b[(j + i) * ldb + t] : 0;
     for (ptrdiff_t i = 0; i < m; i++)
       for (ptrdiff_t t = 0; t < columns; t += LANES) {
-        const V product = alpha * nt_lanes(a + i * lda, turned + t, k);
+        const V product = alpha * nt_lanes(a + i * lda, transposed + t, k);
         float *to = c + i * ldc + j + t;
         store_some(to, beta == 0 ? product : beta * load_some(to, columns - t) + product, columns - t);
       }
@@ -83,7 +83,7 @@ static void nt_short(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const f
 
 static void gemm_nt(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float alpha, const float *a, ptrdiff_t lda, const float *b, ptrdiff_t ldb, float beta,
                     float *c, ptrdiff_t ldc) {
-  // Turning B pays when some rows use it.
+  // Transposing B pays when some rows use it.
   if (k <= NT_SHORT && m >= 4) nt_short(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   else nt_long(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }

@@ -135,8 +135,8 @@ INLINE V fit(const batch *b) {
     // With 16 levels the upper end puts the largest magnitude on level 6 1/2, which pays in small groups; the lower end lies below the
     // optimum of evenly spread magnitudes, 1/8 of the largest, and of long tails. Many levels leave little to gain by cutting tails off.
     const float last = (float)last_index(b->twice) - 0.5f;
-    const V low = b->twice > 63 ? b->top * (0.8f / last) : min_v(b->mean * 0.4f, b->top * 0.11f), high = b->top * (1 / last);
-    for (int k = 0; k < 12; k++) scale[k] = low + (high - low) * ((float)k / 11);
+    const V lower = b->twice > 63 ? b->top * (0.8f / last) : min_v(b->mean * 0.4f, b->top * 0.11f), upper = b->top * (1 / last);
+    for (int k = 0; k < 12; k++) scale[k] = lower + (upper - lower) * ((float)k / 11);
     try_scales(b, 12, scale, &best);
     static const float fine[4] = {0.98f, 0.99f, 1.01f, 1.02f};
     for (int k = 0; k < 4; k++) scale[k] = best.scale * fine[k];
@@ -165,8 +165,8 @@ INLINE V fit_exactly(const batch *b, VI *is) {
       for (ptrdiff_t end = i + 8 < b->length ? i + 8 : b->length; i < end; i++) {
         const V x = load(b->x + i * LANES);
         const V grid = (index_v(b->twice, x, inverse) + middle) * s;
-        const V place = b->joined ? lanes + (float)(i * LANES) : splat((float)i);
-        fits &= (x == grid) | (place >= b->count);
+        const V index = b->joined ? lanes + (float)(i * LANES) : splat((float)i);
+        fits &= (x == grid) | (index >= b->count);
       }
       if (b->joined ? !__builtin_reduce_and(fits) : !__builtin_reduce_or(fits)) break;
     }

@@ -1,9 +1,9 @@
 // c x + s swap(x) for sixteen elements: pairs that lie side by side share a cosine and a sine.
-INLINE V turn_neighbours(V x, V c, V s) {
+INLINE V rotate_neighbours(V x, V c, V s) {
   return x * c + __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14) * s;
 }
 
-// Neighbours turn: the cosine of each pair twice, and its sine with either sign, so that all lanes do the same. The sum of an odd lane
+// Neighbours rotate: the cosine of each pair twice, and its sine with either sign, so that all lanes do the same. The sum of an odd lane
 // is written the other way round, which changes no bit.
 INLINE ptrdiff_t rope_neighbours(const float *c, const float *s, float direction, ptrdiff_t pairs, float *x) {
   const V sign = {-direction, direction, -direction, direction, -direction, direction, -direction, direction,
@@ -16,13 +16,13 @@ INLINE ptrdiff_t rope_neighbours(const float *c, const float *s, float direction
     const V c1 = __builtin_shufflevector(cs, cs, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
     const V s0 = __builtin_shufflevector(ss, ss, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
     const V s1 = __builtin_shufflevector(ss, ss, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
-    store(at, turn_neighbours(load(at), c0, s0 * sign));
-    store(at + LANES, turn_neighbours(load(at + LANES), c1, s1 * sign));
+    store(at, rotate_neighbours(load(at), c0, s0 * sign));
+    store(at + LANES, rotate_neighbours(load(at + LANES), c1, s1 * sign));
   }
   return p;
 }
 
-// Elements that lie `pairs` apart turn.
+// Elements that lie `pairs` apart rotate.
 INLINE ptrdiff_t rope_halves(const float *c, const float *s, float direction, ptrdiff_t pairs, float *x) {
   ptrdiff_t p = 0;
   for (; p + LANES <= pairs; p += LANES) {

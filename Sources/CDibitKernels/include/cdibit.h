@@ -121,8 +121,8 @@ typedef struct {
   void (*add)(const float *x, float *y, ptrdiff_t n);                  // y += x
   void (*scale)(float factor, float *y, ptrdiff_t n);                  // y *= factor
   double (*sum_of_squares)(const float *x, ptrdiff_t n);
-  // y = x m, or y += x m: m is 0 or `factor`, drawn for each element from `key` and its place, `place` being that of the first
-  void (*dropout)(uint64_t key, uint64_t place, uint32_t threshold, float factor, const float *x, float *y, ptrdiff_t n, int accumulate);
+  // y = x m, or y += x m: m is 0 or `factor`, drawn for each element from `key` and its index, `index` being that of the first
+  void (*dropout)(uint64_t key, uint64_t index, uint32_t threshold, float factor, const float *x, float *y, ptrdiff_t n, int accumulate);
   void (*adamw)(const dibit_adamw *o, const float *gradient, float *moment1, float *moment2, float *parameter, ptrdiff_t n);
   // Layers
   // `offset` is added to the weight: 1 in gemma, 0 elsewhere

@@ -33,7 +33,7 @@ enum {
   CHDF5_CODES
 };
 
-/// Element types, by their place in this list; the file's byte order is not part of it.
+/// Element types, by their index in this list; the file's byte order is not part of it.
 enum { CHDF5_U8, CHDF5_I8, CHDF5_U16, CHDF5_I16, CHDF5_U32, CHDF5_I32, CHDF5_U64, CHDF5_I64, CHDF5_F16, CHDF5_BF16, CHDF5_F32, CHDF5_F64,
        CHDF5_TYPES };
 

@@ -22,7 +22,7 @@ struct GGUFHeader {
     try readPairs(&cursor, pairCount)
     try readAlignment()
     let entries = try readTensors(&cursor, tensorCount)
-    try place(entries, headerEnd: cursor.offset, fileSize: bytes.count)
+    try locate(entries, headerEnd: cursor.offset, fileSize: bytes.count)
   }
 
   private static func version(_ cursor: inout GGUFCursor, _ bytes: Bytes) throws(GGUFFault) -> Int {
@@ -140,7 +140,7 @@ struct GGUFHeader {
     alignment = Int(found)
   }
 
-  /// A tensor whose place was not checked yet.
+  /// A tensor whose range was not checked yet.
   private struct Entry {
     let name: String
     let type: GGMLType
@@ -190,7 +190,7 @@ struct GGUFHeader {
   }
 
   /// Checks that the tensors follow each other in steps of the alignment, up to the end of the file.
-  private mutating func place(_ entries: [Entry], headerEnd: Int, fileSize: Int) throws(GGUFFault) {
+  private mutating func locate(_ entries: [Entry], headerEnd: Int, fileSize: Int) throws(GGUFFault) {
     guard !entries.isEmpty else {
       // Without data there is nothing to align, but writers may pad.
       let end = padded(headerEnd) ?? headerEnd

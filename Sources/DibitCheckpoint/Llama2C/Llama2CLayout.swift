@@ -11,7 +11,7 @@ struct Llama2CTensor: Equatable, Sendable {
   let scales: Range<Int>
 }
 
-/// The places of the tensors in a llama2.c file. The order is fixed: the header tells everything.
+/// The offsets of the tensors in a llama2.c file. The order is fixed: the header tells everything.
 struct Llama2CLayout {
   let tensors: [Llama2CTensor]
   /// The size of the whole file.

@@ -1,7 +1,7 @@
 internal import DibitTensor
 
 /// A tensor of a PyTorch file, and where its storage lies.
-struct PlacedTorchTensor: Equatable, Sendable {
+struct LocatedTorchTensor: Equatable, Sendable {
   let name: String
   let tensor: TorchTensor
   /// The bytes of its storage, from the start of the file.
@@ -35,7 +35,7 @@ struct PyTorchFile: Sendable {
   /// The whole file.
   let bytes: Bytes
   /// The tensors, in the order of their data; several may share a storage.
-  let tensors: [PlacedTorchTensor]
+  let tensors: [LocatedTorchTensor]
 
   /// Checks the archive, the pickle and every tensor against its storage; the tensors' data is not read.
   init(_ bytes: Bytes) throws(PyTorchFault) {
@@ -43,13 +43,13 @@ struct PyTorchFile: Sendable {
     let (heap, root, storages) = try Self.isLegacy(bytes) ? Self.legacy(bytes) : Self.archive(bytes)
     // A repeated element costs nothing in the file; what it costs when it is read is limited.
     let limit = max(64 << 20, bytes.count.multipliedReportingOverflow(by: 16).partialValue)
-    var tensors: [PlacedTorchTensor] = []
+    var tensors: [LocatedTorchTensor] = []
     for (name, tensor) in try TorchStateDict.tensors(heap, root: root) {
       let size = TensorSize(dtype: tensor.dtype, shape: tensor.shape)?.bytes ?? Int.max
       guard size <= max(limit, heap.storages[tensor.storage].byteCount) else {
         throw .expansion(tensor: name, shape: tensor.shape, limit: limit)
       }
-      tensors.append(PlacedTorchTensor(name: name, tensor: tensor, storage: storages[tensor.storage]))
+      tensors.append(LocatedTorchTensor(name: name, tensor: tensor, storage: storages[tensor.storage]))
     }
     self.tensors = tensors.sorted {
       ($0.used.lowerBound, $0.used.upperBound) != ($1.used.lowerBound, $1.used.upperBound)

@@ -26,7 +26,7 @@ struct ZipDirectory {
     self.records = records
   }
 
-  /// Returns the place of the central directory and its number of entries, from the end record and its 64-bit companion.
+  /// Returns the offset of the central directory and its number of entries, from the end record and its 64-bit companion.
   private static func end(_ bytes: Bytes) throws(ZipFault) -> (begin: Int, limit: Int, count: UInt64) {
     let at = bytes.count - 22
     guard at >= 0, bytes.zipNumber(at, UInt32.self) == 0x0605_4B50, bytes.zipNumber(at + 20, UInt16.self) == 0 else {
@@ -73,9 +73,9 @@ struct ZipDirectory {
     }
     let record = locator - 56
     guard record >= 0 else { throw .recordOutside(record: "ZIP64 end record", offset: 0, bytes: 56, limit: locator) }
-    let place = bytes.zipNumber(locator + 8, UInt64.self)
-    guard place == UInt64(record) else {
-      throw .field(record: "ZIP64 locator", offset: locator, field: "offset", expected: UInt64(record), found: place)
+    let offset = bytes.zipNumber(locator + 8, UInt64.self)
+    guard offset == UInt64(record) else {
+      throw .field(record: "ZIP64 locator", offset: locator, field: "offset", expected: UInt64(record), found: offset)
     }
     let signature = bytes.zipNumber(record, UInt32.self)
     guard signature == 0x0606_4B50 else {

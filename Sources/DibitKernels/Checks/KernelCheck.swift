@@ -50,7 +50,7 @@ package struct KernelCheck: Sendable {
     return KernelRate(bytes: run.bytes / run.bestTime, operations: run.operations / run.bestTime)
   }
 
-  /// Returns the place of the first element of `found` that is not what `expected` promises.
+  /// Returns the index of the first element of `found` that is not what `expected` promises.
   package func firstMismatch(_ found: [UInt32], expected: [UInt32]) -> Int? {
     guard found.count == expected.count else { return min(found.count, expected.count) }
     switch agreement {

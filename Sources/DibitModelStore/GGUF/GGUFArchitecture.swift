@@ -6,7 +6,7 @@ struct GGUFArchitecture: Sendable {
   enum Layout: Sendable {
     /// As Hugging Face does.
     case same
-    /// Query or key heads whose halves are interleaved, because llama.cpp turns neighbouring pairs.
+    /// Query or key heads whose halves are interleaved, because llama.cpp rotates neighbouring pairs.
     case queryPairs, keyPairs
     /// [outputs, inputs] where Hugging Face has [inputs, outputs].
     case transposed

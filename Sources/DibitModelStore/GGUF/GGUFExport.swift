@@ -37,7 +37,7 @@ extension GGUFModel {
   ///
   /// With `inRows`, the tensors have a row for each output and fused heads lie apart, as ``ModelSource`` gives them.
   ///
-  /// - Throws: ``GGUFModelError`` when llama.cpp has no such architecture (afm7), or a key or tensor has no place in the format.
+  /// - Throws: ``GGUFModelError`` when llama.cpp has no such architecture (afm7), or a key or tensor has no equivalent in the format.
   package static func export(configuration: JSONValue, tensors: [(name: String, shape: [Int])], inRows: Bool = false) throws(GGUFModelError)
     -> GGUFExport
   {

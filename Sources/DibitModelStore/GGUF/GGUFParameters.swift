@@ -87,15 +87,16 @@ struct GGUFParameters {
 
   /// The factors that Llama 3 divides its rotary frequencies by: 1 for short waves, `factor` for long ones, blended between.
   private mutating func addLlama3(_ scaling: JSONValue, headSize: Int) throws(GGUFModelError) {
-    guard let factor = scaling["factor"]?.double, let low = scaling["low_freq_factor"]?.double,
-      let high = scaling["high_freq_factor"]?.double, let original = scaling["original_max_position_embeddings"]?.double, high > low
+    guard let factor = scaling["factor"]?.double, let lowFrequencyFactor = scaling["low_freq_factor"]?.double,
+      let highFrequencyFactor = scaling["high_freq_factor"]?.double, let original = scaling["original_max_position_embeddings"]?.double,
+      highFrequencyFactor > lowFrequencyFactor
     else { throw .notExportable("rope_scaling of type 'llama3' without its factors") }
     guard case .float32(let base)? = pairs.last(where: { $0.key.hasSuffix("rope.freq_base") })?.value else { return }
     let factors = stride(from: 0, to: headSize, by: 2).map { index -> Float in
       let wave = 2 * Double.pi * pow(Double(base), Double(index) / Double(headSize))
-      if wave < original / high { return 1 }
-      if wave > original / low { return Float(factor) }
-      let smooth = (original / wave - low) / (high - low)
+      if wave < original / highFrequencyFactor { return 1 }
+      if wave > original / lowFrequencyFactor { return Float(factor) }
+      let smooth = (original / wave - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor)
       return Float(1 / ((1 - smooth) / factor + smooth))
     }
     tables.append(.init(name: "rope_freqs.weight", values: factors))
@@ -127,13 +128,13 @@ struct GGUFParameters {
     }
   }
 
-  /// llama.cpp does not turn every fourth layer of SmolLM 3, whatever the configuration says.
+  /// llama.cpp does not rotate every fourth layer of SmolLM 3, whatever the configuration says.
   private func checkRotatingLayers(_ layers: Int) throws(GGUFModelError) {
-    guard let turns = json["no_rope_layers"]?.array else {
+    guard let rotates = json["no_rope_layers"]?.array else {
       guard (json["no_rope_layer_interval"]?.int ?? 4) == 4 else { throw .notExportable("no_rope_layer_interval other than 4") }
       return
     }
-    for (layer, value) in turns.enumerated() where value.int != ((layer + 1) % 4 == 0 ? 0 : 1) {
+    for (layer, value) in rotates.enumerated() where value.int != ((layer + 1) % 4 == 0 ? 0 : 1) {
       throw .notExportable("no_rope_layers other than every fourth")
     }
   }

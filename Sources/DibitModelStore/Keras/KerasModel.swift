@@ -3,7 +3,7 @@ package import DibitJSON
 
 /// Models as KerasHub keeps them: `config.json` with a backbone's class and arguments, `model.weights.h5` with its variables.
 ///
-/// Rotary embeddings need no change: KerasHub turns halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
+/// Rotary embeddings need no change: KerasHub rotates halves of a head as Hugging Face does (Gemma then interleaves them, but queries and
 /// keys alike, which no dot product sees). Norms of Gemma are stored as `w` of `1 + w` in both.
 package enum KerasModel {
   /// Checks that `configuration` is a KerasHub config.json, and not one of Hugging Face.
@@ -14,7 +14,7 @@ package enum KerasModel {
   /// The model of a KerasHub preset in Hugging Face terms.
   ///
   /// Known are the backbones of Llama (also Llama 3), Mistral and Gemma (1 and 2), by themselves or within a causal language model.
-  /// `tensors` are the datasets of the preset's HDF5 files; each of them must have a place in the model, and each place a dataset of
+  /// `tensors` are the datasets of the preset's HDF5 files; each of them must belong to a variable of the model, and each variable have a dataset of
   /// the right shape. Keras knows no longest context; `max_position_embeddings` becomes what such models are trained with.
   ///
   /// - Parameter path: the directory, for messages.

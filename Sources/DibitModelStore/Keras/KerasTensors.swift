@@ -2,7 +2,7 @@ internal import DibitCheckpoint
 
 /// The variables of a backbone by what they are, and the views that put them into Hugging Face's layout.
 ///
-/// Keras names a variable by its place: `layers/llama_transformer_decoder_3/_feedforward_gate_dense/vars/0`. The first part within
+/// Keras names a variable by its path: `layers/llama_transformer_decoder_3/_feedforward_gate_dense/vars/0`. The first part within
 /// `layers` is the class of the layer in small letters, and its number among layers of that class; none for the first. Some versions
 /// use the layers' own names. Kernels are `[in, out]`, those of attention have their heads as an axis of their own.
 struct KerasTensors {
@@ -76,8 +76,8 @@ struct KerasTensors {
     TensorView(name, from: try take(key, shape))
   }
 
-  /// A kernel whose leading axes, together `rows` long, go in and whose other axes, `columns`, come out; turned round.
-  private mutating func turned(_ name: String, _ key: String, _ shape: [Int], _ rows: Int, _ columns: Int) throws(ModelStoreError)
+  /// A kernel whose leading axes, together `rows` long, go in and whose other axes, `columns`, come out; transposed.
+  private mutating func transposed(_ name: String, _ key: String, _ shape: [Int], _ rows: Int, _ columns: Int) throws(ModelStoreError)
     -> TensorView
   {
     TensorView(name, from: try take(key, shape), split: [rows, columns], order: [1, 0], shape: [columns, rows])
@@ -91,25 +91,25 @@ struct KerasTensors {
       views.append(try plain(to + "input_layernorm.weight", from + "self_attention_layernorm/0", [s.hidden]))
       for (part, heads) in [("query", s.heads), ("key", s.keyValueHeads), ("value", s.keyValueHeads)] {
         views.append(
-          try turned(
+          try transposed(
             to + "self_attn.\(part.prefix(1))_proj.weight", attention + part + "_dense/0", [s.hidden, heads, s.head], s.hidden,
             heads * s.head))
       }
       views.append(
-        try turned(
+        try transposed(
           to + "self_attn.o_proj.weight", attention + "output_dense/0", [s.heads, s.head, s.hidden], s.heads * s.head, s.hidden))
       views.append(try plain(to + "post_attention_layernorm.weight", from + "feedforward_layernorm/0", [s.hidden]))
       for (part, name) in [("gate", "gate_proj"), ("intermediate", "up_proj")] {
         views.append(
-          try turned(
+          try transposed(
             to + "mlp.\(name).weight", from + "feedforward_\(part)_dense/0", [s.hidden, s.feedForward], s.hidden, s.feedForward))
       }
       views.append(
-        try turned(
+        try transposed(
           to + "mlp.down_proj.weight", from + "feedforward_output_dense/0", [s.feedForward, s.hidden], s.feedForward, s.hidden))
     }
     views.append(try plain("model.norm.weight", "norm/0", [s.hidden]))
-    if !tied { views.append(try turned("lm_head.weight", "embedding/1", [s.hidden, s.vocabulary], s.hidden, s.vocabulary)) }
+    if !tied { views.append(try transposed("lm_head.weight", "embedding/1", [s.hidden, s.vocabulary], s.hidden, s.vocabulary)) }
     return views
   }
 
@@ -132,13 +132,13 @@ struct KerasTensors {
             split: [heads, s.hidden, s.head], order: [0, 2, 1], shape: [heads * s.head, s.hidden]))
       }
       views.append(
-        try turned(
+        try transposed(
           to + "self_attn.o_proj.weight", from + "attention/output_dense/0", [s.heads, s.head, s.hidden], s.heads * s.head, s.hidden))
       for (part, name) in [("gating_ffw", "gate_proj"), ("gating_ffw_2", "up_proj")] {
         views.append(
-          try turned(to + "mlp.\(name).weight", from + part + "/0", [s.hidden, s.feedForward], s.hidden, s.feedForward))
+          try transposed(to + "mlp.\(name).weight", from + part + "/0", [s.hidden, s.feedForward], s.hidden, s.feedForward))
       }
-      views.append(try turned(to + "mlp.down_proj.weight", from + "ffw_linear/0", [s.feedForward, s.hidden], s.feedForward, s.hidden))
+      views.append(try transposed(to + "mlp.down_proj.weight", from + "ffw_linear/0", [s.feedForward, s.hidden], s.feedForward, s.hidden))
     }
     return views + [try plain("model.norm.weight", "norm/0", [s.hidden])]
   }

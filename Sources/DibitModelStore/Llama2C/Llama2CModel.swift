@@ -5,8 +5,8 @@ internal import DibitJSON
 package enum Llama2CModel {
   /// The config.json and the tensors of the Llama model that the header describes.
   ///
-  /// llama2.c fixes what its header does not say: epsilon 1e-5, rotary base 10000, beginning of text 1, end of text 2. It turns
-  /// neighbouring pairs of a head where Hugging Face turns the halves, so that rows of `q` and `k` change places:
+  /// llama2.c fixes what its header does not say: epsilon 1e-5, rotary base 10000, beginning of text 1, end of text 2. It rotates
+  /// neighbouring pairs of a head where Hugging Face rotates the halves, so that rows of `q` and `k` are permuted:
   /// row `2 i + j` of a head becomes row `j D/2 + i`.
   package static func translation(of parameters: Llama2CParameters) -> ModelTranslation {
     let configuration: JSONValue = [

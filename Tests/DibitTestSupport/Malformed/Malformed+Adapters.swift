@@ -63,7 +63,7 @@ extension MalformedFile {
       adapter("rank of B differs from A's", floats([good[0], (good[1].0, [4, 3])]), says: "lora_B"),
       adapter("another width in", floats([(good[0].0, [2, 8]), good[1]]), says: "lora_A"),
       adapter("another width out", floats([good[0], (good[1].0, [8, 2])]), says: "lora_B"),
-      adapter("A that is turned", floats([(good[0].0, [4, 2]), good[1]]), says: "lora_A"),
+      adapter("A that is transposed", floats([(good[0].0, [4, 2]), good[1]]), says: "lora_A"),
       adapter("three dimensions (llama.cpp 29128)", floats([(good[0].0, [2, 4, 1]), good[1]]), says: "lora_A"),
       adapter(
         "a layer that the model lacks", floats(good + good.map { ($0.0.replacing("layers.0", with: "layers.1"), $0.1) }), says: "layers.1"),

@@ -22,7 +22,7 @@ extension MalformedFile {
     let plain = fixture("hdf5/plain.h5")
     var beyond = plain
     // The end of the file in the superblock of version 0 is at byte 40, in that of version 2 and 3 at byte 28.
-    if plain.count > 48 { for place in 0..<8 { beyond[(plain[8] < 2 ? 40 : 28) + place] = 0x7F } }
+    if plain.count > 48 { for index in 0..<8 { beyond[(plain[8] < 2 ? 40 : 28) + index] = 0x7F } }
     return [
       file("external storage (CVE-2026-1669)", "external-storage", says: "/etc/passwd"),
       file("a link to another file", "external-link", says: "a link to another file"),
