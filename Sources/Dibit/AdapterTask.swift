@@ -4,7 +4,7 @@ internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
 
-/// What an adapter of another tool learnt to answer, where its files do not say it: its labels, and the prompt that they are asked with.
+/// The task that an adapter of another tool learnt, where its files do not say it: its labels, and the prompt that they are asked with.
 ///
 /// ```swift
 /// let adapter = try await model.importAdapter("their-adapter", to: "adapter", task: AdapterTask(labels: ["good", "bad"]))

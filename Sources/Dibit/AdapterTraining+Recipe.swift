@@ -29,7 +29,9 @@ extension AdapterTraining.Options {
     try DibitError.check("rank", rank, 1...4096)
     try DibitError.check("alpha", alpha, 1e-6...1e6)
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
-    if overwrites, resumes { throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both") }
+    if overwrites, resumes {
+      throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
+    }
   }
 
   /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a

@@ -57,7 +57,8 @@ public final class Chat: Sendable {
         guard session.awaitsAnswer == (text == nil) else {
           throw DibitError(
             .invalidArgument, option: "text",
-            text == nil ? "expected some, as the last message is not the user's" : "expected none, as a message of the user has no answer yet")
+            text == nil
+              ? "expected some, as the last message is not the user's" : "expected none, as a message of the user has no answer yet")
         }
         let answer = try session.answer(
           text, options: options.engineOptions(stopTokens: []),

@@ -16,7 +16,8 @@ extension DibitError {
   /// The sentence of an engine with what an app can do about it.
   private static func sentence(of error: any EngineError) -> String {
     let told = "\(error.root)"
-    return "\(error)".replacing(told, with: told + advice(error.root)).replacing("the output of 'dibit train'", with: "the output of a training")
+    return "\(error)".replacing(told, with: told + advice(error.root)).replacing(
+      "the output of 'dibit train'", with: "the output of a training")
   }
 
   private static func advice(_ root: any EngineError) -> String {

@@ -208,7 +208,9 @@ package struct EvaluationLine: Sendable {
 
   /// Checks whether digests say which bytes answer under this name; plain checkpoints have none, and their answers are not kept.
   package func isIdentified(_ name: String) -> Bool {
-    if let adapter = adapters.first(where: { $0.path == name }) { return adapter.opened.digest != nil && models[adapter.model].digest != nil }
+    if let adapter = adapters.first(where: { $0.path == name }) {
+      return adapter.opened.digest != nil && models[adapter.model].digest != nil
+    }
     return models.enumerated().contains { index, model in (index == 0 ? "base" : model.path) == name && model.digest != nil }
   }
 

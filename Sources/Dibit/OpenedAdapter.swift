@@ -54,7 +54,8 @@ package struct OpenedAdapter: Sendable {
     if let fault = parts.first(where: { !AdapterPart.weights.contains($0.weight) }) {
       throw DibitError(
         .invalidArgument,
-        "'\(fault.adapter.path)': expected a weight from \(AdapterPart.weights.lowerBound) to \(AdapterPart.weights.upperBound), found \(fault.weight)")
+        "'\(fault.adapter.path)': expected a weight from \(AdapterPart.weights.lowerBound) to \(AdapterPart.weights.upperBound), found \(fault.weight)"
+      )
     }
     guard parts.count > 1 || first.weight != 1 else {
       self = first.adapter

@@ -34,7 +34,8 @@ extension StoredAdapter {
   }
 
   /// Adds adapters up that are in memory.
-  package static func sum(_ parts: [(part: AdapterPart, loaded: LoadedAdapter)], for model: StoredModel) throws(ModelStoreError) -> Adapter {
+  package static func sum(_ parts: [(part: AdapterPart, loaded: LoadedAdapter)], for model: StoredModel) throws(ModelStoreError) -> Adapter
+  {
     var configuration = AdapterConfiguration()
     (configuration.rank, configuration.targets) = (0, LinearKind.allCases)
     var modules = Set<String>()

@@ -32,7 +32,8 @@ import Testing
     let mute = await failure { () throws(DibitError) in try await plain.tag(["the soup"]).value }
     #expect(
       mute?.message
-        == "the adapter '\(plain.path)' comes from another tool and says no labels: name them where the adapter is converted, or generate with it")
+        == "the adapter '\(plain.path)' comes from another tool and says no labels: name them where the adapter is converted, or generate with it"
+    )
     let options = Response.Options(maximumTokens: 8)
     #expect(
       try await place.model.generate(.text("the soup"), adapter: plain, options: options).value.tokens

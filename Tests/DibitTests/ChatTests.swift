@@ -100,6 +100,14 @@ import Testing
     stopped.cancel()
     #expect(await failure { () throws(DibitError) in try await stopped.value }?.kind == .cancelled)
     #expect(chat.messages.count != 1)
+    // What has come of an answer stays, and is taken back.
+    try await chat.reset()
+    let left = chat.respond(to: "the goal", options: .init(maximumTokens: 40))
+    for try await _ in left { break }
+    left.cancel()
+    _ = await failure { () throws(DibitError) in try await left.value }
+    #expect(chat.messages.map(\.role) == [.user, .assistant] && chat.messages.last?.content.isEmpty == false)
+    #expect(try await chat.undo() && chat.messages.isEmpty)
     let outOfTurn = await failure { () throws(DibitError) in
       try await place.model.chat(messages: [Message(.user, "a"), Message(.user, "b")])
     }
