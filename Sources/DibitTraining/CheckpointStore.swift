@@ -62,7 +62,7 @@ package final class CheckpointStore {
       if let difference = identity.difference(from: try whole.header().identity, at: whole.path) { throw difference }
       return
     }
-    if let newestStep, !discards { throw .unfinishedRun(directory: path, step: newestStep) }
+    if let newestStep, !discards { throw .incompleteRun(directory: path, step: newestStep) }
     // A process that died while it removed older checkpoints may have left more than two.
     do throws(FileError) {
       for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }

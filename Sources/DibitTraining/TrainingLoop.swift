@@ -79,7 +79,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       lastSave = .now
       try tell(.checkpoint(.init(step: state.step, bytes: size)), meter)
     }
-    let result = finish(end ?? .finished)
+    let result = complete(end ?? .completed)
     try tell(.end(.init(step: state.step, reason: result.end, keptStep: result.keptStep)), meter)
     return result
   }
@@ -194,7 +194,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   }
 
   /// Puts what is kept in place, and adds the run up. An interrupted run stays as it is.
-  private mutating func finish(_ end: TrainingResult.End) -> TrainingResult {
+  private mutating func complete(_ end: TrainingResult.End) -> TrainingResult {
     var result = TrainingResult()
     (result.end, result.steps, result.totalSteps, result.tokens) = (end, state.step, schedule.totalSteps, state.tokens)
     (result.trainingLoss, result.curve) = (state.meanLoss, state.curve)
@@ -209,9 +209,9 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 }
 
 extension TrainingLoop {
-  consuming func finishAdapter() -> Adapter { parameters.values.adapter }
+  consuming func trainedAdapter() -> Adapter { parameters.values.adapter }
 
-  consuming func finishDecoder() -> Decoder { parameters.values.model.decoder }
+  consuming func trainedDecoder() -> Decoder { parameters.values.model.decoder }
 
   /// The largest key and value magnitudes of each layer that has its own, over a batch.
   mutating func largestMagnitudes(_ batch: Batch) -> [(key: Float, value: Float)] {

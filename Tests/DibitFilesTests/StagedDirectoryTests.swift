@@ -27,7 +27,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     var writer = try SafetensorsWriter(path: staged.path(of: "model.safetensors"), tensors: [(name: "a", dtype: .u8, shape: [1])])
     let codes: [UInt8] = [5]
     try writer.append(codes.span)
-    _ = try writer.finish()
+    _ = try writer.finalize()
     #expect(PartialOutputs.contains(staged.partialPath) && !exists(scratch("out")))
     try staged.commit()
     #expect(scratch.names == ["out"])
