@@ -238,7 +238,7 @@ extension PretrainingOptions {
     optimization.rounding = recipe.quantization.map { grid in
       var scheme = QuantizationScheme()
       (scheme.bits, scheme.group, scheme.embeddingBits) = (grid.bits, grid.groupSize, grid.embeddingBits)
-      return scheme
+      return TrainedRounding(scheme)
     }
   }
 }

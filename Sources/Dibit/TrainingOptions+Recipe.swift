@@ -36,14 +36,21 @@ extension OptimizationOptions {
       case .share(let share): ("warmup", number(share))
       case .steps(let steps): ("warmup_steps", .integer(steps))
       }
-    return [
+    var members: [(key: String, value: JSONValue)] = [
       ("seed", .string(String(seed))), ("learning_rate", number(learningRate)), ("lr_schedule", .string(schedule.recipeName)),
       ("lr_end", number(finalLearningRate)), warmUpMember, ("weight_decay", number(optimizer.weightDecay)),
       ("grad_clip", number(clipNorm)), ("ema_decay", number(averageDecay)), ("micro_batch_tokens", .integer(microBatchTokens)),
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),
-    ] + (embeddingLearningRate.map { [("embedding_learning_rate", number($0))] } ?? [])
-      + (rounding.map { [("quantization", $0.json)] } ?? [])
+    ]
+    if let embeddingLearningRate { members.append(("embedding_learning_rate", number(embeddingLearningRate))) }
+    if let offsetLearningRate { members.append(("offset_learning_rate", number(offsetLearningRate))) }
+    if let scaleLearningRate { members.append(("scale_learning_rate", number(scaleLearningRate))) }
+    guard let rounding else { return members }
+    members.append(("quantization", rounding.scheme.json))
+    if rounding.movesOffsets { members.append(("moves_offsets", true)) }
+    if rounding.movesScales { members.append(("moves_scales", true)) }
+    return members
   }
 }
 

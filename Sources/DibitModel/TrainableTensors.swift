@@ -1,5 +1,6 @@
 package import BasicContainers
 package import DibitKernels
+package import DibitQuantization
 package import DibitTensor
 
 /// A tensor that an optimiser moves.
@@ -14,6 +15,10 @@ package struct Trainable: Equatable, Sendable {
     case magnitude(entry: Int)
     /// A parameter of the decoder, by ``Parameter/index``.
     case weight(index: Int, ParameterRole)
+    /// What is added to a parameter before it is rounded to a grid, in units of its scales.
+    case offset(index: Int, ParameterRole)
+    /// The logarithms `[rows, groups]` of the scales that a parameter is rounded with.
+    case logScale(index: Int, ParameterRole)
   }
 
   /// A name of its own, such as `model.layers.3.self_attn.q_proj.lora_A`.
@@ -29,9 +34,24 @@ package struct Trainable: Equatable, Sendable {
   package var decays: Bool {
     switch role {
     case .adapterA, .adapterB: true
-    case .magnitude: false
+    case .magnitude, .offset, .logScale: false
     case .weight(_, let role): role.isMatrix
     }
+  }
+}
+
+/// The grids that passes run trained weights on, and what an optimiser moves of those weights.
+package struct TrainedRounding: Equatable, Sendable {
+  /// The formats in which passes run the weights.
+  package var scheme: QuantizationScheme
+  /// True when the floats that are rounded stay as they are, and offsets beside them move, in units of the scale.
+  package var movesOffsets: Bool
+  /// True when scales move; otherwise they are fitted anew after each step.
+  package var movesScales: Bool
+
+  /// Moves the floats that are rounded, by default with scales that follow them.
+  package init(_ scheme: QuantizationScheme, movesOffsets: Bool = false, movesScales: Bool = false) {
+    (self.scheme, self.movesOffsets, self.movesScales) = (scheme, movesOffsets, movesScales)
   }
 }
 
@@ -41,9 +61,11 @@ package struct TrainableList: Equatable, Sendable {
   package let entries: [Trainable]
   private let adapted: Int
   private let firstWeight: Int?
+  private let logScales: [Int: Int]  // parameter to entry
 
-  /// The matrices of an adapter, where there is one, and with `includesWeights` every parameter.
-  package init(_ weights: DecoderWeights, adapter: AdapterLayout?, includesWeights: Bool) {
+  /// The matrices of an adapter, where there is one, and with `includesWeights` every parameter: where it is rounded, in the form that
+  /// `rounding` says.
+  package init(_ weights: DecoderWeights, adapter: AdapterLayout?, includesWeights: Bool, rounding: TrainedRounding? = nil) {
     var entries: [Trainable] = []
     let modules = adapter?.modules ?? []
     for (entry, module) in modules.enumerated() {
@@ -59,15 +81,33 @@ package struct TrainableList: Equatable, Sendable {
     }
     adapted = modules.count
     firstWeight = includesWeights ? entries.count : nil
+    var logScales: [Int: Int] = [:]
     if includesWeights {
-      for parameter in weights.parameters {
+      func add(_ parameter: Parameter, _ role: Trainable.Role, columns: Int, suffix: String = "") {
         // The parts of a fused tensor share its name.
-        entries.append(
-          Trainable(
-            name: "\(parameter.index).\(parameter.name.tensor)", role: .weight(index: parameter.index, parameter.role),
-            rows: parameter.weight.rows, columns: parameter.weight.columns))
+        let name = "\(parameter.index).\(parameter.name.tensor)\(suffix)"
+        entries.append(Trainable(name: name, role: role, rows: parameter.weight.rows, columns: columns))
+      }
+      for parameter in weights.parameters {
+        let isRounded = rounding?.scheme.format(of: parameter.role).grid != nil
+        let (index, role, columns) = (parameter.index, parameter.role, parameter.weight.columns)
+        if isRounded, rounding?.movesOffsets == true {
+          add(parameter, .offset(index: index, role), columns: columns, suffix: ".offset")
+        } else {
+          add(parameter, .weight(index: index, role), columns: columns)
+        }
+      }
+      if let rounding, rounding.movesScales {
+        for parameter in weights.parameters {
+          guard let grid = rounding.scheme.format(of: parameter.role).grid else { continue }
+          logScales[parameter.index] = entries.count
+          add(
+            parameter, .logScale(index: parameter.index, parameter.role), columns: grid.groups(columns: parameter.weight.columns),
+            suffix: ".log_scale")
+        }
       }
     }
+    self.logScales = logScales
     self.entries = entries
   }
 
@@ -77,8 +117,11 @@ package struct TrainableList: Equatable, Sendable {
   /// True when all parameters are trained.
   package var includesWeights: Bool { firstWeight != nil }
 
-  /// The index of a parameter; nil where parameters are frozen.
+  /// The index of the gradient of a parameter as passes run it: of the parameter itself or of its offsets; nil where it is frozen.
   package func weight(_ index: Int) -> Int? { firstWeight.map { $0 + index } }
+
+  /// The index of the logarithms of a parameter's scales; nil where they are not trained.
+  package func logScale(_ index: Int) -> Int? { logScales[index] }
 
   /// The index of an adapter entry's `A`.
   package func a(_ entry: Int) -> Int { 2 * entry }

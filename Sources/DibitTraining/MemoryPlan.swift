@@ -7,7 +7,7 @@ package import DibitModel
 /// All of it is allocated once. How many layers keep their activations is what a limit decides: the others keep their input alone, and
 /// the backward pass computes them again, with the same bits.
 package struct MemoryPlan: Equatable, Sendable {
-  /// Bytes of the model's weights, mapped from the file while they are frozen.
+  /// Bytes of the model's weights, mapped from the file while they are frozen; with the floats that are rounded to them.
   package let weights: Int
   /// Bytes of an adapter and of what the optimiser holds: gradients, moments, and an average or the best parameters so far.
   package let trained: Int
@@ -49,14 +49,14 @@ package struct MemoryPlan: Equatable, Sendable {
   package var recording: Recording { keptLayers == layers ? .all : .last(keptLayers) }
 
   /// The plan of passes over up to `rows` tokens that keeps as many layers as fit `limit` bytes; all with no limit. `copies` floats are
-  /// held for each number that is trained. When not even a plan without any kept layer fits, that one is returned.
+  /// held for each number that is trained, and `besides` bytes with the weights. When not even a plan without any kept layer fits, that one is returned.
   package init(
     _ decoder: borrowing Decoder, rows: Int, adapter: AdapterConfiguration?, training list: TrainableList, copies: Int,
-    limit: Int? = nil, on compute: Compute
+    besides: Int = 0, limit: Int? = nil, on compute: Compute
   ) {
     self.rows = rows
     layers = decoder.configuration.layers
-    weights = decoder.weights.byteCount
+    weights = decoder.weights.byteCount + besides
     trained = MemoryLayout<Float>.stride * copies * list.elementCount
     // Memory is taken only where it is written, so that these cost nothing.
     backward = BackwardState(decoder, rows: rows, adapter: adapter, training: list).byteCount

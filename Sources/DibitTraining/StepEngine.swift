@@ -24,6 +24,9 @@ struct StepEngine: ~Copyable {
   /// Calls `body` with the gradients of the step so far.
   func withGradients<Result>(_ body: (borrowing TrainableTensors) -> Result) -> Result { body(passes.backward.work.gradients) }
 
+  /// Calls `body` with the gradients of the step so far, for writing.
+  mutating func updateGradients(_ body: (inout TrainableTensors) -> Void) { body(&passes.backward.work.gradients) }
+
   /// Adds the gradients of the batch's share of a step's loss, the sum of `weight · loss / total` over its labelled rows; returns that sum,
   /// and adds each row's loss to `losses`. `total` is the weight of all batches of the step.
   mutating func accumulate(

@@ -1,30 +1,61 @@
+internal import BasicContainers
 internal import DibitKernels
 internal import DibitModel
 internal import DibitQuantization
 internal import DibitTensor
 
-/// A decoder and the weights of it that an optimiser moves.
+/// A decoder and what an optimiser moves of it.
 ///
-/// In quantisation-aware training these are not the decoder's own: every pass runs weights on the grid in which they will ship, through the
-/// kernels that will run them. Gradients of the rounded weights go straight through to the float masters (Bengio, Léonard and Courville,
-/// 2013), and after each step of the optimiser the decoder's weights are rounded anew.
+/// In quantisation-aware training these are not the decoder's own weights: every pass runs weights on the grid in which they will ship, through
+/// the kernels that will run them, and after each step of the optimiser the decoder's weights are rounded anew. Gradients of the rounded weights
+/// go straight through to the float masters (Bengio, Léonard and Courville, 2013), or to offsets beside masters that stay as they were; scales
+/// follow the masters or are trained as well, see ``GridRounding``.
 struct TrainedModel: ~Copyable {
   /// The decoder that passes run.
   var decoder: Decoder
+  private let rounding: TrainedRounding?
+  /// The floats that are rounded.
   private var masters: DecoderWeights?
+  /// Where offsets move: what they are added to. Otherwise nothing.
+  private var base: DecoderWeights?
+  private var offsets = UniqueArray<Matrix>()  // [rows, columns] by parameter; without elements where it has none
+  private var logScales = UniqueArray<Matrix>()  // [rows, groups]
 
   /// ``round(on:)`` must come before the first pass.
-  init(_ decoder: consuming Decoder, rounding: QuantizationScheme?) {
+  init(_ decoder: consuming Decoder, rounding: TrainedRounding?, on compute: Compute) {
     self.decoder = decoder
+    self.rounding = rounding
     guard let rounding else { return }
-    masters = self.decoder.weights
-    self.decoder.weights.prepare(for: rounding)
+    let floats = self.decoder.weights
+    masters = floats
+    if rounding.movesOffsets { base = floats }
+    self.decoder.weights.prepare(for: rounding.scheme)
+    guard rounding.movesOffsets || rounding.movesScales else { return }
+    for parameter in self.decoder.weights.parameters {
+      let weight = parameter.weight
+      guard let grid = weight.format.grid else {
+        offsets.append(Matrix(rows: 0, columns: 0))
+        logScales.append(Matrix(rows: 0, columns: 0))
+        continue
+      }
+      offsets.append(Matrix(rows: rounding.movesOffsets ? weight.rows : 0, columns: weight.columns))
+      // Offsets are in units of scales, which therefore do not follow them.
+      logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
+    }
+    fitScales(floats, on: compute)
   }
 
-  /// The weights that the optimiser moves.
+  /// The weights that passes round, or run as they are.
   var trained: DecoderWeights { masters ?? decoder.weights }
 
-  /// Calls `body` with the numbers of a parameter that the optimiser moves; ``round(on:)`` must follow.
+  /// Bytes that are held beside the decoder.
+  var byteCount: Int {
+    var total = (masters?.byteCount ?? 0) + (base?.byteCount ?? 0)
+    for index in 0..<offsets.count { total += offsets[index].byteCount + logScales[index].byteCount }
+    return total
+  }
+
+  /// Calls `body` with the floats of a parameter; ``round(on:)`` must follow.
   mutating func updateTrained<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
     guard var weights = masters else {
       return try decoder.weights.update(index) { parameter throws(E) in try parameter.weight.withMutableValues(body) }
@@ -35,8 +66,94 @@ struct TrainedModel: ~Copyable {
     try weights.update(index) { parameter throws(E) in try parameter.weight.withMutableValues(body) }
   }
 
-  /// Brings the decoder's weights up to date where they are rounded: after whatever changed the trained ones.
-  mutating func round(on compute: Compute) { if let masters { decoder.weights.round(masters, on: compute) } }
+  /// Calls `body` with the offsets of a parameter; ``round(on:)`` must follow.
+  mutating func updateOffsets<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
+    var span = offsets[index].mutableSpan
+    try body(&span)
+  }
+
+  /// Calls `body` with the logarithms of a parameter's scales; ``round(on:)`` must follow.
+  mutating func updateLogScales<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
+    var span = logScales[index].mutableSpan
+    try body(&span)
+  }
+
+  /// Calls `body` with the numbers of a tensor that is trained.
+  func read<E: Error>(_ role: Trainable.Role, _ body: (Span<Float>) throws(E) -> Void) throws(E) {
+    switch role {
+    case .weight(let index, _):
+      let weight = trained.parameters[index].weight
+      try body(weight.values)
+    case .offset(let index, _): try body(offsets[index].span)
+    case .logScale(let index, _): try body(logScales[index].span)
+    case .adapterA, .adapterB, .magnitude: break
+    }
+  }
+
+  /// Brings the decoder's weights up to date where they are rounded: after whatever changed what is trained.
+  mutating func round(on compute: Compute) {
+    guard var masters else { return }
+    guard !offsets.isEmpty else { return decoder.weights.round(masters, on: compute) }
+    // Out of their place, so that writing does not copy.
+    self.masters = nil
+    Self.round(&decoder.weights, &masters, base, offsets, logScales, on: compute)
+    self.masters = masters
+  }
+
+  // The owners come apart here: a closure that has one field would lock the whole struct.
+  private static func round(
+    _ weights: inout DecoderWeights, _ masters: inout DecoderWeights, _ base: DecoderWeights?, _ offsets: borrowing UniqueArray<Matrix>,
+    _ logScales: borrowing UniqueArray<Matrix>, on compute: Compute
+  ) {
+    weights.updateEach { parameter in
+      let index = parameter.index
+      guard let grid = parameter.weight.format.grid else { return parameter.copyValues(of: masters.parameters[index].weight) }
+      let scaleBits = GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels)
+      GridRounding.setScales(logScales[index], of: &parameter.weight, scaleBits: scaleBits, on: compute)
+      if let base {
+        masters.update(index) { master in
+          GridRounding.shift(
+            base.parameters[index].weight, by: offsets[index], scalesOf: parameter.weight, into: &master.weight, on: compute)
+        }
+      }
+      _ = GridQuantization.chooseCodes(of: masters.parameters[index].weight, into: &parameter.weight, on: compute)
+    }
+  }
+
+  /// Turns the gradients of the rounded weights into those of what is trained; nothing where they go straight through to the masters as they are.
+  func finish(_ gradients: inout TrainableTensors, on compute: Compute) {
+    guard let rounding, !offsets.isEmpty, let masters else { return }
+    let list = gradients.list
+    for parameter in decoder.weights.parameters where parameter.weight.isPacked {
+      guard let dense = list.weight(parameter.index) else { continue }
+      Self.finish(
+        &gradients, dense, list.logScale(parameter.index), masters.parameters[parameter.index].weight, parameter.weight,
+        inScales: rounding.movesOffsets, on: compute)
+    }
+  }
+
+  private static func finish(
+    _ gradients: inout TrainableTensors, _ dense: Int, _ scales: Int?, _ master: Weight, _ packed: Weight, inScales: Bool,
+    on compute: Compute
+  ) {
+    // Two of one array cannot be written at a time.
+    var logScales = Matrix(rows: 0, columns: 0)
+    if let scales { swap(&logScales, &gradients.values[scales]) }
+    GridRounding.backward(
+      master, packed: packed, dWeight: &gradients.values[dense], inScales: inScales, dLogScales: &logScales, on: compute)
+    if let scales { swap(&logScales, &gradients.values[scales]) }
+  }
+
+  /// Scales that suit `floats`, to begin with.
+  private mutating func fitScales(_ floats: DecoderWeights, on compute: Compute) {
+    decoder.weights.updateEach { parameter in
+      guard let grid = parameter.weight.format.grid else { return }
+      GridQuantization.fitScales(
+        of: floats.parameters[parameter.index].weight, into: &parameter.weight,
+        scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
+      GridRounding.takeLogScales(of: parameter.weight, into: &logScales[parameter.index])
+    }
+  }
 }
 
 extension DecoderWeights {
@@ -59,9 +176,16 @@ extension DecoderWeights {
         GridQuantization.round(
           master, into: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
       } else {
-        let values = master.values
-        parameter.weight.withMutableValues { own in for i in own.indices { own[i] = values[i] } }
+        parameter.copyValues(of: master)
       }
     }
+  }
+}
+
+extension Parameter {
+  /// Takes the floats of a weight of the same shape.
+  fileprivate mutating func copyValues(of other: Weight) {
+    let values = other.values
+    weight.withMutableValues { own in for i in own.indices { own[i] = values[i] } }
   }
 }

@@ -26,9 +26,8 @@ extension TrainedParameters {
       case .adapterA(let index): try writer.append(floats: values.adapter.a[index].span, as: .f32)
       case .adapterB(let index): try writer.append(floats: values.adapter.b[index].span, as: .f32)
       case .magnitude(let index): try writer.append(floats: values.adapter.magnitudes[index].span, as: .f32)
-      case .weight(let index, _):
-        let weight = values.model.trained.parameters[index].weight
-        try writer.append(floats: weight.values, as: .f32)
+      case .weight, .offset, .logScale:
+        try values.model.read(entry.role) { numbers throws(CheckpointError) in try writer.append(floats: numbers, as: .f32) }
       }
     }
     try Self.write(moment1, to: &writer)

@@ -19,6 +19,10 @@ struct TrainedValues: ~Copyable {
       case .magnitude(let entry): try Self.apply(body, index, &adapter.magnitudes[entry])
       case .weight(let parameter, _):
         try model.updateTrained(parameter) { values throws(E) in try body(index, &values) }
+      case .offset(let parameter, _):
+        try model.updateOffsets(parameter) { values throws(E) in try body(index, &values) }
+      case .logScale(let parameter, _):
+        try model.updateLogScales(parameter) { values throws(E) in try body(index, &values) }
       }
     }
   }
@@ -46,16 +50,17 @@ struct TrainedParameters: ~Copyable {
   /// Trains all weights of the decoder, or else the adapter; by default with the optimiser of `options`.
   init(
     decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool, options: OptimizationOptions,
-    optimizer: (any Optimizer)? = nil
+    optimizer: (any Optimizer)? = nil, on compute: Compute
   ) {
-    let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: trainsWeights)
+    let rounding = trainsWeights ? options.rounding : nil
+    let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: trainsWeights, rounding: rounding)
     let optimizer = optimizer ?? options.optimizer
     moment1 = TrainableTensors(list, if: optimizer.momentCount > 0)
     moment2 = TrainableTensors(list, if: optimizer.momentCount > 1)
     average = TrainableTensors(list, if: options.averageDecay > 0)
     best = TrainableTensors(list, if: options.keepsBest)
     values = TrainedValues(
-      model: TrainedModel(decoder, rounding: trainsWeights ? options.rounding : nil), adapter: adapter, list: list)
+      model: TrainedModel(decoder, rounding: rounding, on: compute), adapter: adapter, list: list)
     self.options = options
     self.optimizer = optimizer
     if options.averageDecay > 0 { Self.copy(&values, to: &average) }
@@ -69,10 +74,13 @@ struct TrainedParameters: ~Copyable {
     (moment1.areAllocated ? 1 : 0) + (moment2.areAllocated ? 1 : 0) + (average.areAllocated ? 1 : 0) + (best.areAllocated ? 1 : 0)
   }
 
+  /// Turns the gradients of a step's passes into those of what is trained, before ``step(_:learningRate:step:gradientScale:on:)``.
+  func finish(_ gradients: inout TrainableTensors, on compute: Compute) { values.model.finish(&gradients, on: compute) }
+
   /// One step of the optimiser, `step` counted from 1.
   mutating func step(_ gradients: borrowing TrainableTensors, learningRate: Float, step: Int, gradientScale: Float, on compute: Compute) {
     let update = OptimizerUpdate(learningRate: learningRate, step: step, gradientScale: gradientScale, decays: true)
-    Self.step(&values, gradients, &moment1, &moment2, optimizer, update, embeddingRate: learningRate * options.embeddingRateFactor, compute)
+    Self.step(&values, gradients, &moment1, &moment2, optimizer, update, options, compute)
     if options.averageDecay > 0 {
       // The first steps are far from where the run ends: they count for less.
       let keep = min(options.averageDecay, Float(1 + step) / Float(10 + step))
@@ -107,13 +115,14 @@ struct TrainedParameters: ~Copyable {
 
   private static func step(
     _ values: inout TrainedValues, _ gradients: borrowing TrainableTensors, _ moment1: inout TrainableTensors,
-    _ moment2: inout TrainableTensors, _ optimizer: any Optimizer, _ update: OptimizerUpdate, embeddingRate: Float, _ compute: Compute
+    _ moment2: inout TrainableTensors, _ optimizer: any Optimizer, _ update: OptimizerUpdate, _ options: OptimizationOptions,
+    _ compute: Compute
   ) {
     let list = values.list
     values.forEach { index, numbers in
       var update = update
       update.decays = list.entries[index].decays
-      if case .weight(_, .embedding) = list.entries[index].role { update.learningRate = embeddingRate }
+      update.learningRate *= options.rateFactor(of: list.entries[index].role)
       optimizer.step(
         &numbers, gradient: gradients.values[index], moment1: &moment1.values[index], moment2: &moment2.values[index], update, on: compute)
     }

@@ -33,12 +33,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     schedule = options.schedule(steps: source.totalSteps)
     let (capacity, shape) = (source.capacity, trainsWeights ? nil : adapter.configuration)
     parameters = TrainedParameters(
-      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer)
+      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer, on: compute)
     let list = parameters.values.list
     // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients, moments and copies.
     plan = MemoryPlan(
       parameters.values.model.decoder, rows: capacity.rows, adapter: shape, training: list,
-      copies: (trainsWeights ? 1 : 2) + parameters.copies, limit: options.memoryLimit, on: compute)
+      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount, limit: options.memoryLimit,
+      on: compute)
     engine = StepEngine(
       parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,
       objective: objective, recording: plan.recording, on: compute)
@@ -132,6 +133,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
       loss += accumulate(batches[index], total: total, step: number, firstRow: row, losses: &sums)
       row += batches[index].tokens.count
     }
+    Self.finish(&engine, parameters, compute)
     let norm = engine.withGradients { $0.norm(on: compute) }
     guard loss.isFinite, norm.isFinite else { throw .notANumber(step: number, checkpoint: checkpoints?.newestStep) }
     let rate = schedule.rate(step: number)
@@ -156,6 +158,10 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     engine.withGradients {
       parameters.step($0, learningRate: learningRate, step: step, gradientScale: gradientScale, on: compute)
     }
+  }
+
+  private static func finish(_ engine: inout StepEngine, _ parameters: borrowing TrainedParameters, _ compute: Compute) {
+    engine.updateGradients { parameters.finish(&$0, on: compute) }
   }
 
   /// Adds the gradients of a batch, whose first row is row `firstRow` of the step; returns its share of the loss.

@@ -1,6 +1,5 @@
 package import DibitKernels
 package import DibitModel
-package import DibitQuantization
 
 /// The options that adapters and whole models are trained with alike.
 package struct OptimizationOptions: Equatable, Sendable {
@@ -8,6 +7,10 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var learningRate: Float = 1e-3
   /// The peak for the embedding, where weights are trained; nil for that of all others.
   package var embeddingLearningRate: Float?
+  /// The peak for offsets, in units of scales, where they are trained; nil for that of all others.
+  package var offsetLearningRate: Float?
+  /// The peak for the logarithms of scales, where they are trained; nil for that of all others.
+  package var scaleLearningRate: Float?
   /// The course of the learning rate after the warm-up.
   package var schedule = Schedule.Shape.cosine
   /// The learning rate of the last step, where the schedule falls.
@@ -31,16 +34,26 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var keepsBest = false
   /// The conditions under which a run is given up.
   package var watchdog = WatchdogOptions()
-  /// The scheme by which weights that are trained are rounded in every pass; nil for float weights. Nothing where an adapter is trained.
-  package var rounding: QuantizationScheme?
+  /// The grids that passes run trained weights on; nil for float weights. Nothing where an adapter is trained.
+  package var rounding: TrainedRounding?
   /// The seed of everything random.
   package var seed: UInt64 = 0
 
   /// The defaults of `dibit train`.
   package init() {}
 
-  /// The factor of the learning rate for the embedding.
-  var embeddingRateFactor: Float { learningRate > 0 ? (embeddingLearningRate ?? learningRate) / learningRate : 1 }
+  /// The factor of the learning rate for a tensor.
+  func rateFactor(of role: Trainable.Role) -> Float {
+    let own =
+      switch role {
+      case .weight(_, .embedding): embeddingLearningRate
+      case .offset: offsetLearningRate
+      case .logScale: scaleLearningRate
+      default: nil as Float?
+      }
+    guard let own, learningRate > 0 else { return 1 }
+    return own / learningRate
+  }
 
   /// True when a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
   package var dependsOnLength: Bool {

@@ -7,6 +7,10 @@ import DibitTensor
 import DibitTestSupport
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @testable import DibitTraining
 
 /// Training on the grid, step by step, against what it means: gradients of the rounded weights move float masters, which are rounded anew.
@@ -18,12 +22,13 @@ import Testing
     var options = OptimizationOptions()
     var scheme = QuantizationScheme()
     (scheme.bits, scheme.group) = (bits, 32)
-    options.rounding = scheme
+    options.rounding = TrainedRounding(scheme)
     var start = training.model.weights
     start.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let batch = Batch(training.examples.prefix(3))
     var parameters = TrainedParameters(
-      decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options)
+      decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options,
+      on: compute)
     parameters.update(on: compute)
     let list = parameters.values.list
     var engine = StepEngine(
@@ -58,6 +63,103 @@ import Testing
           #expect(!parameter.isMatrix && rounded == master, "step \(step), \(parameter.name.tensor)")
         }
       }
+    }
+  }
+
+  @Test(
+    "scales and offsets are moved, and the decoder's weights are what they say",
+    arguments: [(false, true), (true, false), (true, true)] as [(offsets: Bool, scales: Bool)])
+  func entries(_ moves: (offsets: Bool, scales: Bool)) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2, usesBLAS: false, activations: .float, gradients: .float)
+    var options = OptimizationOptions()
+    (options.learningRate, options.scaleLearningRate) = (0.5, 0.02)
+    options.rounding = TrainedRounding(QuantizationScheme(), movesOffsets: moves.offsets, movesScales: moves.scales)
+    var start = training.model.weights
+    start.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    let batch = Batch(training.examples.prefix(3))
+    var parameters = TrainedParameters(
+      decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options,
+      optimizer: Descent(), on: compute)
+    parameters.update(on: compute)
+    let list = parameters.values.list
+    var engine = StepEngine(
+      parameters.values.model.decoder, rows: batch.tokens.count, sequences: 3, adapter: nil, training: list, on: compute)
+    let before = numbers(&parameters)
+    let first = parameters.values.model.decoder.weights
+    engine.clearGradients()
+    var sums = LossSums()
+    _ = engine.accumulate(
+      batch, parameters.values.model.decoder, adapter: &parameters.values.adapter, total: batch.totalWeight, losses: &sums)
+    let dense = gradientsOfFloats(first, training.model.configuration, batch, on: compute)
+    engine.updateGradients { parameters.finish(&$0, on: compute) }
+    let gradients = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
+    engine.withGradients { parameters.step($0, learningRate: 0.5, step: 1, gradientScale: 1, on: compute) }
+    let after = numbers(&parameters)
+    var kinds: Set<String> = []
+    for (index, entry) in list.entries.enumerated() {
+      let moved = zip(after[index], before[index]).map { $0 - $1 }
+      guard case .logScale(let parameter, _) = entry.role else {
+        // Norms move as ever.
+        if case .weight(let parameter, let role) = entry.role, !role.isMatrix {
+          #expect(relativeNorm(moved, dense[parameter].map { -0.5 * $0 }) <= 1e-4, "\(entry.name)")
+        }
+        continue
+      }
+      kinds.insert("scale")
+      let (weight, floats) = (first.parameters[parameter].weight, Self.values(start.parameters[parameter].weight))
+      let rounded = Self.values(weight.floats(on: compute))
+      var expected = [Float](repeating: 0, count: entry.rows * entry.columns)
+      for (element, gradient) in dense[parameter].enumerated() {
+        let (row, column) = (element / weight.columns, element % weight.columns)
+        let scale = Float(weight.scale(row: row, group: column / 64))
+        let isInside = abs(floats[element] - rounded[element]) <= scale / 2 * 1.0001
+        expected[row * entry.columns + column / 64] += gradient * (rounded[element] - (isInside ? floats[element] : 0))
+      }
+      #expect(relativeNorm(gradients[index], expected) <= 1e-4, "\(entry.name)")
+      #expect(zip(moved, gradients[index]).allSatisfy { abs($0 + 0.02 * $1) <= 1e-5 }, "\(entry.name)")
+    }
+    for parameter in parameters.values.model.decoder.weights.parameters where parameter.weight.isPacked {
+      let (weight, origin) = (parameter.weight, Self.values(start.parameters[parameter.index].weight))
+      let scale = { (element: Int) in Float(weight.scale(row: element / weight.columns, group: element % weight.columns / 64)) }
+      if let index = list.logScale(parameter.index) {
+        for (group, log) in after[index].enumerated() {
+          let stored = Float(weight.scale(row: group / list.entries[index].columns, group: group % list.entries[index].columns))
+          #expect(abs(stored / exp(log) - 1) <= 0.02, "\(parameter.name.tensor)")
+        }
+      }
+      let index = try #require(list.weight(parameter.index))
+      let isOffset = if case .offset = list.entries[index].role { true } else { false }
+      #expect(isOffset == moves.offsets)
+      if isOffset { kinds.insert("offset") }
+      let wanted = isOffset ? origin.indices.map { origin[$0] + scale($0) * after[index][$0] } : after[index]
+      let rounded = Self.values(weight.floats(on: compute))
+      // Each is the nearest level, or the last one.
+      let last: Float = (Float(1 << (weight.format.grid?.levels.bits ?? 2)) - 1) / 2
+      #expect(
+        wanted.indices.allSatisfy {
+          abs(wanted[$0] - rounded[$0]) <= scale($0) * 0.5001 || abs(rounded[$0]) >= scale($0) * (last - 0.001)
+        }, "\(parameter.name.tensor)")
+    }
+    #expect(kinds == Set((moves.offsets ? ["offset"] : []) + (moves.scales ? ["scale"] : [])))
+  }
+
+  private func numbers(_ parameters: inout TrainedParameters) -> [[Float]] {
+    var all: [[Float]] = []
+    parameters.values.forEach { _, numbers in all.append(numbers.indices.map { numbers[$0] }) }
+    return all
+  }
+
+  /// Plain gradient descent, which shows the gradient.
+  private struct Descent: Optimizer {
+    var momentCount: Int { 0 }
+
+    func step(
+      _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix,
+      _ update: OptimizerUpdate, on compute: Compute
+    ) {
+      let gradient = gradient.span
+      for i in values.indices { values[i] -= update.learningRate * gradient[i] }
     }
   }
 

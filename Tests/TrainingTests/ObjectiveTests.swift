@@ -141,7 +141,7 @@ import Testing
     adapter.initialize(using: &rng)
     var parameters = TrainedParameters(
       decoder: Decoder(training.model.configuration, weights: floats), adapter: adapter, trainsWeights: trainsWeights,
-      options: OptimizationOptions(), optimizer: GradientDescent())
+      options: OptimizationOptions(), optimizer: GradientDescent(), on: compute)
     #expect(parameters.copies == 0)
     #expect(parameters.declarations.allSatisfy { $0.name.hasPrefix("parameters/") })
     #expect(parameters.declarations.count == parameters.values.list.entries.count)

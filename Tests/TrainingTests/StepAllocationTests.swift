@@ -23,19 +23,22 @@ import Testing
   struct Case: CustomTestStringConvertible, Sendable {
     var threads = 2
     var trainsWeights = false
-    var rounding: QuantizationScheme?
+    var rounding: TrainedRounding?
     var dropout: Float = 0
     var decomposesWeights = false
     var keptLayers: Int?
     var testDescription: String {
-      "\(threads) threads, \(trainsWeights ? "weights" : "adapter"), rounded \(rounding != nil), dropout \(dropout), "
+      "\(threads) threads, \(trainsWeights ? "weights" : "adapter"), rounded \(rounding != nil), "
+        + "offsets \(rounding?.movesOffsets == true), scales \(rounding?.movesScales == true), dropout \(dropout), "
         + "magnitudes \(decomposesWeights), kept \(keptLayers.map { "\($0)" } ?? "all")"
     }
   }
 
   static let cases = [
     Case(), Case(threads: 1), Case(dropout: 0.1), Case(decomposesWeights: true), Case(keptLayers: 1), Case(trainsWeights: true),
-    Case(trainsWeights: true, rounding: QuantizationScheme()),
+    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme())),
+    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), movesScales: true)),
+    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), movesOffsets: true, movesScales: true)),
   ]
 
   @Test("a step allocates nothing", .enabled(if: counts), arguments: cases)
@@ -57,7 +60,7 @@ import Testing
     let capacity = source.capacity
     var parameters = TrainedParameters(
       decoder: Decoder(training.model.configuration, weights: weights), adapter: adapter, trainsWeights: one.trainsWeights,
-      options: options.optimization)
+      options: options.optimization, on: compute)
     parameters.update(on: compute)
     let list = parameters.values.list
     var engine = StepEngine(

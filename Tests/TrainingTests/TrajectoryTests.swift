@@ -109,10 +109,13 @@ import Testing
     #expect(zip(found, expected).contains { $0.loss != $1.loss })
   }
 
-  @Test("ten steps on the grid learn, and the result lies on the grid")
-  func quantized() throws {
+  @Test(
+    "ten steps on the grid learn, whatever of it moves",
+    arguments: [(false, false), (false, true), (true, false), (true, true)] as [(offsets: Bool, scales: Bool)])
+  func quantized(_ moves: (offsets: Bool, scales: Bool)) throws {
     var options = try options()
-    options.rounding = .init()
+    options.rounding = TrainedRounding(QuantizationScheme(), movesOffsets: moves.offsets, movesScales: moves.scales)
+    options.offsetLearningRate = 0.1
     let found = try run(.weights, options: options, on: Compute(threads: 2))
     #expect(try #require(found.last).loss < 0.7 * found[0].loss)
     #expect(found.allSatisfy { $0.norm.isFinite })

@@ -1,0 +1,141 @@
+internal import DibitQuantization
+package import DibitTensor
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// Rounding to a grid as a part of training: the scales are trained too, and gradients go straight through the choice of the level (Bengio,
+/// Léonard and Courville, 2013; Esser et al., "Learned step size quantization", 2020).
+///
+/// A weight `w` under the scale `s` runs as `s q(w / s)`. Between the ends of the grid the derivative is taken to be one by `w` and `q - w / s`
+/// by `s`; beyond them none by `w`, and `q` by `s`. Scales are trained as their logarithms, so that a step changes each by a share of itself.
+package enum GridRounding {
+  /// Overwrites `logScales: [rows, groups]` with the logarithms of the scales of a packed weight; a scale of zero counts as the least.
+  package static func takeLogScales(of packed: Weight, into logScales: inout Matrix) {
+    let groups = groups(of: packed, logScales.shape, logScales.count)
+    for row in 0..<packed.rows {
+      for group in 0..<groups { logScales[row, group] = log(max(Float(packed.scale(row: row, group: group)), least)) }
+    }
+  }
+
+  /// Gives a packed weight the scales with these logarithms, `[rows, groups]`, rounded to `scaleBits` significant bits. Codes stay as they
+  /// are.
+  package static func setScales(
+    _ logScales: borrowing Matrix, of packed: inout Weight, scaleBits: Int = GridQuantization.fullScaleBits, on compute: Compute
+  ) {
+    let (rows, groups) = (packed.rows, groups(of: packed, logScales.shape, logScales.count))
+    let logs = unsafe logScales.pointer
+    unsafe packed.withMutableGrid { _, scales in
+      compute.forEachRange(Grid.panels(rows: rows), step: 1) { panels, _ in
+        for panel in panels {
+          for row in panel * Grid.panelRows..<min((panel + 1) * Grid.panelRows, rows) {
+            for group in 0..<groups {
+              // SAFETY: `rows * groups` logarithms, and scales for whole panels.
+              let value = unsafe rounded(exp(logs[row * groups + group]), bits: scaleBits)
+              unsafe scales[(panel * groups + group) * Grid.panelRows + row % Grid.panelRows] = value.bitPattern
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Overwrites `w` with `base + s v`, for `v: [rows, columns]` in units of the scales `s` of `packed`: all of one shape.
+  package static func shift(
+    _ base: Weight, by offsets: borrowing Matrix, scalesOf packed: Weight, into w: inout Weight, on compute: Compute
+  ) {
+    let offset = unsafe offsets.pointer
+    let start = base.values
+    w.withMutableValues { values in
+      // SAFETY: as many elements; rows of a task are its own.
+      unsafe values.withUnsafeMutableBufferPointer { values in
+        unsafe start.withUnsafeBufferPointer { start in
+          forEachGroup(packed, on: compute) { scale, _, _, part in
+            for index in part { unsafe values[index] = start[index] + scale * offset[index] }
+          }
+        }
+      }
+    }
+  }
+
+  /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`; with
+  /// `inScales`, of what is added to them in units of the scale. Where `dLogScales: [rows, groups]` has elements, overwrites it with the
+  /// gradient of the scales' logarithms.
+  package static func backward(
+    _ weight: Weight, packed: Weight, dWeight: inout Matrix, inScales: Bool = false, dLogScales: inout Matrix, on compute: Compute
+  ) {
+    guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
+    require(
+      weight.count == packed.count && dWeight.count == packed.count, "GridRounding: \(weight.shape), \(dWeight.shape), \(packed.shape)")
+    if dLogScales.count > 0 { _ = groups(of: packed, dLogScales.shape, dLogScales.count) }
+    let trainsScales = dLogScales.count > 0
+    let (gradient, scaleGradient) = unsafe (dWeight.mutablePointer, dLogScales.mutablePointer)
+    let values = weight.values
+    unsafe values.withUnsafeBufferPointer { values in
+      forEachGroup(packed, on: compute) { scale, row, group, part in
+        var sum: Float = 0
+        let inverse = scale > 0 ? 1 / scale : 0
+        let factor = inScales ? scale : 1
+        for index in part {
+          // SAFETY: indices lie in the weight, which has as many elements as its gradient; each group has a scale of its own.
+          let (u, g) = unsafe (values[index] * inverse, gradient[index])
+          let level = levels.nearest(u)
+          let isInside = abs(u) < levels.end
+          sum += g * (isInside ? level - u : level)
+          unsafe gradient[index] = isInside ? g * factor : 0
+        }
+        if trainsScales { unsafe scaleGradient[row * packed.groups + group] = sum * scale }
+      }
+    }
+  }
+
+  /// The least positive F16 number that keeps its precision.
+  private static let least = Float(Float16.leastNormalMagnitude)
+
+  /// The nearest F16 number of up to `bits` significant bits that a scale can be.
+  private static func rounded(_ scale: Float, bits: Int) -> Float16 {
+    let clamped = min(max(scale, least), Float(Float16.greatestFiniteMagnitude))
+    let unit = Float(sign: .plus, exponent: clamped.exponent - bits + 1, significand: 1)
+    return Float16(min((clamped / unit).rounded() * unit, Float(Float16.greatestFiniteMagnitude)))
+  }
+
+  private static func groups(of packed: Weight, _ shape: String, _ count: Int) -> Int {
+    require(count == packed.rows * packed.groups, "GridRounding: logarithms \(shape) of the scales of \(packed.shape), \(packed.format)")
+    return packed.groups
+  }
+
+  /// Calls `body` with each group of a packed weight: its scale, row and number, and where its elements lie in `[rows, columns]`.
+  private static func forEachGroup(
+    _ packed: Weight, on compute: Compute, _ body: (_ scale: Float, _ row: Int, _ group: Int, _ elements: Range<Int>) -> Void
+  ) {
+    let (groups, columns) = (packed.groups, packed.columns)
+    let length = packed.format.grid?.groupLength(columns: columns) ?? columns
+    compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, _ in
+      for row in rows {
+        for group in 0..<groups {
+          let first = row * columns + group * length
+          body(Float(packed.scale(row: row, group: group)), row, group, first..<min(first + length, (row + 1) * columns))
+        }
+      }
+    }
+  }
+}
+
+extension Weight {
+  /// The number of scales of a packed row.
+  fileprivate var groups: Int { format.grid?.groups(columns: columns) ?? 0 }
+}
+
+extension GridLevels {
+  /// The level that is nearest to a number; of two, the one farther from zero.
+  fileprivate func nearest(_ u: Float) -> Float {
+    let magnitude = hasZero ? (abs(u) + 0.5).rounded(.down) : abs(u).rounded(.down) + 0.5
+    return Float(signOf: u, magnitudeOf: min(magnitude, top))
+  }
+
+  /// The number beyond which nothing is nearer to a level than half a step.
+  fileprivate var end: Float { top + 0.5 }
+
+  private var top: Float { level(codes.upperBound) }
+}

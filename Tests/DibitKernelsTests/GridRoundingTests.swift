@@ -1,0 +1,117 @@
+import DibitKernels
+import DibitQuantization
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Learned scales and offsets against their formulas in doubles.
+@Suite struct GridRoundingTests {
+  private static let compute = Compute(threads: 2)
+
+  /// A weight, rounded with scales that leave some of it beyond the ends of the grid.
+  private struct Rounded {
+    let weight: Weight
+    var packed: Weight
+    let grid: Grid
+
+    init(bits: Int, group: Int?) throws {
+      grid = Grid(try #require(GridLevels(bits: bits)), group: group)
+      var rng = SplitMix64(seed: UInt64(bits))
+      weight = Weight(rows: 21, columns: 80, values: (0..<21 * 80).map { _ in rng.normal() })
+      packed = Weight(zerosWithRows: 21, columns: 80, format: .grid(grid))
+      GridQuantization.fitScales(of: weight, into: &packed, on: compute)
+      var logs = Matrix(rows: 21, columns: grid.groups(columns: 80))
+      GridRounding.takeLogScales(of: packed, into: &logs)
+      for row in 0..<logs.rows { for group in 0..<logs.columns { logs[row, group] -= bits == 8 ? 1 : 0.3 } }
+      GridRounding.setScales(logs, of: &packed, on: compute)
+      _ = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
+    }
+
+    func scale(_ row: Int, _ column: Int) -> Double { Double(packed.scale(row: row, group: column / grid.groupLength(columns: 80))) }
+  }
+
+  @Test(
+    "gradients of rounded weights go through to floats and scales", arguments: [(2, 32), (2, nil), (4, 64), (8, 16)] as [(Int, Int?)],
+    [false, true])
+  func backward(_ form: (bits: Int, group: Int?), inScales: Bool) throws {
+    let rounded = try Rounded(bits: form.bits, group: form.group)
+    var rng = SplitMix64(seed: 7)
+    let start = Matrix(rows: 21, columns: 80, values: (0..<21 * 80).map { _ in rng.normal() })
+    var gradient = Matrix(rows: 21, columns: 80)
+    var scales = Matrix(rows: 21, columns: rounded.grid.groups(columns: 80))
+    gradient.copy(start)
+    scales.fill(.nan)
+    GridRounding.backward(
+      rounded.weight, packed: rounded.packed, dWeight: &gradient, inScales: inScales, dLogScales: &scales, on: Self.compute)
+    let floats = rounded.packed.floats(on: Self.compute)
+    var (expected, outside) = ([Double](repeating: 0, count: scales.count), 0)
+    for row in 0..<21 {
+      for column in 0..<80 {
+        let (index, scale) = (row * 80 + column, rounded.scale(row, column))
+        let (u, g) = (Double(rounded.weight.values[index]) / scale, Double(start[row, column]))
+        let level = Double(floats.values[index]) / scale
+        // Nearest to a level, or beyond the last one.
+        let isInside = abs(u - level) <= 0.5 + 1e-6
+        outside += isInside ? 0 : 1
+        let wanted = isInside ? g * (inScales ? scale : 1) : 0
+        #expect(abs(Double(gradient[row, column]) - wanted) <= 1e-6 * abs(wanted))
+        let group = row * scales.columns + column / rounded.grid.groupLength(columns: 80)
+        expected[group] += g * (level - (isInside ? u : 0)) * scale
+      }
+    }
+    #expect(outside > 10 && outside < 21 * 80 / 2)
+    for (index, wanted) in expected.enumerated() { #expect(abs(Double(scales.values[index]) - wanted) <= 1e-4) }
+  }
+
+  @Test("scales come back from their logarithms, to as many bits as asked for", arguments: [22, 11, 6, 2])
+  func scales(bits: Int) throws {
+    var rounded = try Rounded(bits: 2, group: 32)
+    var logs = Matrix(rows: 21, columns: 3)
+    var again = Matrix(rows: 21, columns: 3)
+    GridRounding.takeLogScales(of: rounded.packed, into: &logs)
+    let before = rounded.packed
+    GridRounding.setScales(logs, of: &rounded.packed, scaleBits: bits, on: Self.compute)
+    GridRounding.takeLogScales(of: rounded.packed, into: &again)
+    for (a, b) in zip(logs.values, again.values) { #expect(abs(a - b) <= 1 / Float(1 << min(bits, 11))) }
+    for row in 0..<21 {
+      for group in 0..<3 {
+        let scale = rounded.packed.scale(row: row, group: group)
+        let unit = Float16(sign: .plus, exponent: scale.exponent - Float16.Exponent(min(bits, 11)) + 1, significand: 1)
+        #expect((scale / unit).rounded() == scale / unit)
+        if bits >= 11 { #expect(scale == before.scale(row: row, group: group)) }
+      }
+    }
+  }
+
+  @Test("scales stay numbers that are not zero, whatever the logarithms are")
+  func extremes() throws {
+    var rounded = try Rounded(bits: 4, group: nil)
+    for value: Float in [-200, 200, -.infinity, .infinity] {
+      var logs = Matrix(rows: 21, columns: 1)
+      logs.fill(value)
+      GridRounding.setScales(logs, of: &rounded.packed, on: Self.compute)
+      let scale = rounded.packed.scale(row: 20, group: 0)
+      #expect(scale.isNormal && (scale > 1) == (value > 0))
+    }
+  }
+
+  @Test("offsets are in units of scales")
+  func shift() throws {
+    let rounded = try Rounded(bits: 2, group: 32)
+    var rng = SplitMix64(seed: 9)
+    let offsets = Matrix(rows: 21, columns: 80, values: (0..<21 * 80).map { _ in rng.normal() })
+    var moved = Weight(zerosWithRows: 21, columns: 80)
+    GridRounding.shift(rounded.weight, by: offsets, scalesOf: rounded.packed, into: &moved, on: Self.compute)
+    for row in 0..<21 {
+      for column in 0..<80 {
+        let index = row * 80 + column
+        let wanted = Double(rounded.weight.values[index]) + rounded.scale(row, column) * Double(offsets[row, column])
+        #expect(abs(Double(moved.values[index]) - wanted) <= 1e-6 * max(1, abs(wanted)))
+      }
+    }
+  }
+}
