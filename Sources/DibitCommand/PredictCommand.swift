@@ -90,7 +90,7 @@ struct PredictCommand: ParsableCommand {
       if inputs.hasRows {
         progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0)
       } else {
-        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count)
+        progress.show(read: feed.skipped + feed.skippedFiles + progress.done, of: inputs.count)
       }
       return isRead && fault == nil && !Interrupt.isRequested
     }
@@ -106,9 +106,9 @@ struct PredictCommand: ParsableCommand {
     if feed.unclaimed > 0 {
       Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
     }
-    if feed.passedBy > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.passedBy))\n") }
+    if feed.skippedFiles > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.skippedFiles))\n") }
     if feed.skipped + progress.done == 0 {
-      guard feed.passedBy == 0 else { throw Failure(.badData, "there was no text to tag") }
+      guard feed.skippedFiles == 0 else { throw Failure(.badData, "there was no text to tag") }
       Terminal.write("note: there was no text to tag\n")
     }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
@@ -136,7 +136,7 @@ private final class PendingInputs: Sequence, IteratorProtocol {
 
   var bytesRead: Int { inputs.bytesRead }
   /// Files below folders that are no text.
-  var passedBy: Int { inputs.passedBy }
+  var skippedFiles: Int { inputs.skippedFiles }
   /// The number of records that were completed earlier and are no input of this job.
   var unclaimed: Int { completed.unclaimed }
 

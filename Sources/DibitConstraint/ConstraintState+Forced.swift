@@ -110,7 +110,7 @@ extension ConstraintState {
 extension TokenVocabulary {
   /// The tokens that the tokenizer makes of bytes that are UTF-8, in the middle of a text; without a tokenizer the fewest.
   func usualTokens(for bytes: [UInt8]) -> [Int32] {
-    guard let tokenizer else { return fewestTokens(for: bytes) ?? [] }
+    guard let tokenizer else { return shortestSpelling(for: bytes) ?? [] }
     let text = String(decoding: bytes, as: UTF8.self)
     // Some tokenizers put a space before the first word: text before it, cut off at its border, keeps that out.
     for before in ["", "\n", "}", "a"] {
@@ -123,6 +123,6 @@ extension TokenVocabulary {
       let result = Array(ids[first...])
       if tail == bytes.count, result.flatMap({ Array(self.bytes(of: $0)) }) == bytes { return result }
     }
-    return fewestTokens(for: bytes) ?? []
+    return shortestSpelling(for: bytes) ?? []
   }
 }

@@ -75,8 +75,8 @@ package final class CheckpointStore {
     whole: CheckpointFile.Whole?, kept: [String], torn: [String]
   ) {
     let names = try rethrow(as: TrainingError.file, directory.names())
-    if let stranger = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
-      throw .file(.notReplaceable(path: directory.path, .foreignFile(stranger, job: "training run")))
+    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
+      throw .file(.notReplaceable(path: directory.path, .foreignFile(foreignEntry, job: "training run")))
     }
     var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])
     for name in names.reversed() where CheckpointName.step(of: name) != nil && kept.count < 2 {

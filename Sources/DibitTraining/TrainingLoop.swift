@@ -50,11 +50,11 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   /// Trains to the end, or until `report` returns false: then a checkpoint is written and the run can go on from it.
   mutating func run(checkpoints: CheckpointStore?, report: (TrainingEvent) -> Bool) throws(TrainingError) -> TrainingResult {
     var meter = RunMeter(totalSteps: schedule.totalSteps)
-    var goesOn = true
+    var continues = true
     func tell(_ kind: TrainingEvent.Kind, _ meter: RunMeter, logs: Bool = true) throws(TrainingError) {
       let event = TrainingEvent(kind: kind, measured: meter.measured)
       if logs { try checkpoints?.log(event) }
-      if !report(event) { goesOn = false }
+      if !report(event) { continues = false }
     }
     try begin(checkpoints)
     let resumed = state.step > 0
@@ -74,7 +74,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
         throw error
       }
       end = state.isOver(schedule, options)
-      if end == nil, !goesOn { end = .interrupted }
+      if end == nil, !continues { end = .interrupted }
       guard let checkpoints, end == .interrupted || isDue(checkpoints.interval, lastSave, isLast: end != nil) else { continue }
       let size = try checkpoints.save(parameters, &state)
       lastSave = .now

@@ -74,12 +74,12 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     try scratch.directory("out/letters")
     #expect(
       opening(out, overwrite: true)
-        == .notReplaceable(path: out, .stranger("letters")))
+        == .notReplaceable(path: out, .foreignEntry("letters")))
     SystemCall.removeDirectory(scratch("out/letters"))
     try scratch.write("mine", to: "out/notes.txt")
     #expect(
       opening(out, overwrite: true)
-        == .notReplaceable(path: out, .stranger("notes.txt")))
+        == .notReplaceable(path: out, .foreignEntry("notes.txt")))
     SystemCall.unlink(scratch("out/notes.txt"))
     // Another kind of output of ours.
     SystemCall.unlink(scratch("out/manifest.json"))
