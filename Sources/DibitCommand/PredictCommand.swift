@@ -77,11 +77,11 @@ struct PredictCommand: ParsableCommand {
   }
 
   private func tag(_ inputs: TextInputs, with job: inout PredictionJob, to sink: inout PredictionSink) throws {
-    let earlier = (count: sink.finished.count, failures: sink.finished.failures)
+    let earlier = (count: sink.completed.count, failures: sink.completed.failures)
     var progress = PredictionProgress(inputs: inputs, toFile: output != nil)
     if earlier.count > 0 { Terminal.write("going on behind \(counted(earlier.count))\n") }
     guard try sink.begin() else { return }
-    let feed = PendingInputs(inputs, finished: sink.finished)
+    let feed = PendingInputs(inputs, completed: sink.completed)
     let isOnly = inputs.count == 1 && !inputs.hasRows
     var (isRead, fault): (Bool, (any Error)?) = (true, nil)
     job.run(feed) { prediction in
@@ -90,7 +90,7 @@ struct PredictCommand: ParsableCommand {
       if inputs.hasRows {
         progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0)
       } else {
-        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count)
+        progress.show(read: feed.skipped + feed.skippedFiles + progress.done, of: inputs.count)
       }
       return isRead && fault == nil && !Interrupt.isRequested
     }
@@ -106,9 +106,9 @@ struct PredictCommand: ParsableCommand {
     if feed.unclaimed > 0 {
       Terminal.write("note: \(counted(feed.unclaimed)) in the output are not among the inputs; they were left there\n")
     }
-    if feed.passedBy > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.passedBy))\n") }
+    if feed.skippedFiles > 0 { Terminal.write("note: \(ScanReport.Kind.binary.explained(feed.skippedFiles))\n") }
     if feed.skipped + progress.done == 0 {
-      guard feed.passedBy == 0 else { throw Failure(.badData, "there was no text to tag") }
+      guard feed.skippedFiles == 0 else { throw Failure(.badData, "there was no text to tag") }
       Terminal.write("note: there was no text to tag\n")
     }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)
@@ -125,24 +125,24 @@ struct PredictCommand: ParsableCommand {
   }
 }
 
-/// The inputs that an earlier job has not finished.
+/// The inputs that an earlier job has not completed.
 private final class PendingInputs: Sequence, IteratorProtocol {
   private var inputs: TextInputIterator
-  private var finished: FinishedPredictions
-  /// Inputs that were finished earlier.
+  private var completed: CompletedPredictions
+  /// Inputs that were completed earlier.
   private(set) var skipped = 0
 
-  init(_ inputs: TextInputs, finished: FinishedPredictions) { (self.inputs, self.finished) = (inputs.makeIterator(), finished) }
+  init(_ inputs: TextInputs, completed: CompletedPredictions) { (self.inputs, self.completed) = (inputs.makeIterator(), completed) }
 
   var bytesRead: Int { inputs.bytesRead }
   /// Files below folders that are no text.
-  var passedBy: Int { inputs.passedBy }
-  /// The number of records that were finished earlier and are no input of this job.
-  var unclaimed: Int { finished.unclaimed }
+  var skippedFiles: Int { inputs.skippedFiles }
+  /// The number of records that were completed earlier and are no input of this job.
+  var unclaimed: Int { completed.unclaimed }
 
   func next() -> TextInput? {
     while let input = inputs.next() {
-      guard finished.take(input.location) else { return input }
+      guard completed.take(input.location) else { return input }
       skipped += 1
     }
     return nil

@@ -63,7 +63,7 @@ struct PretrainCommand: ParsableCommand {
     }
     defer { line?.finish() }
     var job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: show)
-    if training.resume, try job.isFinished(output) {
+    if training.resume, try job.isComplete(output) {
       return Output.print("'\(output.path)' is the finished model of this run")
     }
     let directory = try StagedDirectory(destination: output.path, replacing: replaced, inputs: inputs)

@@ -32,7 +32,7 @@ enum JobPart: String {
 }
 
 /// The parts of a job that are done, each in a file of its own that names the job it belongs to.
-struct FinishedParts {
+struct CompletedParts {
   private let part: JobPart
   private let folder: String?
   private let digest: String
@@ -82,7 +82,7 @@ struct FinishedParts {
     }
     guard let outcome = try make() else { return nil }
     if let folder {
-      try OpenedModels.finishChecks()
+      try OpenedModels.waitForChecks()
       let members: [(key: String, value: JSONValue)] = [
         ("schema", 1), ("run_sha256", .string(digest)), (part.rawValue, .string(name)),
       ]
@@ -108,7 +108,7 @@ struct FinishedParts {
   }
 }
 
-extension FinishedParts {
+extension CompletedParts {
   /// The outcome of a trial that asks about `heldOut` texts of `labels` labels.
   mutating func outcome(_ name: String, labels: Int, heldOut: Int, _ train: () throws -> TrialOutcome?) throws -> TrialOutcome? {
     try outcome(
