@@ -88,7 +88,7 @@ package struct AdapterTrainingJob: Sendable {
 
   /// The manifest of an output that is that of this very job, which was stopped after its last step; its checkpoints are removed. Nil for
   /// any other.
-  package func finished(_ output: Output) throws -> JSONValue? {
+  package func completed(_ output: Output) throws -> JSONValue? {
     guard let manifest = try? StoredAdapter.readManifest(output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
       return nil
     }
@@ -145,7 +145,7 @@ package struct AdapterTrainingJob: Sendable {
       try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
       try directory.write(RecipeText(job.options, job.compute, job.task).text, to: StoreFile.recipe)
       try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
-      try StoredAdapter.write(trainer.finish(), base: model, facts: facts, into: directory)
+      try StoredAdapter.write(trainer.trainedAdapter(), base: model, facts: facts, into: directory)
       try directory.commit()
       checkpoints.removeAll()
       return facts.manifest

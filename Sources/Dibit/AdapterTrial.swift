@@ -74,7 +74,7 @@ package struct AdapterTrial: Sendable {
     let watched = try encoder.encode(validation.map { .labelled($0) })
     var trainer = try AdapterTrainer(model.makeDecoder(), examples: examples, validation: watched, options: options, on: training)
     let result = try trainer.run { report(.training($0)) }
-    return result.wasInterrupted ? nil : (LoadedAdapter(trainer.finish()), result)
+    return result.wasInterrupted ? nil : (LoadedAdapter(trainer.trainedAdapter()), result)
   }
 
   private func evaluate(

@@ -39,7 +39,7 @@ package struct ConversionCheck: Sendable {
   private static let weightsRead = 6_000_000_000
   private static let lengths = 32...256
   /// Floats of the source that may have to be held, because its files hold them in another form.
-  private static let mostExpanded = 2 << 30
+  private static let maximumExpanded = 2 << 30
   /// The beginnings of texts where the tokenizer begins none by itself, and the questions that are asked in chats.
   private static let openings = ["The", "In", "A", "It"]
   private static let questions = ["What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?"]
@@ -53,7 +53,7 @@ package struct ConversionCheck: Sendable {
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
     let source = try ModelSource.open(path)
     let expanded = source.checkpoint.expandedBytes
-    guard expanded <= mostExpanded else {
+    guard expanded <= maximumExpanded else {
       throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory")
     }
     let weights = try source.weights()

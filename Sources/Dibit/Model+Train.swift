@@ -44,7 +44,7 @@ extension Model {
       var destination = AdapterTrainingJob.Output(output, inputs: JobInputs([stored.path, data, options.recipe, options.start]))
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)
-      if options.resumes, let manifest = try job.finished(destination) { return AdapterTraining.Report(manifest, path: output) }
+      if options.resumes, let manifest = try job.completed(destination) { return AdapterTraining.Report(manifest, path: output) }
       try destination.check()
       for finding in dataset.report.summary { note(finding) }
       var run = try AdapterTrainingJob.Run(job, job.makeTrainer(note: note), into: destination, note: note)

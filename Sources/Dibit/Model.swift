@@ -36,7 +36,7 @@ public struct Model: Sendable {
     (stored, runtime) = try await worker.run { _ in
       let runtime = try Runtime(options)
       let stored = try StoredModel.open(path, checksWeights: options.checksWeights)
-      try stored.check?.finish()
+      try stored.check?.wait()
       return (stored, runtime)
     }
     self.worker = worker

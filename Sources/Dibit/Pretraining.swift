@@ -114,7 +114,7 @@ extension Model {
       let job = try PretrainingJob(
         recipe, from: options.recipe, memoryLimit: options.memoryLimit,
         on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.optimization))), report: tell)
-      if options.resumes, try job.isFinished(destination) { return try Pretraining.Report(at: output) }
+      if options.resumes, try job.isComplete(destination) { return try Pretraining.Report(at: output) }
       var run = try PretrainingJob.Run(job, into: destination, report: tell)
       let result = try run.train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
       guard !result.wasInterrupted else { throw DibitError.cancelled }

@@ -82,7 +82,7 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
-  package func isFinished(_ output: Output) throws -> Bool {
+  package func isComplete(_ output: Output) throws -> Bool {
     guard let manifest = try? Self.manifest(of: output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
       return false
     }
@@ -98,7 +98,7 @@ package struct PretrainingJob: ~Copyable {
 
   /// Makes the trainer.
   mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
-    try check?.finish()
+    try check?.wait()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
     // The weights of a run that goes on are those of its checkpoint.
     if recipe.embedding == .cooccurrence, !resumes {
@@ -122,7 +122,7 @@ package struct PretrainingJob: ~Copyable {
     ]
     try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
     try directory.write(LossChart(result.curve, title: "Loss").svg, to: StoreFile.lossChart)
-    var trained = trainer.finish().weights
+    var trained = trainer.trainedDecoder().weights
     trained.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let checkpoint = FloatCheckpoint(
       json: configuration.json, configuration: configuration, weights: trained, dtype: .bf16, tokenizer: tokenizer)

@@ -52,7 +52,7 @@ package struct SyntheticModel: Sendable {
       done += tensor.stored.byteCount
       guard progress(done, writer.byteCount) else { return nil }
     }
-    return try writer.finish()
+    return try writer.finalize()
   }
 
   /// Lists the tensors to write, in the order of a converted model.

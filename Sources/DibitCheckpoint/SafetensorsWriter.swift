@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Writes a safetensors file from one end to the other; equal input gives equal bytes.
 ///
-/// Declare all tensors, append their bytes in that order in pieces of any size, then call ``finish()``. A writer that is dropped
+/// Declare all tensors, append their bytes in that order in pieces of any size, then call ``finalize()``. A writer that is dropped
 /// earlier removes its file. Only a crash leaves a part of one, and its header does not match its size: write within a
 /// ``StagedDirectory``, which gives files their final names when all are whole.
 ///
@@ -71,11 +71,11 @@ package struct SafetensorsWriter: ~Copyable {
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
   /// - Returns: the SHA-256 of the whole file in hexadecimal.
-  package consuming func finish() throws(CheckpointError) -> String {
+  package consuming func finalize() throws(CheckpointError) -> String {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: sizes[current], given: given)
     }
-    return try rethrow(as: CheckpointError.file, output.finish())
+    return try rethrow(as: CheckpointError.file, output.finalize())
   }
 
   /// Counts bytes towards the current tensor.

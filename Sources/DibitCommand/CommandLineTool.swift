@@ -53,7 +53,7 @@ package struct CommandLineTool: ParsableCommand {
       var command = try parseAsRoot(CheckedArguments.ofProcess())
       if let mistake = mistake(arguments, isHelp: true) { throw mistake }
       try command.run()
-      try OpenedModels.finishChecks()
+      try OpenedModels.waitForChecks()
     } catch {
       if let failure = Failure(error) ?? usageFailure(error, arguments) { failure.exit() }
       // Help and the like are results of their own.

@@ -40,19 +40,19 @@ struct CrossValidateCommand: ParsableCommand {
     let names = (1...folds.count).map { "fold-\($0)-of-\(folds.count)" }
     let identity = trials.identity(
       "crossvalidate", of: inputs, task, texts: texts.digestOfTexts, own: [("folds", .integer(folds.count))])
-    var finished = try trials.keep.parts(trials.inputs, identity: identity, names: names, of: .training)
+    var completed = try trials.keep.parts(trials.inputs, identity: identity, names: names, of: .training)
     describe(folds, texts, labels, dataset)
     let trial = try inputs.trial(task, labels: labels, examples: texts)
     var outcomes: [TrialOutcome] = []
     for (fold, name) in names.enumerated() {
       let title = "fold \(fold + 1) of \(folds.count)"
       let heldOut = folds.indices(in: fold).map { texts[$0] }
-      let outcome = try finished.outcome(name, labels: labels.count, heldOut: heldOut.count) {
+      let outcome = try completed.outcome(name, labels: labels.count, heldOut: heldOut.count) {
         let parts = folds.indices(outside: fold).map { texts[$0] }.splitForTraining(seed: seed)
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: heldOut, options: inputs.options, includesBase: true)
       }
-      guard let outcome else { throw finished.interruption(title) }
+      guard let outcome else { throw completed.interruption(title) }
       outcomes.append(outcome)
     }
     let report = CrossValidationReport(outcomes, labels: labels, seed: seed)

@@ -53,7 +53,7 @@ struct CurveCommand: ParsableCommand {
     let identity = trials.identity(
       "curve", of: inputs, task,
       texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
-    var finished = try trials.keep.parts(
+    var completed = try trials.keep.parts(
       trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
     let trial = try inputs.trial(
@@ -61,7 +61,7 @@ struct CurveCommand: ParsableCommand {
     var outcomes: [TrialOutcome] = []
     for (index, training) in trainings.enumerated() {
       let title = "training \(index + 1) of \(trainings.count), \(training.size) texts"
-      let outcome = try finished.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
+      let outcome = try completed.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
         var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
         let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
@@ -70,7 +70,7 @@ struct CurveCommand: ParsableCommand {
         return try trial.run(
           title, training: parts.training, validation: parts.validation, heldOut: texts.heldOut, options: options, includesBase: false)
       }
-      guard let outcome else { throw finished.interruption(title) }
+      guard let outcome else { throw completed.interruption(title) }
       outcomes.append(outcome)
     }
     let bySize = sizes.enumerated().map { index, size in

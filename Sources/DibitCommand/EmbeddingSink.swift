@@ -48,7 +48,7 @@ struct EmbeddingSink: ~Copyable {
   /// Writes the vector of a text; false when nobody reads it any more.
   mutating func write(_ embedding: TextEmbedding, of location: TextLocation) throws -> Bool {
     // No vector of damaged weights is given away.
-    try OpenedModels.finishChecks()
+    try OpenedModels.waitForChecks()
     switch format {
     case .jsonl:
       var object = JSONObject()
@@ -77,7 +77,7 @@ struct EmbeddingSink: ~Copyable {
       var writer = try SafetensorsWriter(
         path: path, tensors: [(name: "embeddings", dtype: DType.f32, shape: [locations.count, size])], metadata: metadata)
       try writer.append(floats: vectors.span, as: .f32)
-      _ = try writer.finish()
+      _ = try writer.finalize()
     }
     try file?.sync()
     if let staged = staged.take() { try staged.commit() }

@@ -71,7 +71,7 @@ struct EvaluateCommand: ParsableCommand {
     let job = try EvaluationJob(line, dataset, at: data, options: options) { Terminal.note($0) }
     if adapters.isEmpty { line.prompts[0].announce(job.description.task.form) }
     let identity = job.identity(activations: self.compute.activations.rawValue, cache: self.compute.cache.rawValue)
-    var finished = try keep.parts(inputs, identity: identity, names: job.plan.keptNames, of: .run)
+    var completed = try keep.parts(inputs, identity: identity, names: job.plan.keptNames, of: .run)
     var bar = ProgressLines()
     var title = ""
     var (report, study): (EvaluationReport, EvaluationStudy)
@@ -82,13 +82,13 @@ struct EvaluateCommand: ParsableCommand {
       } begin: {
         title = $0
       } keep: { part, labels, make in
-        try finished.outcome(
+        try completed.outcome(
           part.name, read: { [ScoredRun]($0, labels: labels, examples: job.examples.count) },
           json: { runs in JSONObject([("runs", .array(runs.map { .object($0.json) }))]) }, make) ?? []
       }
     } catch EvaluationError.interrupted {
       bar.finish()
-      throw finished.interruption(title)
+      throw completed.interruption(title)
     }
     bar.finish()
     (report.model, report.command) = (model, CommandText.ofProcess)

@@ -20,13 +20,13 @@ struct KeepArguments: ParsableArguments {
   }
 
   /// The parts of a job that are done, in the folder that was named. `names` are those of all parts.
-  func parts(_ inputs: JobInputs, identity: RunIdentity, names: [String], of part: FinishedParts.Part) throws -> FinishedParts {
+  func parts(_ inputs: JobInputs, identity: RunIdentity, names: [String], of part: CompletedParts.Part) throws -> CompletedParts {
     // A training takes its time.
     if output == nil, part == .training {
       Terminal.note("nothing is kept of a job that is stopped; --output FOLDER keeps every finished training")
     }
-    return try FinishedParts(
+    return try CompletedParts(
       in: output, resumes: resume, overwrites: overwrite, inputs: inputs, identity: identity, names: names, of: part,
-      note: Terminal.note, check: { try OpenedModels.finishChecks() })
+      note: Terminal.note, check: { try OpenedModels.waitForChecks() })
   }
 }

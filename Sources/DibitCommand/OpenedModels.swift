@@ -12,12 +12,12 @@ enum OpenedModels {
   static func openConverted(_ path: String) throws(ModelStoreError) -> StoredModel { kept(try StoredModel.openConverted(path)) }
 
   /// Waits for the checks of all models that were opened.
-  static func finishChecks() throws(ModelStoreError) {
+  static func waitForChecks() throws(ModelStoreError) {
     let begun = checks.withLock { checks in
       defer { checks.removeAll() }
       return checks
     }
-    for check in begun { try check.finish() }
+    for check in begun { try check.wait() }
   }
 
   private static func kept(_ model: StoredModel) -> StoredModel {

@@ -11,7 +11,7 @@ enum Output {
   /// Swift's own function drops what a full disk or a closed stream does not take; here the command ends, with one line and its exit code.
   static func write(_ text: some StringProtocol) -> Bool {
     do {
-      try OpenedModels.finishChecks()
+      try OpenedModels.waitForChecks()
       return try StandardOutput.write(Array(text.utf8))
     } catch {
       cleanUpPartialDirectories()

@@ -76,11 +76,11 @@ struct PredictCommand: ParsableCommand {
   }
 
   private func tag(_ inputs: TextInputs, with job: inout PredictionJob, to sink: inout PredictionSink) throws {
-    let earlier = (count: sink.finished.count, failures: sink.finished.failures)
+    let earlier = (count: sink.completed.count, failures: sink.completed.failures)
     var progress = PredictionProgress(inputs: inputs, toFile: output != nil)
     if earlier.count > 0 { Terminal.write("going on behind \(counted(earlier.count))\n") }
     guard try sink.begin() else { return }
-    let feed = PendingInputs(inputs, finished: sink.finished)
+    let feed = PendingInputs(inputs, completed: sink.completed)
     let isOnly = inputs.count == 1 && !inputs.hasRows
     var (isRead, fault): (Bool, (any Error)?) = (true, nil)
     job.run(feed) { prediction in
@@ -89,7 +89,7 @@ struct PredictCommand: ParsableCommand {
       if inputs.hasRows {
         progress.show(read: feed.bytesRead, of: inputs.bytes ?? 0)
       } else {
-        progress.show(read: feed.skipped + feed.passedBy + progress.done, of: inputs.count)
+        progress.show(read: feed.skipped + feed.skippedFiles + progress.done, of: inputs.count)
       }
       return isRead && fault == nil && !Interrupt.isRequested
     }
@@ -105,9 +105,9 @@ struct PredictCommand: ParsableCommand {
     if feed.unclaimed > 0 {
       Terminal.note("\(counted(feed.unclaimed)) in the output are not among the inputs; they were left there")
     }
-    if feed.passedBy > 0 { Terminal.note("\(ScanReport.Kind.binary.explained(feed.passedBy))") }
+    if feed.skippedFiles > 0 { Terminal.note("\(ScanReport.Kind.binary.explained(feed.skippedFiles))") }
     if feed.skipped + progress.done == 0 {
-      guard feed.passedBy == 0 else { throw Failure(.badData, "there was no text to tag") }
+      guard feed.skippedFiles == 0 else { throw Failure(.badData, "there was no text to tag") }
       Terminal.note("there was no text to tag")
     }
     try tellFailures(progress, earlier: earlier.failures, of: feed.skipped + progress.done)

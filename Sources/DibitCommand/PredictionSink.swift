@@ -5,7 +5,7 @@ internal import DibitFiles
 /// The destination of predictions: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
   /// The records that an earlier job has written, behind which this one goes on.
-  private(set) var finished: FinishedPredictions
+  private(set) var completed: CompletedPredictions
   /// True while nothing but the header has been written.
   private var isFirst = true
   private let format: PredictionFormat
@@ -20,13 +20,13 @@ struct PredictionSink: ~Copyable {
     self.format = format
     self.output = output
     self.inputs = inputs
-    finished = FinishedPredictions(format)
+    completed = CompletedPredictions(format)
     guard let output else { return }
     try inputs.check(output: output)
     guard Self.exists(output) else { return }
     if resume {
       file = try JournalFile(path: output, inputs: inputs)
-      try Self.read(output, into: &finished)
+      try Self.read(output, into: &completed)
     } else if overwrite {
       let file = try JournalFile(path: output, inputs: inputs)
       try file.check(.predictions)
@@ -39,15 +39,15 @@ struct PredictionSink: ~Copyable {
 
   /// Waits until the weights were found to be whole, opens the output and writes what stands before the predictions; false when nobody reads it.
   mutating func begin() throws -> Bool {
-    try OpenedModels.finishChecks()
+    try OpenedModels.waitForChecks()
     if let output, file == nil {
       let created = try JournalFile(path: output, inputs: inputs)
       // Another job made it since this one looked.
       guard created.byteCount == 0 else { throw FileError.outputExists(path: output) }
       file = consume created
     }
-    try file?.cut(after: finished.byteCount)
-    guard finished.byteCount == 0 else { return true }
+    try file?.cut(after: completed.byteCount)
+    guard completed.byteCount == 0 else { return true }
     return try write(format.header)
   }
 
@@ -81,15 +81,15 @@ struct PredictionSink: ~Copyable {
     return true
   }
 
-  private static func read(_ path: String, into finished: inout FinishedPredictions) throws {
+  private static func read(_ path: String, into completed: inout CompletedPredictions) throws {
     var file = try SequentialFile(path)
     do {
       while true {
         let bytes = try file.read(upTo: 1 << 20)
         if bytes.isEmpty { break }
-        try finished.add(bytes)
+        try completed.add(bytes)
       }
-      try finished.end()
+      try completed.end()
     } catch let error as UnfitPredictions {
       throw Failure(.badData, "'\(path)', \(error): it cannot be gone on with; choose another name, or pass --overwrite to begin anew")
     }

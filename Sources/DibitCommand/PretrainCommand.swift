@@ -64,7 +64,7 @@ struct PretrainCommand: ParsableCommand {
     }
     defer { line?.finish() }
     let job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: show)
-    if training.resume, try job.isFinished(output) {
+    if training.resume, try job.isComplete(output) {
       return Output.print("'\(output.path)' is the finished model of this run")
     }
     Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")

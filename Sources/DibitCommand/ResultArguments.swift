@@ -55,7 +55,7 @@ struct ResultArguments: ParsableArguments {
   ///
   /// What cannot be written is told behind the result, and takes nothing else with it: the work behind it may have taken hours.
   func write(_ report: EvaluationReport, predictions: @autoclosure () -> String, overwrite: Bool, _ inputs: JobInputs) throws {
-    try OpenedModels.finishChecks()
+    try OpenedModels.waitForChecks()
     var (written, fault): ([String], FileError?) = ([], nil)
     func write(_ path: String?, replacing mark: OutputMark?, _ text: @autoclosure () -> String) {
       guard let path else { return }

@@ -63,7 +63,7 @@ struct TrainCommand: ParsableCommand {
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe?.optimization))
     if !plan {
       try training.checkOutputs(output.path, output.inputs)
-      if training.resume, let manifest = try job.finished(output) {
+      if training.resume, let manifest = try job.completed(output) {
         return json ? printJSON(manifest) : Output.print("'\(output.path)' is the finished adapter of this run")
       }
       try output.check()
@@ -80,7 +80,7 @@ struct TrainCommand: ParsableCommand {
     }
     var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: Terminal.note)
     // Nothing is learnt from damaged weights.
-    try OpenedModels.finishChecks()
+    try OpenedModels.waitForChecks()
     var view = try RunView("training", tensorboard: training.tensorboard, inputs: output.inputs)
     let result = try Failure.context("training on '\(data)'") {
       try run.train { event in

@@ -16,7 +16,7 @@ extension ConstraintState {
   /// - Parameter remaining: How many tokens may still come. Tokens behind which the text could not be brought to an end in time are
   ///   left out: the usual tokens of a text may be more than the fewest.
   package mutating func forcedTokens(remaining: Int = .max) -> [Int32] {
-    if isFinished { return [] }
+    if hasEnded { return [] }
     var (bytes, end) = forcedPath()
     // A scalar that is certain only in part is left out.
     while let last = bytes.last, last >= 0x80, String(validating: bytes, as: UTF8.self) == nil, bytes.count > 0 { bytes.removeLast() }
@@ -39,7 +39,7 @@ extension ConstraintState {
 
   private mutating func forcedPath() -> (bytes: [UInt8], end: Front) {
     var (bytes, current, next): ([UInt8], Front, Front) = ([], front, Front())
-    while !isFinished, bytes.count < Self.forcedLimit, let byte = onlyByte(current) {
+    while !hasEnded, bytes.count < Self.forcedLimit, let byte = onlyByte(current) {
       walker.step(current, byte, into: &next)
       if next.isDead { break }
       bytes.append(byte)
@@ -83,7 +83,7 @@ extension ConstraintState {
   package func shortestCompletion() -> [Int32] {
     var (state, result): (ConstraintState, [Int32]) = (self, [])
     var mask = TokenMask(count: program.vocabulary.count)
-    while !state.isFinished, !state.isComplete {
+    while !state.hasEnded, !state.isComplete {
       state.mask(into: &mask, remaining: 0)
       guard let token = state.cheapest(in: mask), state.advance(token) else { break }
       result.append(token)
@@ -110,7 +110,7 @@ extension ConstraintState {
 extension TokenVocabulary {
   /// The tokens that the tokenizer makes of bytes that are UTF-8, in the middle of a text; without a tokenizer the fewest.
   func usualTokens(for bytes: [UInt8]) -> [Int32] {
-    guard let tokenizer else { return fewestTokens(for: bytes) ?? [] }
+    guard let tokenizer else { return shortestSpelling(for: bytes) ?? [] }
     let text = String(decoding: bytes, as: UTF8.self)
     // Some tokenizers put a space before the first word: text before it, cut off at its border, keeps that out.
     for before in ["", "\n", "}", "a"] {
@@ -123,6 +123,6 @@ extension TokenVocabulary {
       let result = Array(ids[first...])
       if tail == bytes.count, result.flatMap({ Array(self.bytes(of: $0)) }) == bytes { return result }
     }
-    return fewestTokens(for: bytes) ?? []
+    return shortestSpelling(for: bytes) ?? []
   }
 }

@@ -20,7 +20,7 @@ extension ConstraintState {
     let leaf = program.tokens(at: way.state)
     let behind = walker.stack.cost(way.cell)
     let most = Costs.sum(leaf.highestCost, way.atLeast, behind)
-    if way.atLeast == 0, way.atMost >= leaf.mostScalars, most <= budget {
+    if way.atLeast == 0, way.atMost >= leaf.maximumScalars, most <= budget {
       if let known = leaf.mask { mask.formUnion(known) } else { for entry in leaf.inside { mask.allow(entry.token) } }
     } else if way.atLeast == 0 || most <= budget {
       addLimited(leaf, way, budget - behind, &mask)

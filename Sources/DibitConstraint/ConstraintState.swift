@@ -4,7 +4,7 @@
 ///
 ///     var state = constraint.start()
 ///     var mask = TokenMask(count: vocabulary.count)
-///     while !state.isFinished, remaining > 0 {
+///     while !state.hasEnded, remaining > 0 {
 ///       state.mask(into: &mask, remaining: remaining)
 ///       ...
 ///     }
@@ -15,7 +15,7 @@ package struct ConstraintState: Sendable {
   var walker: Walker
   var front = Front()
   /// True once an end token was taken.
-  package private(set) var isFinished = false
+  package private(set) var hasEnded = false
   private var masks: [MaskKey: KnownMask] = [:]
   var scratch: TokenMask
   /// The memory into which ``advance(_:)`` writes the next front; kept from call to call.
@@ -45,24 +45,24 @@ package struct ConstraintState: Sendable {
   }
 
   /// True where the text may end here.
-  package var isComplete: Bool { !isFinished && front.isComplete }
+  package var isComplete: Bool { !hasEnded && front.isComplete }
 
   /// True where the text must end here: nothing can follow.
-  package var mustEnd: Bool { isFinished || front.ways.isEmpty }
+  package var mustEnd: Bool { hasEnded || front.ways.isEmpty }
 
   /// The tokens that suffice to reach an end from here, the end token not counted: an upper bound of the shortest way, and 0 where
   /// the text may end.
-  package var tokensToEnd: Int { isFinished ? 0 : Int(walker.cost(front)) }
+  package var tokensToEnd: Int { hasEnded ? 0 : Int(walker.cost(front)) }
 
   /// Takes a token.
   ///
   /// - Returns: Whether it was allowed; if not, the state stays as it is.
   /// - Complexity: O(bytes of the token)
   @discardableResult package mutating func advance(_ token: Int32) -> Bool {
-    if isFinished { return false }
+    if hasEnded { return false }
     if program.vocabulary.endTokens.contains(token) {
       guard front.isComplete else { return false }
-      isFinished = true
+      hasEnded = true
       front.removeAll()
       return true
     }
@@ -85,7 +85,7 @@ package struct ConstraintState: Sendable {
 
   /// Returns whether a token may come next.
   package mutating func allows(_ token: Int32) -> Bool {
-    if isFinished { return false }
+    if hasEnded { return false }
     if program.vocabulary.endTokens.contains(token) { return front.isComplete }
     let bytes = program.vocabulary.bytes(of: token)
     guard !bytes.isEmpty, let next = reach(bytes, from: front) else { return false }
@@ -112,7 +112,7 @@ package struct ConstraintState: Sendable {
   ///     ``tokensToEnd`` tokens at the start, every text ends in time. With fewer the shortest way is taken.
   package mutating func mask(into mask: inout TokenMask, remaining: Int = .max) {
     if mask.count != program.vocabulary.count { mask = TokenMask(count: program.vocabulary.count) }
-    guard !isFinished else {
+    guard !hasEnded else {
       mask.clear()
       return
     }

@@ -17,7 +17,7 @@ struct LeafTokens: Sendable {
   let costly: [Inside]
   /// Those that end where the leaf may end.
   let closing: [Inside]
-  let mostScalars: Int32
+  let maximumScalars: Int32
   let highestCost: Int32
   /// The lowest cost of a token that does not end the leaf.
   let usualCost: Int32
@@ -86,7 +86,7 @@ struct LeafTokens: Sendable {
     let usual = inside.lazy.filter { $0.cost > 0 }.map(\.cost).min() ?? 0
     usualCost = usual
     costly = inside.filter { $0.cost > usual }.sorted { $0.cost > $1.cost }
-    mostScalars = inside.first.map { Int32($0.scalars) } ?? 0
+    maximumScalars = inside.first.map { Int32($0.scalars) } ?? 0
     highestCost = costly.first?.cost ?? usual
     self.inside = inside
     if inside.count < Self.maskFrom {

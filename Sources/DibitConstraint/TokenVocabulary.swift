@@ -63,7 +63,7 @@ package final class TokenVocabulary: Sendable {
   }
 
   /// The fewest tokens that spell the bytes, the longest first; nil when there are none.
-  func fewestTokens(for bytes: [UInt8]) -> [Int32]? {
+  func shortestSpelling(for bytes: [UInt8]) -> [Int32]? {
     var best = [(count: Int, length: Int, id: Int32)](repeating: (0, 0, -1), count: bytes.count + 1)
     for start in bytes.indices.reversed() {
       best[start] = (.max, 0, -1)

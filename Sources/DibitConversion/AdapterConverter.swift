@@ -32,7 +32,7 @@ package enum AdapterConverter {
     let adapter = try rethrow(as: ConversionError.source, source.adapter(for: model.weights, on: compute))
     var facts = facts
     facts.manifest["source"] = ["path": .string(path), "base_digest": facts.baseDigest.map { .string($0) } ?? .null]
-    try rethrow(as: ConversionError.source, model.check?.finish())
+    try rethrow(as: ConversionError.source, model.check?.wait())
     let inputs = JobInputs([model.path, path])
     let directory = try rethrow(
       as: ConversionError.file,
@@ -58,7 +58,7 @@ package enum AdapterConverter {
     }
     let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {
-      try rethrow(as: ConversionError.source, model.check?.finish())
+      try rethrow(as: ConversionError.source, model.check?.wait())
       let file = try rethrow(
         as: ConversionError.file, StagedFile(destination: output, replacing: overwrite ? GGUFModel.mark : nil, inputs: inputs))
       do throws(ModelStoreError) { try GGUFAdapter.write(adapter, facts: facts, for: model, to: file.path) } catch { throw .source(error) }
@@ -69,7 +69,7 @@ package enum AdapterConverter {
     if format == .mlx, adapter.modules.contains(where: { !$0.hasPrefix("model.layers.") && !$0.hasPrefix("model.kv_reuse_layers.") }) {
       throw .notExportable("mlx-lm does not know the modules of \(model.configuration.family.rawValue) under their Hugging Face names")
     }
-    try rethrow(as: ConversionError.source, model.check?.finish())
+    try rethrow(as: ConversionError.source, model.check?.wait())
     let directory = try rethrow(
       as: ConversionError.file,
       StagedDirectory(destination: output, replacing: overwrite ? StoredAdapter.mark : nil, inputs: inputs))

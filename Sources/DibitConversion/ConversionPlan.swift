@@ -7,7 +7,7 @@ internal import DibitQuantization
 internal import DibitTensor
 internal import DibitTokenizer
 
-/// The output of a conversion, settled before the first byte: every fault of the source that can be found early is found here.
+/// The output of a conversion, determined before the first byte: every fault of the source that can be found early is found here.
 struct ConversionPlan {
   let checkpoint: Checkpoint
   let configuration: ModelConfiguration

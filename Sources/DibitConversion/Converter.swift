@@ -41,7 +41,7 @@ package struct Converter: Sendable {
       weightsDigest: weightsDigest,
       source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
     report.digest = try rethrow(as: ConversionError.source, files.write(into: directory))
-    try rethrow(as: ConversionError.source, check?.finish())
+    try rethrow(as: ConversionError.source, check?.wait())
     do throws(FileError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()
@@ -73,7 +73,7 @@ package struct Converter: Sendable {
         report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
       }
     }
-    return try pieces.finish()
+    return try pieces.finalize()
   }
 
   /// The progress of a conversion.

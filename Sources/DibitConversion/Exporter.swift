@@ -71,7 +71,7 @@ package struct Exporter: Sendable {
       }
     } catch { throw .checkpoint(error) }
     guard isWhole else { throw .interrupted }
-    try rethrow(as: ConversionError.source, source.check?.finish())
+    try rethrow(as: ConversionError.source, source.check?.wait())
     do throws(FileError) {
       try directory.write(beside.tokenizer.serialized(pretty: true) + "\n", to: StoreFile.tokenizerConfiguration)
       try directory.write(beside.generation.serialized(pretty: true) + "\n", to: StoreFile.generationConfiguration)
@@ -90,7 +90,7 @@ package struct Exporter: Sendable {
     let exporter = GGUFExporter(source, on: compute)
     guard try exporter.write(to: file.path, progress: progress) else { throw .interrupted }
     try exporter.check(file.path)
-    try rethrow(as: ConversionError.source, source.check?.finish())
+    try rethrow(as: ConversionError.source, source.check?.wait())
     do throws(FileError) { try file.commit() } catch { throw .file(error) }
   }
 

@@ -62,7 +62,7 @@ struct GGUFExporter {
       for table in export.tables { try writer.append(floats: table.values.span) }
       // Header, vectors and tables were written too.
       guard progress(ExportProgress(bytes: total, totalBytes: total)) else { return false }
-      _ = try writer.finish()
+      _ = try writer.finalize()
       return true
     } catch { throw .checkpoint(error) }
   }

@@ -64,9 +64,9 @@ struct PieceWriter: ~Copyable {
   }
 
   /// Ends the file and returns its digest.
-  consuming func finish() throws(ConversionError) -> String {
+  consuming func finalize() throws(ConversionError) -> String {
     try flush()
-    do throws(CheckpointError) { return try writer.finish() } catch { throw .checkpoint(error) }
+    do throws(CheckpointError) { return try writer.finalize() } catch { throw .checkpoint(error) }
   }
 
   private mutating func flush() throws(ConversionError) {

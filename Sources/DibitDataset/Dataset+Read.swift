@@ -22,14 +22,14 @@ extension Dataset {
       let name = path.split(separator: "/").last.map(String.init) ?? path
       try scan.read(name, path, into: .train)
     }
-    return try scan.finish()
+    return try scan.dataset()
   }
 
   /// Reads rows from memory, as if they were in a file called `name`.
   package static func read(bytes: [UInt8], named name: String, rows: RowOptions = RowOptions()) throws(DatasetError) -> Dataset {
     var scan = RowScan(root: name, rows: rows, report: ScanReport(limit: ScanOptions().maximumPathsPerFinding))
     try scan.read(name, name, try TextStream.open(bytes: bytes, named: name), into: .train)
-    return try scan.finish()
+    return try scan.dataset()
   }
 }
 
@@ -143,7 +143,7 @@ private struct RowScan {
     collectors[split] = collector
   }
 
-  consuming func finish() throws(DatasetError) -> Dataset {
+  consuming func dataset() throws(DatasetError) -> Dataset {
     report.compare(collectors.mapValues(\.examples))
     let dataset = Dataset(
       train: collectors[.train]?.examples ?? [], validation: collectors[.validation]?.examples ?? [],

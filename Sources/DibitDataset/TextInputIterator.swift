@@ -7,8 +7,8 @@ package struct TextInputIterator: IteratorProtocol {
   /// The number of ``TextInputs/bytes`` that have been read.
   package var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
 
-  /// Files below folders that were passed by because they are no text.
-  package private(set) var passedBy = 0
+  /// Files below folders that were skipped because they are no text.
+  package private(set) var skippedFiles = 0
 
   private let inputs: TextInputs
   private var position = 0
@@ -22,7 +22,7 @@ package struct TextInputIterator: IteratorProtocol {
     while !inputs.options.isStopped() {
       if let rows {
         if let input = rows.next() { return input }
-        goOn()
+        advance()
       }
       guard position < inputs.entries.count else { return nil }
       switch inputs.entries[position] {
@@ -30,7 +30,7 @@ package struct TextInputIterator: IteratorProtocol {
       case .file(let path, _, let isFound):
         if let input = open(path, isStandardInput: false) {
           guard isFound, case .failure(.notText) = input.content else { return input }
-          passedBy += 1
+          skippedFiles += 1
         }
       case .standardInput: if let input = open(TextLocation.standardInput, isStandardInput: true) { return input }
       }
@@ -38,8 +38,8 @@ package struct TextInputIterator: IteratorProtocol {
     return nil
   }
 
-  /// Goes on behind the entry.
-  private mutating func goOn() {
+  /// Advances behind the entry.
+  private mutating func advance() {
     bytesDone += inputs.entries[position].bytes ?? 0
     position += 1
     rows = nil
@@ -47,7 +47,7 @@ package struct TextInputIterator: IteratorProtocol {
 
   /// The only input of the entry.
   private mutating func single(_ path: String, _ content: Result<String, DatasetError>) -> TextInput {
-    goOn()
+    advance()
     return TextInput(location: TextLocation(file: path), content: content)
   }
 

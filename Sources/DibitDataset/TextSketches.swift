@@ -48,7 +48,7 @@ package struct TextSketches: Equatable, Sendable {
     for (index, entry) in entries.enumerated() where entry.sketch != .zero {
       for part in 0..<8 {
         let key = Part(entry.sketch, part)
-        if buckets[key, default: []].count < Self.mostCandidates { buckets[key, default: []].append(Int32(truncatingIfNeeded: index)) }
+        if buckets[key, default: []].count < Self.maximumCandidates { buckets[key, default: []].append(Int32(truncatingIfNeeded: index)) }
       }
     }
     var hash = MinHash()
@@ -66,7 +66,7 @@ package struct TextSketches: Equatable, Sendable {
 
   /// Minima that agree, of 32, from which on two texts are nearly the same: ``NearDuplicates/threshold``.
   private static let agreement = Int((NearDuplicates.threshold * Double(MinHash.count)).rounded(.up))
-  private static let mostCandidates = 8
+  private static let maximumCandidates = 8
 
   private func isNear(_ a: Entry, _ b: Entry) -> Bool {
     let same = a.sketch .== b.sketch

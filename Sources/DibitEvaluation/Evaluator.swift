@@ -47,18 +47,18 @@ package enum Evaluator {
       let clock = ContinuousClock()
       let start = clock.now
       var outcomes = [Result<TextScores, EvaluationError>](repeating: .failure(.interrupted), count: examples.count)
-      var (done, goesOn) = (0, true)
+      var (done, continues) = (0, true)
       tagger.predict(examples.lazy.map(\.text)) { index, result in
         outcomes[index] = result
         done += 1
         let seconds = start.duration(to: clock.now) / .seconds(1)
-        goesOn = progress(
+        continues = progress(
           EvaluationProgress(
             name: subject.name, run: number, runs: subjects.count, done: done, total: examples.count,
             textsPerSecond: Double(done) / max(seconds, 1e-9)))
-        return goesOn
+        return continues
       }
-      guard goesOn else { throw .interrupted }
+      guard continues else { throw .interrupted }
       let seconds = start.duration(to: clock.now) / .seconds(1)
       let statistics = tagger.statistics
       runs.append(

@@ -15,7 +15,7 @@ struct LabelChoices: Sendable {
   let endings: ChoiceSet?
 
   /// The choice of ``endings`` that says that another label follows.
-  static let goesOn = 0
+  static let continues = 0
 
   /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
   init(_ labels: [String], _ task: TokenizedTask, several: Bool) throws(EvaluationError) {

@@ -47,7 +47,7 @@ extension PredictionJob {
     withoutActuallyEscaping(receive) { receive in
       let queue = PredictionQueue(receive: receive)
       run(QueuedTexts(inputs: inputs.makeIterator(), queue: queue)) { index, result in
-        queue.finish(text: index, result.mapError { .model($0) })
+        queue.complete(text: index, result.mapError { .model($0) })
       }
       queue.close()
     }
@@ -82,7 +82,7 @@ private final class PredictionQueue {
   }
 
   /// Takes the result of a text; false when nobody wants more.
-  func finish(text: Int, _ result: Result<TextPrediction, PredictionFault>) -> Bool {
+  func complete(text: Int, _ result: Result<TextPrediction, PredictionFault>) -> Bool {
     if let number = numbers.removeValue(forKey: text), number >= told { waiting[number - told].result = result }
     tell()
     return !isStopped

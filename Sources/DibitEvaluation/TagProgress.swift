@@ -5,7 +5,7 @@ internal import Glibc
 /// A text's answer as far as it has been written.
 struct TagProgress {
   /// Steps that are reached less often tell nothing.
-  private static let leastReach = 0.05
+  private static let minimumReach = 0.05
 
   private var first: [Double] = []
   private var written: [Int] = []
@@ -28,10 +28,10 @@ struct TagProgress {
   ) -> BatchScorer.Query? {
     if asksForEnding {
       asksForEnding = false
-      let goesOn = exp(scores[LabelChoices.goesOn])
-      reach *= goesOn
-      if goesOn <= 0.5, answer == nil { answer = written.count }
-      guard reach >= Self.leastReach else { return nil }
+      let continues = exp(scores[LabelChoices.continues])
+      reach *= continues
+      if continues <= 0.5, answer == nil { answer = written.count }
+      guard reach >= Self.minimumReach else { return nil }
       return BatchScorer.Query(task.separator, excluding: choices.choices(of: written))
     }
     let labelScores = LabelScores.calibrated(choices.labelScores(scores), prior: prior)

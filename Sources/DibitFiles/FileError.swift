@@ -86,7 +86,7 @@ package enum ReplacementFault: Equatable, Sendable, CustomStringConvertible {
   /// An output of another kind.
   case otherFormat(found: String, expected: String)
   /// A directory of the right kind, with something in it that Dibit does not put there.
-  case stranger(String)
+  case foreignEntry(String)
   /// A directory of a job, with something in it that no such job puts there.
   case foreignFile(String, job: String)
 
@@ -97,7 +97,7 @@ package enum ReplacementFault: Equatable, Sendable, CustomStringConvertible {
     case .noManifest: "a directory without \(StagedDirectory.manifestName), so it may not be an output of dibit"
     case .foreignManifest: "a directory whose \(StagedDirectory.manifestName) dibit did not write"
     case .otherFormat(let found, let expected): "another kind of output, \(quoted(found)) and not \(quoted(expected))"
-    case .stranger(let name): "a directory in which something else, \(quoted(name)), was put"
+    case .foreignEntry(let name): "a directory in which something else, \(quoted(name)), was put"
     case .foreignFile(let name, let job): "a directory with \(quoted(name)), which no \(job) writes"
     }
   }

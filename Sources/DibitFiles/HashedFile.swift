@@ -1,14 +1,14 @@
 internal import DibitTensor
 internal import Glibc
 
-/// A new file that is written from one end to the other and digested on the way; removed again when it is dropped before ``finish()``.
+/// A new file that is written from one end to the other and digested on the way; removed again when it is dropped before ``finalize()``.
 package struct HashedFile: ~Copyable {
   /// The path of the file.
   package let path: String
   private let file: FileDescriptor
   private var buffer: [UInt8]
   private var hash = SHA256()
-  private var isFinished = false
+  private var isFinalized = false
 
   private static let bufferSize = 1 << 20
 
@@ -24,7 +24,7 @@ package struct HashedFile: ~Copyable {
   }
 
   deinit {
-    if !isFinished, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
+    if !isFinalized, FileStatus(path: path, followingLinks: false)?.type == .regular { SystemCall.unlink(path) }
   }
 
   /// Adds bytes; ``FileError/system(operation:path:code:)`` for a full disk.
@@ -54,10 +54,10 @@ package struct HashedFile: ~Copyable {
   }
 
   /// Waits until the file is on the disk; returns the SHA-256 of all of it in hexadecimal.
-  package mutating func finish() throws(FileError) -> String {
+  package mutating func finalize() throws(FileError) -> String {
     try flush()
     try file.sync()
-    isFinished = true
+    isFinalized = true
     return hash.finalize()
   }
 }

@@ -47,14 +47,14 @@ package struct JobInputs: Equatable, Sendable {
       let resolved = ResolvedPath(input)
       guard let own = resolved.own else {
         // Another output of the job, which is not there yet either.
-        if output.own == nil, resolved.isBeside(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
+        if output.own == nil, resolved.isSameOutput(output) { throw .outputOverInput(path: path, input: input, relation: .same) }
         continue
       }
       if let file = output.own, file.isSameFile(as: own) { throw .outputOverInput(path: path, input: input, relation: .same) }
-      if isSealed, output.around.contains(where: { own.isSameFile(as: $0) }) {
+      if isSealed, output.ancestors.contains(where: { own.isSameFile(as: $0) }) {
         throw .outputOverInput(path: path, input: input, relation: .inside)
       }
-      if holdsAll, let directory = output.own, resolved.around.contains(where: { directory.isSameFile(as: $0) }) {
+      if holdsAll, let directory = output.own, resolved.ancestors.contains(where: { directory.isSameFile(as: $0) }) {
         throw .outputOverInput(path: path, input: input, relation: .around)
       }
     }
@@ -76,7 +76,7 @@ private struct ResolvedPath {
   /// Nil where there is nothing yet.
   let own: FileStatus?
   private let name: String?
-  let around: [FileStatus]
+  let ancestors: [FileStatus]
 
   init(_ path: String) {
     own = FileStatus(path: path, followingLinks: true)
@@ -88,17 +88,17 @@ private struct ResolvedPath {
     } else {
       directory = splitOutput(path).flatMap { realPath($0.parent) }
     }
-    var around: [FileStatus] = []
+    var ancestors: [FileStatus] = []
     while let path = directory {
-      if let status = FileStatus(path: path, followingLinks: true) { around.append(status) }
+      if let status = FileStatus(path: path, followingLinks: true) { ancestors.append(status) }
       directory = splitOutput(path)?.parent
     }
-    self.around = around
+    self.ancestors = ancestors
   }
 
   /// Checks that both are to appear under one name.
-  func isBeside(_ other: ResolvedPath) -> Bool {
-    guard let name, name == other.name, let directory = around.first, let another = other.around.first else { return false }
+  func isSameOutput(_ other: ResolvedPath) -> Bool {
+    guard let name, name == other.name, let directory = ancestors.first, let another = other.ancestors.first else { return false }
     return directory.isSameFile(as: another)
   }
 }

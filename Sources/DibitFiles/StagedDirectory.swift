@@ -94,10 +94,10 @@ package struct StagedDirectory: ~Copyable {
     guard let format = format(join(destination, manifestName)) else { throw .notReplaceable(path: destination, .foreignManifest) }
     guard format == mark.format else { throw .notReplaceable(path: destination, .otherFormat(found: format, expected: mark.format)) }
     // No output of ours has directories in it.
-    if let stranger = names.first(where: {
+    if let foreignEntry = names.first(where: {
       !mark.files.contains($0) || FileStatus(path: join(destination, $0), followingLinks: false)?.type == .directory
     }) {
-      throw .notReplaceable(path: destination, .stranger(stranger))
+      throw .notReplaceable(path: destination, .foreignEntry(foreignEntry))
     }
   }
 

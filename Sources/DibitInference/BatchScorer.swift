@@ -147,13 +147,13 @@ package struct BatchScorer: ~Copyable {
           continue
         }
         switch receive(text.index, result(text)) {
-        case .end: passes.finish(text.slot)
+        case .end: passes.release(text.slot)
         case .query(let query):
           let added = query.tokens.count
           statistics.promptTokens += added
           text.go(on: query, childCount: sets[query.set].childCount)
           if let fault = fault(text, capacity: text.slot.count) {
-            passes.finish(text.slot)
+            passes.release(text.slot)
             if receive(text.index, .failure(fault)) == .stop { stops = true }
           } else {
             kept.append(text)
@@ -165,7 +165,7 @@ package struct BatchScorer: ~Copyable {
       }
       texts = kept
     }
-    for text in texts { passes.finish(text.slot) }
+    for text in texts { passes.release(text.slot) }
   }
 
   /// The longest beginning that all prompts share, without the last token of any.

@@ -16,10 +16,10 @@ struct GuidedText {
   }
 
   /// True when nothing comes any more.
-  var isOver: Bool { state.isFinished || state.mustEnd || (endTokens.isEmpty && state.isComplete) }
+  var isOver: Bool { state.hasEnded || state.mustEnd || (endTokens.isEmpty && state.isComplete) }
 
   /// True when what has been written satisfies the constraint.
-  var isComplete: Bool { state.isFinished || state.isComplete || state.mustEnd }
+  var isComplete: Bool { state.hasEnded || state.isComplete || state.mustEnd }
 
   /// Tokens that come next whatever the model says, when `remaining` may still come.
   mutating func forced(remaining: Int) -> [Int32] { state.forcedTokens(remaining: remaining) }

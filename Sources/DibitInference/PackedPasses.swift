@@ -73,7 +73,7 @@ struct PackedPasses: ~Copyable {
   }
 
   /// Forgets a text.
-  mutating func finish(_ slot: Range<Int>) { allocator.release(slot) }
+  mutating func release(_ slot: Range<Int>) { allocator.release(slot) }
 
   /// Forgets what the last pass was made of.
   mutating func beginPass() {

@@ -78,7 +78,7 @@ extension Session {
         if stops.found != nil { break writing }
       }
     }
-    let rest = stops.append(decoder.finish()) + stops.flush()
+    let rest = stops.append(decoder.flush()) + stops.flush()
     result.text += rest
     if !rest.isEmpty { _ = receive(rest) }
     guard result.finishReason != .interrupted else { return result }

@@ -59,7 +59,7 @@ package struct TextEmbedder: ~Copyable {
       passes.run()
       passes.withHidden { hidden in for piece in pieces { open[piece.text].add(hidden, piece.rows) } }
       for text in open where text.done == text.count {
-        passes.finish(text.slot)
+        passes.release(text.slot)
         let vector = text.sums.map { Float($0 / Double(pooling == .mean ? text.count : 1)) }
         results[text.index] = vector.allSatisfy(\.isFinite) ? .success(vector) : .failure(.notFinite(position: text.count))
       }

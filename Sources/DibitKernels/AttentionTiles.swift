@@ -9,9 +9,9 @@ extension Attention {
     /// Keys and values are read in blocks of this many tokens.
     static let keyBlock = 64
     /// Queries that share a block of keys: more would push it out of the first cache.
-    private static let mostRows = 64
+    private static let maximumRows = 64
     /// Scores of a task stay in the second cache: 256 KiB.
-    private static let mostScores = 65_536
+    private static let maximumScores = 65_536
 
     /// Tokens of a task.
     let tokens: Int
@@ -29,8 +29,8 @@ extension Attention {
       keyValueHeads = attention.keyValueHeads
       sharedHeads = attention.heads / attention.keyValueHeads
       keys = (segments.longest + Self.keyBlock - 1) / Self.keyBlock * Self.keyBlock
-      tokens = max(1, min(min(Self.mostRows, Self.mostScores / max(keys, 1)) / sharedHeads, segments.mostRows))
-      let tiles = (segments.mostRows + tokens - 1) / tokens
+      tokens = max(1, min(min(Self.maximumRows, Self.maximumScores / max(keys, 1)) / sharedHeads, segments.maximumRows))
+      let tiles = (segments.maximumRows + tokens - 1) / tokens
       let tasks = tiles * segments.count * keyValueHeads
       partHeads = tasks == 0 ? sharedHeads : max(1, sharedHeads * tasks / max(threads, tasks))
       parts = (sharedHeads + partHeads - 1) / partHeads

@@ -13,7 +13,7 @@ package struct Segments: ~Copyable, Sendable {
   /// The number of query rows.
   package private(set) var rows = 0
   /// The most rows of a segment.
-  package private(set) var mostRows = 0
+  package private(set) var maximumRows = 0
   /// The most keys that any query sees.
   package private(set) var longest = 0
   /// The number of cache rows in use: one more than the highest row that is read or written.
@@ -26,7 +26,7 @@ package struct Segments: ~Copyable, Sendable {
   package var capacity: Int { storage.count }
 
   /// Forgets all segments; the room stays.
-  package mutating func removeAll() { (count, rows, mostRows, longest, cacheRows) = (0, 0, 0, 0, 0) }
+  package mutating func removeAll() { (count, rows, maximumRows, longest, cacheRows) = (0, 0, 0, 0, 0) }
 
   /// Adds a segment of `rows` queries. Its keys are the cache rows `prefix`, the `past` rows from `start`, and the `rows` rows after
   /// those, which the forward pass writes.
@@ -40,7 +40,7 @@ package struct Segments: ~Copyable, Sendable {
       past: Int32(past))
     count += 1
     self.rows += rows
-    mostRows = max(mostRows, rows)
+    maximumRows = max(maximumRows, rows)
     longest = max(longest, prefix.count + past + rows)
     cacheRows = max(cacheRows, start + past + rows, prefix.isEmpty ? 0 : prefix.upperBound)
   }

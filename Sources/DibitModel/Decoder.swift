@@ -90,7 +90,7 @@ extension Decoder {
   package func backward(_ runner: inout ModelRunner, _ d: inout BackwardState) {
     beginBackward(&runner, &d)
     backward(&runner, layers: 0..<configuration.layers, &d)
-    finishBackward(runner, &d)
+    endBackward(runner, &d)
   }
 
   /// The beginning of ``backward(_:_:)``: turns `d.dHidden` into the gradient of the residual stream behind the last layer, `d.dStream`.
@@ -114,7 +114,7 @@ extension Decoder {
   }
 
   /// The end of ``backward(_:_:)``: the gradients of what embeds the tokens, from ``BackwardState/dStream`` before the first layer.
-  package func finishBackward(_ runner: borrowing ModelRunner, _ d: inout BackwardState) { embedBackward(runner.pass, &d) }
+  package func endBackward(_ runner: borrowing ModelRunner, _ d: inout BackwardState) { embedBackward(runner.pass, &d) }
 
   private func runBackward(_ layers: Range<Int>, _ runner: inout ModelRunner, _ d: inout BackwardState) {
     for layer in layers.reversed() {

@@ -71,11 +71,11 @@ package struct GradientRunner: ~Copyable {
   }
 
   /// Adds the gradients of the last batch to those of ``BackwardState/work``.
-  package mutating func finishBackward(_ decoder: borrowing Decoder, adapter: inout Adapter) {
+  package mutating func endBackward(_ decoder: borrowing Decoder, adapter: inout Adapter) {
     runner.exchange(&adapter)
     if let layers = objective.layers {
       decoder.backward(&runner, layers: 0..<layers, &backward)
-      decoder.finishBackward(runner, &backward)
+      decoder.endBackward(runner, &backward)
     } else {
       decoder.backward(&runner, &backward)
     }

@@ -46,7 +46,7 @@ struct LinearLayer: Sendable {
     guard needsOutput || pass.adapter.configuration.decomposesWeights else { return project(x, saving: &a, &pass) }
     if !isRounded { pass.round(x, for: self) }
     Linear.forward(x, rounded: pass.rounded, weight: pass.weight(weight), into: &y, on: pass.compute)
-    finish(x, into: &y, saving: &a, &pass)
+    addTerms(x, into: &y, saving: &a, &pass)
   }
 
   /// The same for two layers that read the same `x`, side by side.
@@ -57,8 +57,8 @@ struct LinearLayer: Sendable {
     pass.round(x, for: layers.1)
     Linear.forward(
       x, rounded: pass.rounded, weights: pass.weight(layers.0.weight), pass.weight(layers.1.weight), into: &y0, &y1, on: pass.compute)
-    layers.0.finish(x, into: &y0, saving: &a, &pass)
-    layers.1.finish(x, into: &y1, saving: &a, &pass)
+    layers.0.addTerms(x, into: &y0, saving: &a, &pass)
+    layers.1.addTerms(x, into: &y1, saving: &a, &pass)
   }
 
   /// The same for three.
@@ -70,15 +70,15 @@ struct LinearLayer: Sendable {
     Linear.forward(
       x, rounded: pass.rounded, weights: pass.weight(layers.0.weight), pass.weight(layers.1.weight), pass.weight(layers.2.weight),
       into: &y0, &y1, &y2, on: pass.compute)
-    layers.0.finish(x, into: &y0, saving: &a, &pass)
-    layers.1.finish(x, into: &y1, saving: &a, &pass)
-    layers.2.finish(x, into: &y2, saving: &a, &pass)
+    layers.0.addTerms(x, into: &y0, saving: &a, &pass)
+    layers.1.addTerms(x, into: &y1, saving: &a, &pass)
+    layers.2.addTerms(x, into: &y2, saving: &a, &pass)
   }
 
   /// Adds to `x Wᵀ` in `y` what else the layer has: its bias, and the adapters' terms.
-  private func finish(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
+  private func addTerms(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
     if pass.adapterRuns.isEmpty {
-      finishTrained(x, into: &y, saving: &a, &pass)
+      addTrainedTerms(x, into: &y, saving: &a, &pass)
     } else {
       let bias = bias
       // A magnitude belongs to the adapted weight, and not to the bias.
@@ -101,7 +101,7 @@ struct LinearLayer: Sendable {
   }
 
   /// The bias, and the term of the adapter that is trained.
-  private func finishTrained(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
+  private func addTrainedTerms(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
     let entry = pass.adapter.entry(layer, kind)
     // A magnitude belongs to the adapted weight, and not to the bias.
     if let entry, pass.adapter.configuration.decomposesWeights {

@@ -98,7 +98,7 @@ package struct FloatCheckpoint: Sendable {
     }
     // The header was written too.
     guard progress(writer.byteCount, writer.byteCount) else { return false }
-    let digest = try writer.finish()
+    let digest = try writer.finalize()
     var manifest = JSONObject([
       (key: "format", value: .string(Self.format)), (key: "version", value: 1), (key: "weights_sha256", value: .string(digest)),
     ])

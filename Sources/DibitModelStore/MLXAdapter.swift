@@ -78,7 +78,7 @@ package enum MLXAdapter {
       try writer.append(floats: transposed(adapter.a[entry]).span, as: .f32)
       try writer.append(floats: transposed(adapter.b[entry]).span, as: .f32)
     }
-    let digest = try writer.finish()
+    let digest = try writer.finalize()
     let keys = Set(names.compactMap { key($0.a) }).sorted()
     let c = adapter.configuration
     let configuration: JSONValue = [

@@ -102,7 +102,7 @@ package enum StoredAdapter {
       try writer.append(floats: adapter.checkpointB(entry).span, as: .f32)
       if adapter.configuration.decomposesWeights { try writer.append(floats: adapter.checkpointMagnitudes(entry).span, as: .f32) }
     }
-    let digest = try writer.finish()
+    let digest = try writer.finalize()
     let configuration = peftConfiguration(adapter, base: base, named: baseName)
     try rethrow(
       as: CheckpointError.file, directory.write(configuration.serialized(pretty: true) + "\n", to: StoreFile.adapterConfiguration))

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Opening a model reads nothing of its weights but what is used. Their digest takes about as long as reading them from memory, so it is
 /// computed on a thread of its own, while the first pass runs over the same bytes. ``StoredModel/open(_:checksWeights:)`` begins it; whoever
-/// gives results away calls ``finish()`` before.
+/// gives results away calls ``wait()`` before.
 package final class WeightsCheck: Sendable {
   private let path: String
   private let expected: String
@@ -28,14 +28,14 @@ package final class WeightsCheck: Sendable {
     else { return nil }
     let check = WeightsCheck(directory + "/" + StoreFile.weights, expected: digest)
     // Without a thread, whoever waits for the outcome computes it.
-    _ = startThread { try? check.finish() }
+    _ = startThread { try? check.wait() }
     return check
   }
 
   /// Waits for the outcome; who comes second waits for the first.
   ///
   /// - Throws: ``ModelStoreError/damaged(path:expected:found:)`` where the file is not what it was.
-  package func finish() throws(ModelStoreError) {
+  package func wait() throws(ModelStoreError) {
     let result = outcome.withLock { outcome in
       if let outcome { return outcome }
       let result: Result<Void, ModelStoreError>

@@ -52,7 +52,7 @@ package struct OptimizationRecipe: Equatable, Sendable {
       schedule = try section.string("name", oneOf: Self.schedules)
       warmUpSteps = try section.int("warmup", 0...1_000_000_000)
       finalLearningRate = try section.number("end", 0...10)
-      try section.finish()
+      try section.refuseUnknownKeys()
       if warmUp != nil, warmUpSteps != nil {
         throw .conflictingKeys(file: root.file, first: "warmup", second: "lr_schedule.warmup")
       }
@@ -60,7 +60,7 @@ package struct OptimizationRecipe: Equatable, Sendable {
     if var section = try root.section("watchdog") {
       watchdogFactor = try section.number("factor", 1...1e6)
       watchdogSteps = try section.int("steps", 0...1_000_000)
-      try section.finish()
+      try section.refuseUnknownKeys()
     }
   }
 }

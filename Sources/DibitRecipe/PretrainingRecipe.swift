@@ -99,7 +99,7 @@ package struct PretrainingRecipe: Equatable, Sendable {
     sequenceLength = try root.int("max_seq_length", 8...(1 << 20)) ?? sequenceLength
     validationInterval = try root.int("validation_interval", 1...1_000_000) ?? validationInterval
     // A key that is not known may be one that is missing, misspelt: it is told first.
-    try root.finish()
+    try root.refuseUnknownKeys()
     data = try need(texts, "data")
     steps = try need(count, "steps")
     switch (initial, section) {
@@ -117,7 +117,7 @@ extension PretrainingRecipe.Quantization {
     bits = try section.int("bits", oneOf: [2, 4]) ?? bits
     groupSize = try section.int("group_size", oneOf: [32, 64, 128]) ?? groupSize
     embeddingBits = try section.int("embedding_bits", oneOf: [4, 16]) ?? embeddingBits
-    try section.finish()
+    try section.refuseUnknownKeys()
   }
 }
 
@@ -137,7 +137,7 @@ extension PretrainingRecipe.Shape {
     ropeTheta = try model.number("rope_theta", 1...1e9) ?? ropeTheta
     let names = PretrainingRecipe.Embedding.allCases.map(\.rawValue)
     embedding = try model.string("embedding", oneOf: names).flatMap(PretrainingRecipe.Embedding.init) ?? embedding
-    try model.finish()
+    try model.refuseUnknownKeys()
     hiddenSize = try need(channels, "hidden_dim")
     layers = try need(depth, "num_layers")
     heads = try need(queries, "num_heads")

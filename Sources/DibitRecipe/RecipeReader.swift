@@ -1,6 +1,6 @@
 internal import Yams
 
-/// One mapping of a recipe, and the settings that win over it. Every key must be asked for by the time ``finish()`` is called: what is left
+/// One mapping of a recipe, and the settings that win over it. Every key must be asked for by the time ``refuseUnknownKeys()`` is called: what is left
 /// is unknown.
 struct RecipeReader {
   /// A key with its value.
@@ -200,7 +200,7 @@ struct RecipeReader {
   }
 
   /// Throws for the first key that nobody asked for.
-  func finish() throws(RecipeError) {
+  func refuseUnknownKeys() throws(RecipeError) {
     let set = settings.map { setting in
       let isInside = setting.path.count > 1 && !sections.contains(setting.path[0])
       return (key: isInside ? setting.path.joined(separator: ".") : setting.path[0], file: RecipeSetting.file, line: 0)

@@ -85,7 +85,7 @@ package struct TrainingRecipe: Equatable, Sendable {
       decomposesWeights = try lora.bool("use_dora")
       dropout = try lora.number("dropout", 0...0.9)
       targets = try lora.strings("keys", oneOf: allowed)
-      try lora.finish()
+      try lora.refuseUnknownKeys()
       if alpha != nil, scale != nil { throw .conflictingKeys(file: file, first: "lora_parameters.alpha", second: "lora_parameters.scale") }
     }
     if var prompt = try root.section("prompt") {
@@ -95,8 +95,8 @@ package struct TrainingRecipe: Equatable, Sendable {
       template = try prompt.string("template")
       if form != nil, template != nil { throw .conflictingKeys(file: file, first: "prompt.form", second: "prompt.template") }
       scaffoldingWeight = try prompt.number("scaffolding_weight", 0...1)
-      try prompt.finish()
+      try prompt.refuseUnknownKeys()
     }
-    try root.finish()
+    try root.refuseUnknownKeys()
   }
 }

@@ -20,8 +20,8 @@ extension EvaluationReport {
       truncated: try top.optional("truncated_examples")?.count() ?? 0,
       runs: try top.required("runs").list { reader throws(ReportError) in try ReportedRun(reader, .base, index) },
       baselines: try top.list("baselines") { reader throws(ReportError) in try ReportedRun(reader, .baseline, index) })
-    guard everything.count <= Self.mostRuns else {
-      throw .unexpected(path: "runs", expected: "at most \(Self.mostRuns) runs and baselines", found: "\(everything.count)")
+    guard everything.count <= Self.maximumRuns else {
+      throw .unexpected(path: "runs", expected: "at most \(Self.maximumRuns) runs and baselines", found: "\(everything.count)")
     }
     try Self.refuseRepeated(everything.map(\.name), "runs")
     isOpen = try top.optional("open")?.flag() ?? false
@@ -35,8 +35,8 @@ extension EvaluationReport {
     model = try top.text("model")
     data = try top.text("data")
     comparisons = try top.list("comparisons") { reader throws(ReportError) in try RunComparison(reader) }
-    guard comparisons.count <= 10 * Self.mostRuns else {
-      throw .unexpected(path: "comparisons", expected: "at most \(10 * Self.mostRuns)", found: "\(comparisons.count)")
+    guard comparisons.count <= 10 * Self.maximumRuns else {
+      throw .unexpected(path: "comparisons", expected: "at most \(10 * Self.maximumRuns)", found: "\(comparisons.count)")
     }
     if let reader = top.optional("leakage") {
       let members = try reader.members()
@@ -71,7 +71,7 @@ extension EvaluationReport {
   }
 
   /// More than anybody evaluates at once: a verdict looks for every rival among all comparisons.
-  private static let mostRuns = 1000
+  private static let maximumRuns = 1000
 
   /// Parses the UTF-8 of a saved report.
   package init(parsing text: some Collection<UInt8>) throws(ReportError) {

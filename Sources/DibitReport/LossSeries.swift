@@ -22,7 +22,7 @@ package struct LossSeries: Equatable, Sendable {
   package init(name: String, points: [Point]) { (self.name, self.points) = (name, points) }
 
   /// At most so many points: what a chart can show.
-  private static let mostPoints = 200
+  private static let maximumPoints = 200
 
   /// The losses in an event log of training, one event in a line: training, each point the mean of equally many steps, and validation.
   /// Lines that are no events of a step or a validation are passed over.
@@ -42,7 +42,7 @@ package struct LossSeries: Equatable, Sendable {
   }
 
   private static func thinned(_ points: [Point]) -> [Point] {
-    let stride = (points.count + mostPoints - 1) / mostPoints
+    let stride = (points.count + maximumPoints - 1) / maximumPoints
     guard stride > 1 else { return points }
     return Swift.stride(from: 0, to: points.count, by: stride).map { first in
       let some = points[first..<min(first + stride, points.count)]

@@ -56,13 +56,13 @@ package struct Bootstrap: Equatable, Sendable {
     sample(count: count, strata: strata) { indices in
       for (index, value) in statistics(indices).enumerated() where value.isFinite { replicates[index].append(value) }
     }
-    var knives = [[Double]](repeating: [], count: values.count)
+    var jackknives = [[Double]](repeating: [], count: values.count)
     if method == .bca {
       for row in Self.jackknife(count: count, statistics: statistics) {
-        for (index, value) in row.enumerated() { knives[index].append(value) }
+        for (index, value) in row.enumerated() { jackknives[index].append(value) }
       }
     }
-    return values.indices.map { estimate(values[$0], sorted: replicates[$0].sorted(), jackknife: knives[$0]) }
+    return values.indices.map { estimate(values[$0], sorted: replicates[$0].sorted(), jackknife: jackknives[$0]) }
   }
 
   private func estimate(_ value: Double, sorted replicates: [Double], jackknife: [Double]) -> Estimate {

@@ -59,7 +59,7 @@ package struct PairedOutcomes: Equatable, Sendable {
   }
 
   /// The fewest discordant examples that can be significant, all of them for one run, where p-values are multiplied by `correction`.
-  package static func leastDiscordant(alpha: Double = 0.05, correction: Double = 1) -> Int {
+  package static func minimumDiscordant(alpha: Double = 0.05, correction: Double = 1) -> Int {
     // (m - 1) / √m ≥ z, a quadratic in √m; rounding may leave it one off.
     let z = Normal.quantile(1 - alpha / correction / 2)
     let root = (z + .sqrt(z * z + 4)) / 2

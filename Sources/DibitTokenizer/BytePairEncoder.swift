@@ -14,7 +14,7 @@ struct BytePairEncoder {
   private var pendingUnknown: Int32?
   private static let dead: Int32 = -1
   /// A scalar that is no symbol.
-  private static let stranger: Int32 = -2
+  private static let unknownScalar: Int32 = -2
 
   init(model: BytePairModel, blocking blocked: Set<Int32>) {
     self.model = model
@@ -84,7 +84,7 @@ struct BytePairEncoder {
     var index = range.lowerBound
     while index < range.upperBound {
       let end = text[index] < 0x80 ? index + 1 : ScalarScanner.scalar(in: text, at: index).next
-      symbols.append(scored.table.id(of: text, in: index..<end) ?? Self.stranger)
+      symbols.append(scored.table.id(of: text, in: index..<end) ?? Self.unknownScalar)
       origins.append(index)
       index = end
     }

@@ -13,8 +13,8 @@ extension PreTokenizer {
       case .isolated: parts.append(stretch)
       case .removed: if !isMatch { parts.append(stretch) }
       case .contiguous, .mergedWithPrevious:
-        let joins = behavior == .contiguous ? isMatch == previousIsMatch : isMatch && !previousIsMatch
-        if joins, let last = parts.popLast() {
+        let merges = behavior == .contiguous ? isMatch == previousIsMatch : isMatch && !previousIsMatch
+        if merges, let last = parts.popLast() {
           parts.append(last.lowerBound..<stretch.upperBound)
         } else {
           parts.append(stretch)

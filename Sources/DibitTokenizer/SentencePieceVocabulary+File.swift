@@ -35,7 +35,7 @@ extension SentencePieceVocabulary {
       ("add_dummy_prefix", .bool(normalizer.addsDummyPrefix)),
       ("remove_extra_whitespaces", .bool(normalizer.removesExtraSpaces)),
       ("escape_whitespaces", .bool(normalizer.escapesSpaces)),
-      ("merges_unknown_scalars", .bool(mergesStrangers)),
+      ("merges_unknown_scalars", .bool(mergesUnknownScalars)),
       ("types", .array(pieces.map { .integer($0.type.rawValue) })),
     ]
     if kind == .bytePair { members.append(("scores", .array(pieces.map { .number(Double($0.score)) }))) }
@@ -131,7 +131,7 @@ extension SentencePieceVocabulary {
     normalizer.addsDummyPrefix = try extras.required("add_dummy_prefix").bool()
     normalizer.removesExtraSpaces = try extras.required("remove_extra_whitespaces").bool()
     normalizer.escapesSpaces = try extras.required("escape_whitespaces").bool()
-    mergesStrangers = try extras.required("merges_unknown_scalars").bool()
+    mergesUnknownScalars = try extras.required("merges_unknown_scalars").bool()
     if let steps = try file.optional("normalizer")?.optional("normalizers")?.elements() {
       for step in steps where try step.type() == "Precompiled" { normalizer.map = try step.characterMap() }
     }

@@ -28,7 +28,7 @@ struct SentencePieceVocabulary: Sendable, Equatable {
   var prefix: [Int32] = []
   var suffix: [Int32] = []
   /// True where scalars that are no piece can be part of one, as in SentencePiece; llama2.c spells them in bytes first.
-  var mergesStrangers = true
+  var mergesUnknownScalars = true
 
   /// Longer pieces are refused, so that finding the parts of all pieces takes no quadratic time.
   static let pieceLimit = 1024
@@ -80,7 +80,7 @@ struct SentencePieceVocabulary: Sendable, Equatable {
   func merges() throws(TokenizerError) -> (table: MergeTable, symbols: ScoredSymbols) {
     var list = TokenList()
     for (id, piece) in pieces.enumerated() where isFound(id) { list.append(piece.text, id: Int32(id)) }
-    if mergesStrangers { appendStrangers(to: &list) }
+    if mergesUnknownScalars { appendUnknownScalars(to: &list) }
     let symbols = TokenTable(list)
 
     try checkUnused(symbols)
@@ -123,7 +123,7 @@ struct SentencePieceVocabulary: Sendable, Equatable {
   }
 
   /// Appends the scalars of pieces that are no pieces, with ids after those of the pieces, to the list of those that text can spell.
-  private func appendStrangers(to list: inout TokenList) {
+  private func appendUnknownScalars(to list: inout TokenList) {
     let found = TokenTable(list)
     var next = Int32(pieces.count)
     var seen = Set<[UInt8]>()

@@ -1,6 +1,6 @@
 /// Turns ids into text as they come, in whole scalars.
 ///
-/// The concatenation of everything that ``append(_:)`` and ``finish()`` return is ``Tokenizer/decode(_:skippingSpecialTokens:)``
+/// The concatenation of everything that ``append(_:)`` and ``flush()`` return is ``Tokenizer/decode(_:skippingSpecialTokens:)``
 /// of all ids. Bytes that are not UTF-8 become U+FFFD: one for each byte that a token spells as `<0xFF>`, and one for each
 /// maximal part of a scalar in byte-level vocabularies.
 package struct StreamDecoder: Sendable {
@@ -24,9 +24,9 @@ package struct StreamDecoder: Sendable {
   }
 
   /// The text of what is left; the decoder can then start a new text.
-  package mutating func finish() -> String {
+  package mutating func flush() -> String {
     var text: [UInt8] = []
-    finish(into: &text)
+    flush(into: &text)
     return String(decoding: text, as: UTF8.self)
   }
 
@@ -50,7 +50,7 @@ package struct StreamDecoder: Sendable {
     isFirst = false
   }
 
-  mutating func finish(into text: inout [UInt8]) {
+  mutating func flush(into text: inout [UInt8]) {
     drain(isFinal: true, into: &text)
     isFirst = true
     strip = tokenizer.decoder.strip

@@ -68,7 +68,7 @@ struct TokenTable: Sendable {
     let old = slots
     slots = Array(repeating: .vacant, count: capacity)
     for entry in old where entry.id >= 0 {
-      var slot = home(entry.word, entry.length)
+      var slot = homeSlot(entry.word, entry.length)
       while slots[slot].id >= 0 { slot = (slot + 1) & (capacity - 1) }
       slots[slot] = entry
     }
@@ -105,8 +105,8 @@ struct TokenTable: Sendable {
   /// spellings the CPU waits for all their slots at once.
   func suggestion(for bytes: [UInt8], in range: Range<Int>) -> Int32 {
     let (word, length) = (hash.word(bytes, range), Int32(clamping: range.count))
-    let home = home(word, length)
-    let (first, second) = (slots[home], slots[(home + 1) & (slots.count - 1)])
+    let homeSlot = homeSlot(word, length)
+    let (first, second) = (slots[homeSlot], slots[(homeSlot + 1) & (slots.count - 1)])
     let suggestion = second.word ^ word | UInt64(UInt32(bitPattern: second.length ^ length)) == 0 ? second.id : -1
     return first.word ^ word | UInt64(UInt32(bitPattern: first.length ^ length)) == 0 ? first.id : suggestion
   }
@@ -120,7 +120,7 @@ struct TokenTable: Sendable {
   /// The slot of the spelling `bytes[range]`, or the vacant one where it would be.
   private func slot(of bytes: [UInt8], _ range: Range<Int>, _ word: UInt64) -> Int {
     let length = Int32(clamping: range.count)
-    var slot = home(word, length)
+    var slot = homeSlot(word, length)
     while slots[slot].id >= 0 {
       let entry = slots[slot]
       if entry.word == word, entry.length == length, range.count <= 8 || isSpelled(entry.id, bytes, range) { break }
@@ -130,7 +130,7 @@ struct TokenTable: Sendable {
   }
 
   /// The slot where the search for a spelling begins.
-  private func home(_ word: UInt64, _ length: Int32) -> Int {
+  private func homeSlot(_ word: UInt64, _ length: Int32) -> Int {
     Int(truncatingIfNeeded: hash(word ^ UInt64(UInt32(bitPattern: length)))) & (slots.count - 1)
   }
 }

@@ -48,7 +48,7 @@ extension Tokenizer {
     var vocabulary = SentencePieceVocabulary(
       kind: .bytePair, pieces: pieces,
       normalizer: SentencePieceNormalizer(map: nil, addsDummyPrefix: true, removesExtraSpaces: false, escapesSpaces: false))
-    vocabulary.mergesStrangers = false
+    vocabulary.mergesUnknownScalars = false
     if addsBeginning { vocabulary.prefix = [1] }
     try self.init(vocabulary)
   }

@@ -113,7 +113,7 @@ package struct Tokenizer: Sendable {
     var stream = streamDecoder(skippingSpecialTokens: skippingSpecialTokens)
     var text: [UInt8] = []
     for id in ids { stream.append(id, to: &text) }
-    stream.finish(into: &text)
+    stream.flush(into: &text)
     return String(decoding: text, as: UTF8.self)
   }
 

@@ -60,5 +60,5 @@ package struct AdapterTrainer: ~Copyable {
   }
 
   /// The adapter, as ``run(checkpoints:report:)`` left it.
-  package consuming func finish() -> Adapter { loop.finishAdapter() }
+  package consuming func trainedAdapter() -> Adapter { loop.trainedAdapter() }
 }

@@ -29,7 +29,7 @@ enum CheckpointFile {
       let digest = bytes(hexadecimal: try writer.digest())
       try writer.append(digest.span)
       size = writer.byteCount
-      _ = try writer.finish()
+      _ = try writer.finalize()
     } catch { throw .tensors(error) }
     do throws(FileError) { try staged.commit() } catch { throw .file(error) }
     return size

@@ -62,7 +62,7 @@ package final class CheckpointStore {
       if let difference = identity.difference(from: try whole.header().identity, at: whole.path) { throw difference }
       return
     }
-    if let newestStep, !discards { throw .unfinishedRun(directory: path, step: newestStep) }
+    if let newestStep, !discards { throw .incompleteRun(directory: path, step: newestStep) }
     // A process that died while it removed older checkpoints may have left more than two.
     do throws(FileError) {
       for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }
@@ -75,8 +75,8 @@ package final class CheckpointStore {
     whole: CheckpointFile.Whole?, kept: [String], torn: [String]
   ) {
     let names = try rethrow(as: TrainingError.file, directory.names())
-    if let stranger = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
-      throw .file(.notReplaceable(path: directory.path, .foreignFile(stranger, job: "training run")))
+    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
+      throw .file(.notReplaceable(path: directory.path, .foreignFile(foreignEntry, job: "training run")))
     }
     var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])
     for name in names.reversed() where CheckpointName.step(of: name) != nil && kept.count < 2 {

@@ -86,7 +86,7 @@ package struct Pretrainer: ~Copyable {
   }
 
   /// The decoder, as ``run(checkpoints:report:)`` left it.
-  package consuming func finish() -> Decoder { loop.finishDecoder() }
+  package consuming func trainedDecoder() -> Decoder { loop.trainedDecoder() }
 
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.
   private mutating func setKeyValueScales() {

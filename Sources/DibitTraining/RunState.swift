@@ -111,7 +111,7 @@ extension RunState {
 
   /// Returns the reason for which the run ends here; nil when it goes on.
   func isOver(_ schedule: Schedule, _ options: OptimizationOptions) -> TrainingResult.End? {
-    if step >= schedule.totalSteps { return .finished }
+    if step >= schedule.totalSteps { return .completed }
     return options.patience > 0 && validationsWithoutGain >= options.patience ? .stoppedEarly : nil
   }
 }

@@ -42,7 +42,7 @@ struct StepEngine: ~Copyable {
     }
     profiler?.record(.loss, since: middle, rows: batch.labelled)
     let last = ContinuousClock.now
-    passes.finishBackward(decoder, adapter: &adapter)
+    passes.endBackward(decoder, adapter: &adapter)
     profiler?.record(.backward, since: last, rows: batch.tokens.count)
     return Float(loss)
   }

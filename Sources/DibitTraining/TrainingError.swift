@@ -17,7 +17,7 @@ package enum TrainingError: EngineError, Equatable {
   case file(FileError)
   case tensors(CheckpointError)
   case noCheckpoint(directory: String, skipped: Int)
-  case unfinishedRun(directory: String, step: Int)
+  case incompleteRun(directory: String, step: Int)
   case changedModel(checkpoint: String)
   case changedData(checkpoint: String)
   case changedOption(checkpoint: String, key: String, was: String, found: String)
@@ -45,7 +45,7 @@ package enum TrainingError: EngineError, Equatable {
       skipped == 0
         ? "'\(directory)': there is no checkpoint to go on from; leave \(optionName("resume")) out to begin anew"
         : "'\(directory)': none of its \(skipped) checkpoints is whole; pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
-    case .unfinishedRun(let directory, let step):
+    case .incompleteRun(let directory, let step):
       "'\(directory)' holds a run that was stopped after step \(step): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
     case .changedData(let checkpoint): "'\(checkpoint)' belongs to a run with other data: \(Self.advice)"
@@ -71,7 +71,7 @@ extension TrainingError {
     case .memoryLimit: .invalidRequest
     case .noCheckpoint: .notFound
     case .notANumber, .diverged: .failedRun
-    case .unfinishedRun: .cannotCreate
+    case .incompleteRun: .cannotCreate
     case .file(let error): error.kind
     case .tensors(let error): error.kind
     }

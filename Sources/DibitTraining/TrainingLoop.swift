@@ -50,11 +50,11 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   /// Trains to the end, or until `report` returns false: then a checkpoint is written and the run can go on from it.
   mutating func run(checkpoints: CheckpointStore?, report: (TrainingEvent) -> Bool) throws(TrainingError) -> TrainingResult {
     var meter = RunMeter(totalSteps: schedule.totalSteps)
-    var goesOn = true
+    var continues = true
     func tell(_ kind: TrainingEvent.Kind, _ meter: RunMeter, logs: Bool = true) throws(TrainingError) {
       let event = TrainingEvent(kind: kind, measured: meter.measured)
       if logs { try checkpoints?.log(event) }
-      if !report(event) { goesOn = false }
+      if !report(event) { continues = false }
     }
     try begin(checkpoints)
     let resumed = state.step > 0
@@ -74,13 +74,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
         throw error
       }
       end = state.isOver(schedule, options)
-      if end == nil, !goesOn { end = .interrupted }
+      if end == nil, !continues { end = .interrupted }
       guard let checkpoints, end == .interrupted || isDue(checkpoints.interval, lastSave, isLast: end != nil) else { continue }
       let size = try checkpoints.save(parameters, &state)
       lastSave = .now
       try tell(.checkpoint(.init(step: state.step, bytes: size)), meter)
     }
-    let result = finish(end ?? .finished)
+    let result = complete(end ?? .completed)
     try tell(.end(.init(step: state.step, reason: result.end, keptStep: result.keptStep)), meter)
     return result
   }
@@ -200,7 +200,7 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   }
 
   /// Puts what is kept in place, and adds the run up. An interrupted run stays as it is.
-  private mutating func finish(_ end: TrainingResult.End) -> TrainingResult {
+  private mutating func complete(_ end: TrainingResult.End) -> TrainingResult {
     var result = TrainingResult()
     (result.end, result.steps, result.totalSteps, result.tokens) = (end, state.step, schedule.totalSteps, state.tokens)
     (result.trainingLoss, result.curve) = (state.meanLoss, state.curve)
@@ -215,9 +215,9 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
 }
 
 extension TrainingLoop {
-  consuming func finishAdapter() -> Adapter { parameters.values.adapter }
+  consuming func trainedAdapter() -> Adapter { parameters.values.adapter }
 
-  consuming func finishDecoder() -> Decoder { parameters.values.model.decoder }
+  consuming func trainedDecoder() -> Decoder { parameters.values.model.decoder }
 
   /// The largest key and value magnitudes of each layer that has its own, over a batch.
   mutating func largestMagnitudes(_ batch: Batch) -> [(key: Float, value: Float)] {

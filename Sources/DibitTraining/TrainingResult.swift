@@ -3,7 +3,7 @@ package struct TrainingResult: Equatable, Sendable {
   /// The reason for which a run ended.
   package enum End: String, Equatable, Sendable {
     /// All steps were done.
-    case finished
+    case completed = "finished"
     /// Validation did not get better for as many times as `patience` says.
     case stoppedEarly = "stopped early"
     /// The caller asked for it.
@@ -13,7 +13,7 @@ package struct TrainingResult: Equatable, Sendable {
   }
 
   /// The reason for which it ended.
-  package var end = End.finished
+  package var end = End.completed
   /// Steps that were done.
   package var steps = 0
   /// Steps that were planned.

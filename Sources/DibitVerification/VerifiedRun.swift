@@ -41,7 +41,7 @@ struct VerifiedRun: ~Copyable {
     _ targets: [Int32], _ body: (borrowing TrainableTensors) throws(VerificationError) -> Result
   ) throws(VerificationError) -> Result {
     _ = passes.beginBackward(targets: targets.span, weights: Self.shares(targets).span, decoder)
-    passes.finishBackward(decoder, adapter: &adapter)
+    passes.endBackward(decoder, adapter: &adapter)
     return try body(passes.backward.work.gradients)
   }
 

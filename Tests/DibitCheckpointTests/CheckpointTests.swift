@@ -9,7 +9,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
   var writer = try SafetensorsWriter(
     path: scratch(name), tensors: tensors.map { (name: $0.0, dtype: .f32, shape: [$0.1.count]) }, metadata: [(key: "of", value: name)])
   for (_, values) in tensors { try writer.put(floats: values, as: .f32) }
-  _ = try writer.finish()
+  _ = try writer.finalize()
 }
 
 @Suite struct CheckpointTests {
@@ -24,7 +24,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     try writer.put(floats: (0..<12).map { Float($0) }, as: .bf16)
     try writer.put(floats: (0..<12).map { Float($0) + 0.5 }, as: .f32)
     try writer.put(floats: [5, 6, 7], as: .f16)
-    _ = try writer.finish()
+    _ = try writer.finalize()
 
     let checkpoint = try Checkpoint.open(scratch("f"))
     #expect(checkpoint.tensorNames == ["m", "c", "v"] && checkpoint.filePaths == [scratch("f")])
@@ -56,7 +56,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     let path = scratch("f")
     var writer = try SafetensorsWriter(path: path, tensors: [(name: "m", dtype: .u8, shape: [2, 3])])
     try writer.put(bytes: [UInt8](repeating: 1, count: 6))
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let checkpoint = try Checkpoint.open(path)
     var matrix = Matrix(rows: 2, columns: 3)
     var wide = Matrix(rows: 2, columns: 4)
@@ -80,7 +80,7 @@ private func shard(_ tensors: [(String, [Float])], in scratch: Scratch, _ name: 
     let scratch = Scratch()
     _ = try SafetensorsWriter(
       path: scratch("f"), tensors: [(name: "a", dtype: .f32, shape: [0, 1 << 59]), (name: "b", dtype: .f32, shape: [2, 0])]
-    ).finish()
+    ).finalize()
     let checkpoint = try Checkpoint.open(scratch("f"))
     #expect(try checkpoint.readMatrix("a").rows == 0)
     #expect(try checkpoint.readMatrix("b").shape == "[2, 0]")

@@ -25,7 +25,7 @@ func ggufBytes(
     let data = (0..<shape.reduce(1, *) / type.blockSize * type.blockBytes).map { UInt8(truncatingIfNeeded: $0) }
     try writer.append(data.span)
   }
-  _ = try writer.finish()
+  _ = try writer.finalize()
   let file = try readFile(scratch("w.gguf"), limit: 1 << 24)
   #expect(file.count == size)
   removeTree(scratch("w.gguf"))
@@ -63,7 +63,7 @@ private func grid(_ codes: [UInt8], _ scales: [Float16]) -> [UInt32] {
     let (floats, block): ([Float], [UInt8]) = ([1, 2, 3, 4, 5, 6], [0, 0x3C] + [UInt8](repeating: 3, count: 32))
     try writer.append(floats: floats.span)
     for _ in 0..<2 { try writer.append(block.span) }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let checkpoint = try Checkpoint.open(scratch("m"))
     #expect(checkpoint.format == .gguf && checkpoint.gguf?.version == 3)
     #expect(try checkpoint.readVector("w") == floats)
@@ -95,7 +95,7 @@ private func grid(_ codes: [UInt8], _ scales: [Float16]) -> [UInt32] {
       var caught: CheckpointError?
       do throws(CheckpointError) { try writer.append(long.span) } catch { caught = error }
       #expect(caught == .wrongByteCount(file: scratch("f"), tensor: "a", declared: 4, given: 5))
-      do throws(CheckpointError) { _ = try writer.finish() } catch { caught = error }
+      do throws(CheckpointError) { _ = try writer.finalize() } catch { caught = error }
       #expect(caught == .wrongByteCount(file: scratch("f"), tensor: "a", declared: 4, given: 0))
     }
     #expect(!exists(scratch("f")))

@@ -14,7 +14,7 @@ import Testing
     let row = (0..<columns * dtype.byteCount).map { UInt8(truncatingIfNeeded: $0 &* 131) }
     let clock = ContinuousClock()
     let written = try clock.measure { for _ in 0..<rows { try writer.put(bytes: row) } }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let checkpoint = try Checkpoint.open(scratch("f"))
     var matrix = Matrix(rows: 64, columns: columns)
     var speeds: [Double] = []

@@ -13,7 +13,7 @@ import Testing
       metadata: [(key: "format", value: "dibit"), (key: "b", value: "\"")])
     try writer.put(floats: [1, -2], as: .f16)
     try writer.put(bytes: [7])
-    let digest = try writer.finish()
+    let digest = try writer.finalize()
     let header =
       #"{"__metadata__":{"format":"dibit","b":"\""},"a\n":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},"é":{"dtype":"U8","#
       + #""shape":[],"data_offsets":[4,5]}}"#
@@ -33,7 +33,7 @@ import Testing
     var writer = try SafetensorsWriter(
       path: scratch("f"), tensors: shapes.enumerated().map { (name: "t\($0.offset)", dtype: dtype, shape: $0.element) })
     for content in contents { try writer.put(bytes: content) }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let file = try SafetensorsFile(MappedFile(path: scratch("f")).bytes, file: "f")
     #expect((file.tensors.first { !$0.range.isEmpty }?.range.lowerBound ?? 1) % 64 == 0)
     for (index, shape) in shapes.enumerated() {
@@ -48,7 +48,7 @@ import Testing
     let dtypes: [DType] = [.f64, .f32, .bf16, .f16]
     var writer = try SafetensorsWriter(path: scratch("f"), tensors: dtypes.map { (name: $0.rawValue, dtype: $0, shape: [values.count]) })
     for dtype in dtypes { try writer.put(floats: values, as: dtype) }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let checkpoint = try Checkpoint.open(scratch("f"))
     for dtype in dtypes {
       let found = try checkpoint.readVector(dtype.rawValue)
@@ -64,7 +64,7 @@ import Testing
     let scratch = Scratch()
     var writer = try SafetensorsWriter(path: scratch("f"), tensors: [(name: "a", dtype: .u8, shape: [2])])
     try writer.put(bytes: [1, 2])
-    _ = try writer.finish()
+    _ = try writer.finalize()
     #expect(try readFile(scratch("f"), limit: 1000) == expected)
   }
 
@@ -83,7 +83,7 @@ import Testing
       for first in stride(from: 0, to: content.count, by: piece) {
         try writer.put(bytes: Array(content[first..<min(first + piece, content.count)]))
       }
-      digests.append(try writer.finish())
+      digests.append(try writer.finalize())
     }
     #expect(Set(digests).count == 1)
     let files = try ["one", "some", "many"].map { try readFile(scratch($0), limit: 1 << 22) }
@@ -97,7 +97,7 @@ import Testing
       error { () throws(CheckpointError) in
         var writer = try SafetensorsWriter(path: scratch(name), tensors: tensors)
         for piece in pieces { try writer.put(bytes: [UInt8](repeating: 1, count: piece)) }
-        _ = try writer.finish()
+        _ = try writer.finalize()
       }
     }
     func wrong(_ name: String, _ tensor: String, _ declared: Int, _ given: Int) -> CheckpointError {
@@ -133,7 +133,7 @@ import Testing
 
   @Test func aFileWithoutTensors() throws {
     let scratch = Scratch()
-    _ = try SafetensorsWriter(path: scratch("f"), tensors: []).finish()
+    _ = try SafetensorsWriter(path: scratch("f"), tensors: []).finalize()
     #expect(try readFile(scratch("f"), limit: 100).count == 64)
     #expect(try Checkpoint.open(scratch("f")).tensorNames == [])
   }
@@ -147,8 +147,8 @@ import Testing
       try writer.put(bytes: [UInt8](repeating: 0, count: 3 << 20))
     }
     #expect(appending == full)
-    let finishing = error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: "/dev/full", tensors: []).finish() }
-    #expect(finishing == full)
+    let finalizing = error { () throws(CheckpointError) in _ = try SafetensorsWriter(path: "/dev/full", tensors: []).finalize() }
+    #expect(finalizing == full)
     #expect(full.description == "'/dev/full': cannot write: No space left on device" && full.kind == .inputOutput)
     #expect(exists("/dev/full"))
   }

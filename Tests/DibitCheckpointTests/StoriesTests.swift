@@ -42,7 +42,7 @@ private let stories = "../shared/data/stories260k/hf"
       let bytes = try #require(try whole.bytes(name))
       try writer.append(bytes.bytes)
     }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let copy = try Checkpoint.open(scratch("copy"))
     #expect(copy.tensorNames == whole.tensorNames)
     for name in whole.tensorNames { #expect(try whole.readVector(name) == copy.readVector(name)) }

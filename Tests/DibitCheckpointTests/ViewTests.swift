@@ -11,7 +11,7 @@ import Testing
     let values = (0..<shape.reduce(1, *)).map(Float.init)
     var writer = try SafetensorsWriter(path: scratch("f"), tensors: [(name: "a", dtype: dtype, shape: shape)], metadata: [])
     try writer.append(floats: values.span, as: dtype)
-    _ = try writer.finish()
+    _ = try writer.finalize()
     return try Checkpoint.open(scratch("f"))
   }
 

@@ -57,7 +57,7 @@ import Testing
     #expect(mask[TestVocabulary.end] && mask[Int32(UInt8(ascii: "r")) + 2] && mask.allowedCount == 2)
     #expect(start.isComplete && !start.mustEnd && start.tokensToEnd == 0)
     let hasEnded = start.advance(TestVocabulary.end)
-    #expect(hasEnded && start.isFinished && start.mustEnd && !start.isComplete)
+    #expect(hasEnded && start.hasEnded && start.mustEnd && !start.isComplete)
     start.mask(into: &mask)
     let (endsAgain, forced) = (start.advance(TestVocabulary.end), start.forcedTokens())
     #expect(mask.isEmpty && !endsAgain && forced.isEmpty)

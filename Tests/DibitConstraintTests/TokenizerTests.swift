@@ -38,7 +38,7 @@ private let path = "../shared/data/stories260k/hf/tokenizer.json"
       let limit = start.tokensToEnd + 20
       var (state, tokens): (ConstraintState, [Int32]) = (start, [])
       var mask = TokenMask(count: vocabulary.count)
-      while !state.isFinished, tokens.count < limit {
+      while !state.hasEnded, tokens.count < limit {
         let forced = state.forcedTokens(remaining: limit - tokens.count)
         if !forced.isEmpty {
           for token in forced {
@@ -54,9 +54,9 @@ private let path = "../shared/data/stories260k/hf/tokenizer.json"
         let token = try #require(allowed.randomElement(using: &rng))
         let isTaken = state.advance(token)
         #expect(isTaken)
-        if !state.isFinished { tokens.append(token) }
+        if !state.hasEnded { tokens.append(token) }
       }
-      #expect(state.isComplete || state.isFinished)
+      #expect(state.isComplete || state.hasEnded)
       // What the tokenizer makes of the tokens, behind other text, is what was checked.
       let before = tokenizer.encode("said:")
       let text = tokenizer.decode(before + tokens).utf8.dropFirst(tokenizer.decode(before).utf8.count)

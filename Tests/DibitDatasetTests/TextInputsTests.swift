@@ -45,7 +45,7 @@ import Testing
     #expect(texts(inputs) == [nil, "one", nil, "two", nil, nil])
     var iterator = TextInputs([folder.absolute("in")]).makeIterator()
     while iterator.next() != nil {}
-    #expect(iterator.passedBy == 1)
+    #expect(iterator.skippedFiles == 1)
     #expect(texts(read([folder.absolute("in/b.bin")])) == [nil], "what was asked for is no picture among texts")
     let errors = inputs.compactMap { input -> DatasetError? in if case .failure(let error) = input.content { error } else { nil } }
     #expect(

@@ -96,6 +96,6 @@ import Testing
     try writer.append([1, 2, 3].span)
     let all = try writer.digest()
     #expect(header != all)
-    #expect(try writer.finish() == all)
+    #expect(try writer.finalize() == all)
   }
 }

@@ -27,7 +27,7 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     var writer = try SafetensorsWriter(path: staged.path(of: "model.safetensors"), tensors: [(name: "a", dtype: .u8, shape: [1])])
     let codes: [UInt8] = [5]
     try writer.append(codes.span)
-    _ = try writer.finish()
+    _ = try writer.finalize()
     #expect(PartialOutputs.contains(staged.partialPath) && !exists(scratch("out")))
     try staged.commit()
     #expect(scratch.names == ["out"])
@@ -74,12 +74,12 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
     try scratch.directory("out/letters")
     #expect(
       opening(out, overwrite: true)
-        == .notReplaceable(path: out, .stranger("letters")))
+        == .notReplaceable(path: out, .foreignEntry("letters")))
     SystemCall.removeDirectory(scratch("out/letters"))
     try scratch.write("mine", to: "out/notes.txt")
     #expect(
       opening(out, overwrite: true)
-        == .notReplaceable(path: out, .stranger("notes.txt")))
+        == .notReplaceable(path: out, .foreignEntry("notes.txt")))
     SystemCall.unlink(scratch("out/notes.txt"))
     // Another kind of output of ours.
     SystemCall.unlink(scratch("out/manifest.json"))

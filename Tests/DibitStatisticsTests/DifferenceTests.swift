@@ -62,7 +62,7 @@ import Testing
   @Test("few examples are never enough, however they fall")
   func fewExamples() {
     // All of m for one run: (m - 1) / √m reaches 1.96 at 6.
-    #expect(PairedOutcomes.leastDiscordant() == 6 && PairedOutcomes.leastDiscordant(correction: 6) == 9)
+    #expect(PairedOutcomes.minimumDiscordant() == 6 && PairedOutcomes.minimumDiscordant(correction: 6) == 9)
     for (count, isSure) in [(4, false), (5, false), (6, true)] {
       let pairs = PairedOutcomes(both: 0, onlyFirst: 0, onlySecond: count, neither: 0)
       #expect((pairs.pValue < 0.05) == isSure && (pairs.differenceInterval().upper < 0) == isSure, "\(count)")
@@ -152,7 +152,7 @@ import Testing
     #expect(PairedOutcomes(both: 5, onlyFirst: 0, onlySecond: 0, neither: 0).smallestDetectableDifference() == nil)
     #expect(PairedOutcomes(both: 0, onlyFirst: 0, onlySecond: 0, neither: 0).smallestDetectableDifference() == nil)
     // A run that is always right beside one that never is needs as many as can be significant at all.
-    #expect(PairedOutcomes.examplesNeeded(difference: 1) == PairedOutcomes.leastDiscordant())
+    #expect(PairedOutcomes.examplesNeeded(difference: 1) == PairedOutcomes.minimumDiscordant())
     #expect(PairedOutcomes.examplesNeeded(difference: 0) == nil && PairedOutcomes.examplesNeeded(difference: 1e-15) == nil)
     let stricter = try #require(PairedOutcomes.examplesNeeded(difference: 0.1, discordance: 0.3, alpha: 0.01))
     #expect(stricter > PairedOutcomes.examplesNeeded(difference: 0.1, discordance: 0.3) ?? .max)

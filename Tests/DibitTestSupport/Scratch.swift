@@ -91,5 +91,5 @@ package func writeSafetensors(_ tensors: [TinyTensor], to path: String) throws {
     let values = tensor.values
     try writer.append(floats: values.span, as: tensor.dtype)
   }
-  _ = try writer.finish()
+  _ = try writer.finalize()
 }

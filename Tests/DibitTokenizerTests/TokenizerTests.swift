@@ -35,7 +35,7 @@ internal import Testing
     for ids in try golden.cases().map(\.ids) + [every, [-1, 1_000_000]] {
       for skips in [true, false] {
         var stream = tokenizer.streamDecoder(skippingSpecialTokens: skips)
-        let joined = ids.map { stream.append($0) }.joined() + stream.finish()
+        let joined = ids.map { stream.append($0) }.joined() + stream.flush()
         #expect(joined.isSpelled(as: tokenizer.decode(ids, skippingSpecialTokens: skips)))
       }
     }
@@ -51,7 +51,7 @@ internal import Testing
     #expect(ids.map { stream.append($0) } == ["", "é", "", "", "", "😀"])
     #expect(stream.append(ids[2]).isEmpty)
     #expect(stream.append(ids[3]).isEmpty)
-    #expect(stream.finish() == "\u{FFFD}")
+    #expect(stream.flush() == "\u{FFFD}")
     #expect(stream.append(ids[0]) + stream.append(ids[1]) == "é")
   }
 

@@ -83,21 +83,21 @@ import Testing
     let bytes = Array(whole(format, predictions).utf8)
     var refused = 0
     for length in 0...bytes.count {
-      var finished = FinishedPredictions(format)
+      var completed = CompletedPredictions(format)
       do {
         // In pieces, as files are read.
-        for start in stride(from: 0, to: length, by: 17) { try finished.add(Array(bytes[start..<min(start + 17, length)])) }
-        try finished.end()
+        for start in stride(from: 0, to: length, by: 17) { try completed.add(Array(bytes[start..<min(start + 17, length)])) }
+        try completed.end()
       } catch {
         refused += 1
         continue
       }
-      var text = String(decoding: bytes[..<finished.byteCount], as: UTF8.self)
-      if finished.byteCount == 0 { text += format.header }
-      for prediction in predictions where !finished.take(prediction.location) { text += format.record(prediction, isFirst: false) }
+      var text = String(decoding: bytes[..<completed.byteCount], as: UTF8.self)
+      if completed.byteCount == 0 { text += format.header }
+      for prediction in predictions where !completed.take(prediction.location) { text += format.record(prediction, isFirst: false) }
       #expect(Array(text.utf8) == bytes, "torn after \(length) bytes")
-      #expect(finished.unclaimed == 0)
-      #expect(finished.failures == (kind == .jsonl && finished.count > 2 ? 1 : 0))
+      #expect(completed.unclaimed == 0)
+      #expect(completed.failures == (kind == .jsonl && completed.count > 2 ? 1 : 0))
     }
     // A first line of plain text that is not whole could be anybody's.
     #expect(refused == (kind == .text ? bytes.prefix { $0 != 0x0A }.count : 0))
@@ -106,10 +106,10 @@ import Testing
   @Test func unfitFiles() throws {
     let labels = Self.labels
     func check(_ format: PredictionFormat, _ text: String, line: Int) {
-      var finished = FinishedPredictions(format)
+      var completed = CompletedPredictions(format)
       do throws(UnfitPredictions) {
-        try finished.add(Array(text.utf8))
-        try finished.end()
+        try completed.add(Array(text.utf8))
+        try completed.end()
         Issue.record("taken: \(text)")
       } catch { #expect(error.line == line, "\(text): \(error)") }
     }
@@ -129,8 +129,8 @@ import Testing
       line: 1)
     check(PredictionFormat(.text, labels: labels, key: "topics"), "My dear,\n", line: 1)
     check(PredictionFormat(.text, labels: labels, key: "topics"), "a\tb\t0.500\na\tb\n", line: 2)
-    var finished = FinishedPredictions(csv)
-    let error = #expect(throws: UnfitPredictions.self) { try finished.add(Array("x\n".utf8)) }
+    var completed = CompletedPredictions(csv)
+    let error = #expect(throws: UnfitPredictions.self) { try completed.add(Array("x\n".utf8)) }
     #expect(error?.description == "line 1: the header path,label,tags,probability expected, something else found")
   }
 

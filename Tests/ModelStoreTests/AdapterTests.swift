@@ -106,7 +106,7 @@ private struct AdapterCase {
       let path = scratch("\(index).gguf")
       var metadata: [(key: String, value: GGUFValue)] = [(key: "general.type", value: .text("adapter")), (key: key, value: value)]
       if key != "dibit.manifest" { metadata.append((key: "dibit.manifest", value: .text("{}"))) }
-      _ = try GGUFWriter(path: path, metadata: metadata, tensors: []).finish()
+      _ = try GGUFWriter(path: path, metadata: metadata, tensors: []).finalize()
       do throws(ModelStoreError) {
         _ = try AdapterFacts.read(path)
         Issue.record("\(message)")

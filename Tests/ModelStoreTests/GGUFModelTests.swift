@@ -45,7 +45,7 @@ private let stories = "../shared/data/stories260k"
       try writer.append(floats: floats.span)
     }
     for table in export.tables { try writer.append(floats: table.values.span) }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     let checkpoint = try Checkpoint.open(path)
     let translation = try GGUFModel.translate(try #require(checkpoint.gguf))
     let views = try checkpoint.viewed(translation.views)
@@ -101,7 +101,7 @@ private let stories = "../shared/data/stories260k"
   func wrongHyperParameters(metadata: [(String, GGUFValue)], says: String) throws {
     let path = "/tmp/dibit-gguf-\(UInt64.random(in: 0 ..< .max)).gguf"
     defer { unsafe unlink(path) }
-    _ = try GGUFWriter(path: path, metadata: metadata.map { ($0, $1) }, tensors: []).finish()
+    _ = try GGUFWriter(path: path, metadata: metadata.map { ($0, $1) }, tensors: []).finalize()
     let file = try GGUFFile(try MappedFile(path: path).bytes, file: path)
     do throws(GGUFModelError) {
       _ = try GGUFModel.translate(file)

@@ -28,7 +28,7 @@ import Testing
   private func throughGGUF(_ tokenizer: Tokenizer) throws -> (vocabulary: GGUFVocabulary, tokenizer: Tokenizer) {
     let pairs = try GGUFModel.tokenizerKeys(tokenizer, chat: nil, vocabularySize: tokenizer.vocabularyCount)
     let path = scratch("tokenizer.gguf")
-    _ = try GGUFWriter(path: path, metadata: pairs.map { ($0.key, $0.value) }, tensors: []).finish()
+    _ = try GGUFWriter(path: path, metadata: pairs.map { ($0.key, $0.value) }, tensors: []).finalize()
     let vocabulary = GGUFVocabulary(try GGUFFile(try MappedFile(path: path).bytes, file: path))
     return (vocabulary, try Tokenizer(gguf: vocabulary))
   }

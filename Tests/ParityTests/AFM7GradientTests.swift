@@ -120,7 +120,7 @@ import Testing
       passes.forward(tokens.span, lengths: sequences.map(\.tokens.count), decoder, adapter: &adapter)
       let each = [Float](repeating: 1 / Float(targets.count { $0 >= 0 }), count: targets.count)
       loss = passes.beginBackward(targets: targets.span, weights: each.span, decoder)
-      passes.finishBackward(decoder, adapter: &adapter)
+      passes.endBackward(decoder, adapter: &adapter)
       self.passes = passes
     }
 

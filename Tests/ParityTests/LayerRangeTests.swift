@@ -87,14 +87,14 @@ import Testing
         for i in injected.indices { passes.backward.dStream[i / columns, i % columns] += injected[i] }
       }
       decoder.backward(&passes.runner, layers: 0..<cut, &passes.backward)
-      decoder.finishBackward(passes.runner, &passes.backward)
+      decoder.endBackward(passes.runner, &passes.backward)
       passes.runner.exchange(&adapter)
       return (0..<passes.backward.work.gradients.values.count).map { passes.backward.work.gradients.values[$0].values }
     }
     var passes = makePasses()
     passes.forward(Self.tokens.span, lengths: Self.lengths, decoder, adapter: &adapter)
     _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, decoder)
-    passes.finishBackward(decoder, adapter: &adapter)
+    passes.endBackward(decoder, adapter: &adapter)
     let whole = (0..<passes.backward.work.gradients.values.count).map { passes.backward.work.gradients.values[$0].values }
     for cut in 1..<layers {
       let plain = gradients(cut, loss: true, injection: false)

@@ -74,7 +74,7 @@ struct ReferenceRun: ~Copyable {
     let tokens = tokens
     passes.forward(tokens.span, lengths: lengths, decoder, adapter: &adapter)
     let loss = passes.beginBackward(targets: targets.span, weights: weights.span, decoder)
-    passes.finishBackward(decoder, adapter: &adapter)
+    passes.endBackward(decoder, adapter: &adapter)
     return loss
   }
 

@@ -92,7 +92,7 @@ import Testing
         if case .step(let step) = event.kind, step.step == stopping { return false }
         return true
       }
-      let adapter = trainer.finish()
+      let adapter = trainer.trainedAdapter()
       return adapter.b[0].values
     }
     var options = TrainingCase.options(epochs: 1)
@@ -139,8 +139,8 @@ import Testing
       if case .validation(let validation) = event.kind { return validation.step < best.step }
       return true
     }
-    let kept = trainer.finish()
-    let expected = again.finish()
+    let kept = trainer.trainedAdapter()
+    let expected = again.trainedAdapter()
     for i in 0..<kept.count {
       let (ours, theirs) = (kept.b[i].values, expected.b[i].values)
       #expect(ours == theirs)
@@ -239,7 +239,7 @@ import Testing
         if case .step(let step) = event.kind { losses.append(step.loss) }
         return true
       }
-      let adapter = trainer.finish()
+      let adapter = trainer.trainedAdapter()
       return (losses, adapter.a[3].values + adapter.b[3].values)
     }
     let two = try run(options, threads: 2)

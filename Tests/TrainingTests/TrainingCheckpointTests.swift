@@ -46,7 +46,7 @@ import Testing
       if case .step(let step) = event.kind { return step.step < last }
       return true
     }
-    let adapter = trainer.finish()
+    let adapter = trainer.trainedAdapter()
     var values: [[Float]] = []
     for i in 0..<adapter.count { values += [adapter.a[i].values, adapter.b[i].values] }
     return (values, result, events)
@@ -160,7 +160,7 @@ import Testing
     _ = try run(first, until: 2)
     first = nil
     let path = directory + "/step-0000000002.safetensors"
-    #expect(problem { try store() } == .unfinishedRun(directory: directory, step: 2))
+    #expect(problem { try store() } == .incompleteRun(directory: directory, step: 2))
     var other = identity
     other.model = "other"
     #expect(problem { try store("a", other, resumes: true) } == .changedModel(checkpoint: path))
@@ -206,7 +206,7 @@ import Testing
         "'d': none of its 2 checkpoints is whole; pass \0overwrite\0 instead of \0resume\0 to begin anew"
       ),
       (
-        .unfinishedRun(directory: "d", step: 2),
+        .incompleteRun(directory: "d", step: 2),
         "'d' holds a run that was stopped after step 2: pass \0resume\0 to go on, or \0overwrite\0 to begin anew"
       ),
       (.changedModel(checkpoint: "d/step-0000000002.safetensors"), path + "another model" + advice),

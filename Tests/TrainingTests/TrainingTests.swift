@@ -53,7 +53,7 @@ struct TrainingCase {
     var trainer = try trainer(options, threads: threads)
     _ = try trainer.run()
     let directory = try StagedDirectory(destination: scratch(name), inputs: .none)
-    try StoredAdapter.write(trainer.finish(), base: model, manifest: JSONObject(), into: directory)
+    try StoredAdapter.write(trainer.trainedAdapter(), base: model, manifest: JSONObject(), into: directory)
     try directory.commit()
     return try files(below: scratch(name))
   }
@@ -75,7 +75,7 @@ struct TrainingCase {
     #expect(losses.count == 160)
     #expect(result.trainingLoss < losses[0] / 20, "from \(losses[0]) to \(result.trainingLoss)")
     let model = MeasuredModel(
-      training.model.configuration, weights: training.model.weights, adapter: LoadedAdapter(trainer.finish()))
+      training.model.configuration, weights: training.model.weights, adapter: LoadedAdapter(trainer.trainedAdapter()))
     let run = try Evaluator.run(
       [EvaluationSubject(name: "trained", model: model, task: training.task)], labels: ["food", "money", "space", "sport"],
       examples: training.labelled, on: compute)[0]
@@ -360,7 +360,7 @@ struct TrainingCase {
       }
       return true
     }
-    let decoder = trainer.finish()
+    let decoder = trainer.trainedDecoder()
     // A fresh model knows nothing: about log(vocabulary) nats; three quarters of that must go.
     #expect(abs(first - 5.77) < 1)
     #expect(validations == [30, 60])
@@ -404,7 +404,7 @@ struct TrainingCase {
       var trainer = try Pretrainer(
         Decoder(configuration, weights: first), text: text, validation: [], options: options, on: Compute(threads: 1))
       _ = try trainer.run()
-      return trainer.finish().weights
+      return trainer.trainedDecoder().weights
     }
     func values(_ weights: DecoderWeights, _ index: Int) -> [Float] {
       let weight = weights.parameters[index].weight

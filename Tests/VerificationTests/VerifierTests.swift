@@ -32,7 +32,7 @@ import Testing
     try? scratch.remove("reference")
     var writer = try SafetensorsWriter(path: path, tensors: tensors.map { (name: $0.name, dtype: .f32, shape: $0.shape) }, metadata: [])
     for tensor in tensors { try writer.append(floats: tensor.values.span, as: .f32) }
-    _ = try writer.finish()
+    _ = try writer.finalize()
     return path
   }
 

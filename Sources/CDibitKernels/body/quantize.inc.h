@@ -128,8 +128,8 @@ INLINE V fit(const batch *b) {
   if (b->twice == 3) {
     // In units of the mean magnitude the optimum is 1.25 for a normal distribution, 1 for a uniform one, 1.5 for Laplace's, and more
     // where a few magnitudes stand out.
-    static const float rungs[8] = {0.8f, 0.95f, 1.1f, 1.25f, 1.45f, 1.7f, 2.2f, 3.2f};
-    for (int k = 0; k < 8; k++) scale[k] = b->mean * rungs[k];
+    static const float multiples[8] = {0.8f, 0.95f, 1.1f, 1.25f, 1.45f, 1.7f, 2.2f, 3.2f};
+    for (int k = 0; k < 8; k++) scale[k] = b->mean * multiples[k];
     try_scales(b, 8, scale, &best);
   } else {
     // With 16 levels the upper end puts the largest magnitude on level 6 1/2, which pays in small groups; the lower end lies below the

@@ -10,15 +10,15 @@ struct GGUFHeader {
   private(set) var keys: [[UInt8]: Int] = [:]
 
   /// The least that a pair takes: length, one byte of key, type, one byte of value.
-  private static let leastPairBytes = 14
+  private static let minimumPairBytes = 14
   /// The least that the description of a tensor takes: length, one byte of name, number of dimensions, type, offset.
-  private static let leastTensorBytes = 25
+  private static let minimumTensorBytes = 25
 
   init(parsing bytes: Bytes) throws(GGUFFault) {
     var cursor = GGUFCursor(bytes)
     version = try Self.version(&cursor, bytes)
-    let tensorCount = try Self.count(&cursor, "number of tensors", leastBytes: Self.leastTensorBytes)
-    let pairCount = try Self.count(&cursor, "number of keys", leastBytes: Self.leastPairBytes)
+    let tensorCount = try Self.count(&cursor, "number of tensors", minimumBytes: Self.minimumTensorBytes)
+    let pairCount = try Self.count(&cursor, "number of keys", minimumBytes: Self.minimumPairBytes)
     try readPairs(&cursor, pairCount)
     try readAlignment()
     let entries = try readTensors(&cursor, tensorCount)
@@ -39,9 +39,9 @@ struct GGUFHeader {
     return Int(version)
   }
 
-  private static func count(_ cursor: inout GGUFCursor, _ what: String, leastBytes: Int) throws(GGUFFault) -> Int {
+  private static func count(_ cursor: inout GGUFCursor, _ what: String, minimumBytes: Int) throws(GGUFFault) -> Int {
     let found: UInt64 = try cursor.number(what)
-    guard found <= UInt64(cursor.remaining / leastBytes) else {
+    guard found <= UInt64(cursor.remaining / minimumBytes) else {
       throw .count(what: what, offset: cursor.offset - 8, found: found, foundBytes: cursor.remaining)
     }
     return Int(found)
@@ -109,12 +109,12 @@ struct GGUFHeader {
       return .bool(bytes.map { $0 == 1 })
     case 8:
       var strings = GGUFStrings()
-      strings.reserve(try fitting(count, &cursor, key, leastBytes: 8))
+      strings.reserve(try fitting(count, &cursor, key, minimumBytes: 8))
       for _ in 0..<count { strings.append(try cursor.string("string of key")) }
       return .strings(strings)
     case 9:
       var arrays: [GGUFArray] = []
-      arrays.reserveCapacity(try fitting(count, &cursor, key, leastBytes: 12))
+      arrays.reserveCapacity(try fitting(count, &cursor, key, minimumBytes: 12))
       for _ in 0..<count { arrays.append(try array(&cursor, key, depth: depth + 1)) }
       return .arrays(arrays)
     case 10: return .uint64(try cursor.numbers(count, key))
@@ -124,8 +124,8 @@ struct GGUFHeader {
     }
   }
 
-  private static func fitting(_ count: UInt64, _ cursor: inout GGUFCursor, _ key: String, leastBytes: Int) throws(GGUFFault) -> Int {
-    guard count <= UInt64(cursor.remaining / leastBytes) else {
+  private static func fitting(_ count: UInt64, _ cursor: inout GGUFCursor, _ key: String, minimumBytes: Int) throws(GGUFFault) -> Int {
+    guard count <= UInt64(cursor.remaining / minimumBytes) else {
       throw .count(what: "elements of key " + quoted(key), offset: cursor.offset - 8, found: count, foundBytes: cursor.remaining)
     }
     return Int(count)

@@ -4,7 +4,7 @@ internal import DibitTensor
 
 /// Writes a GGUF file, version 3, from one end to the other; equal input gives equal bytes.
 ///
-/// Declare metadata and tensors, append the bytes of the tensors in that order in pieces of any size, then call ``finish()``. A writer that
+/// Declare metadata and tensors, append the bytes of the tensors in that order in pieces of any size, then call ``finalize()``. A writer that
 /// is dropped earlier removes its file. Only a crash leaves a part of one, which readers refuse because data is missing: write within a
 /// ``StagedDirectory``, which gives files their final names when all are whole.
 package struct GGUFWriter: ~Copyable {
@@ -76,10 +76,10 @@ package struct GGUFWriter: ~Copyable {
   /// Checks that every tensor got its bytes and waits until the file is on the disk.
   ///
   /// - Returns: the SHA-256 of the whole file in hexadecimal.
-  package consuming func finish() throws(CheckpointError) -> String {
+  package consuming func finalize() throws(CheckpointError) -> String {
     guard current == tensors.count else {
       throw .wrongByteCount(file: path, tensor: tensors[current].name, declared: layout.sizes[current], given: given)
     }
-    return try rethrow(as: CheckpointError.file, output.finish())
+    return try rethrow(as: CheckpointError.file, output.finalize())
   }
 }

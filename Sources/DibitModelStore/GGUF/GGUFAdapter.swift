@@ -150,7 +150,7 @@ package enum GGUFAdapter {
         for row in 0..<ordered.rows { ordered.copyRow(orders[entry]?[row] ?? row, of: adapter.b[entry], to: row) }
         try writer.append(floats: ordered.span)
       }
-      _ = try writer.finish()
+      _ = try writer.finalize()
     } catch { throw .checkpoint(error) }
   }
 

@@ -35,7 +35,7 @@ package enum KerasModel {
       case .llama, .mistral: try table.llama(backbone.sizes, tied: !table.hasReverseEmbedding)
       case .gemma: try table.gemma(backbone.sizes, postNorms: backbone.hasPostNorms)
       }
-    try table.finish()
+    try table.requireAllTaken()
     return ModelTranslation(configuration: model, views: views)
   }
 }

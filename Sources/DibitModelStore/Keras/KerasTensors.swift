@@ -67,7 +67,7 @@ struct KerasTensors {
   }
 
   /// Throws when a variable is left that no view took.
-  func finish() throws(ModelStoreError) {
+  func requireAllTaken() throws(ModelStoreError) {
     guard let left = tensors.values.map(\.name).min() else { return }
     throw .tensor(left, path: path, expected: "a variable that the configuration has a place for", found: "one too many")
   }

@@ -8,7 +8,7 @@ let (checkpoint, data) = (CommandLine.arguments[1], URL(filePath: CommandLine.ar
 let scratch = FileManager.default.temporaryDirectory.appending(path: "tagger-\(ProcessInfo.processInfo.processIdentifier)")
 try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
 defer { try? FileManager.default.removeItem(at: scratch) }
-func place(_ name: String) -> String { scratch.appending(path: name).path }
+func path(_ name: String) -> String { scratch.appending(path: name).path }
 
 /// The texts of four labels: a part of the data that is learnt in seconds.
 let labels = ["cooking", "finance", "music", "space"]
@@ -25,24 +25,24 @@ for split in ["train", "validation", "test"] {
 
 do {
   // Convert the checkpoint to two bits for each weight.
-  let conversion = Model.convert(checkpoint, to: place("model"))
+  let conversion = Model.convert(checkpoint, to: path("model"))
   for try await progress in conversion where progress.fraction == 1 { print("\(progress.stage.rawValue) is done") }
   print("\(try await conversion.value.bitsPerWeight) bits for each weight")
 
-  let model = try await Model(at: place("model"))
+  let model = try await Model(at: path("model"))
   print("a \(model.facts.architecture) of \(model.facts.parameters) parameters")
 
   // Train an adapter, and watch.
   var options = AdapterTraining.Options()
   (options.epochs, options.rank, options.learningRate) = (3, 8, 0.003)
-  let training = model.train(on: place("data"), to: place("adapter"), options: options)
+  let training = model.train(on: path("data"), to: path("adapter"), options: options)
   for try await event in training {
     if case .validated(let validation) = event { print("epoch \(validation.epoch): \(validation.loss) nats/token") }
   }
   let adapter = try await model.adapter(at: training.value.path)
 
   // A training that is cancelled leaves a checkpoint; the same call with `resumes` ends with the same bytes.
-  let stopped = model.train(on: place("data"), to: place("again"), options: options)
+  let stopped = model.train(on: path("data"), to: path("again"), options: options)
   for try await case .step in stopped { break }
   stopped.cancel()
   do {
@@ -51,10 +51,10 @@ do {
   } catch {
     guard error.kind == .cancelled else { throw error }
     options.resumes = true
-    _ = try await model.train(on: place("data"), to: place("again"), options: options).value
+    _ = try await model.train(on: path("data"), to: path("again"), options: options).value
     let file = "adapter_model.safetensors"
     let (once, twice) = try (
-      Data(contentsOf: URL(filePath: place("adapter/" + file))), Data(contentsOf: URL(filePath: place("again/" + file)))
+      Data(contentsOf: URL(filePath: path("adapter/" + file))), Data(contentsOf: URL(filePath: path("again/" + file)))
     )
     guard once == twice else { fatalError("the resumed adapter differs") }
     print("a stopped training went on to the same adapter")
@@ -93,14 +93,14 @@ do {
   // Evaluate: is the adapter better than the base model and than counting words?
   var evaluation = Evaluation.Options()
   (evaluation.baselines, evaluation.aloneTexts) = ([.majority, .words], 0)
-  let report = try await model.evaluate(on: place("data"), adapters: [adapter], options: evaluation).value
+  let report = try await model.evaluate(on: path("data"), adapters: [adapter], options: evaluation).value
   print(report.verdict)
   guard let base = report.runs.first, let trained = report.runs.first(where: { $0.name == adapter.path }), trained.accuracy > base.accuracy
   else { fatalError("the adapter is no better than the base model") }
 
   // Failures say what is wrong, and of what kind they are.
   do {
-    _ = try await Model(at: place("nothing"))
+    _ = try await Model(at: path("nothing"))
     fatalError("a model that is not there was opened")
   } catch {
     guard error.kind == .missing else { throw error }

@@ -4,7 +4,7 @@ package import DibitJSON
 package import DibitTraining
 
 /// The parts of a job that are done, each in a file of its own that names the job it belongs to.
-package struct FinishedParts {
+package struct CompletedParts {
   /// The kinds of parts.
   package enum Part: String {
     case training, run
@@ -98,7 +98,7 @@ package struct FinishedParts {
   }
 }
 
-extension FinishedParts {
+extension CompletedParts {
   /// The outcome of a trial that asks about `heldOut` texts of `labels` labels.
   package mutating func outcome(_ name: String, labels: Int, heldOut: Int, _ train: () throws -> TrialOutcome?) throws -> TrialOutcome? {
     try outcome(

@@ -6,10 +6,10 @@ internal import DibitJSON
 /// ``add(_:)``, then ``end()``.
 ///
 /// A record counts when its line end is there; what stands behind the last one was cut off while it was written.
-package struct FinishedPredictions: Sendable {
-  /// The number of bytes that the finished records take, the header among them: the offset at which to cut the file.
+package struct CompletedPredictions: Sendable {
+  /// The number of bytes that the complete records take, the header among them: the offset at which to cut the file.
   package private(set) var byteCount = 0
-  /// Finished records.
+  /// Complete records.
   package private(set) var count = 0
   /// The number of them that say why there is no prediction.
   package private(set) var failures = 0
@@ -36,7 +36,7 @@ package struct FinishedPredictions: Sendable {
       if byte == 0x22, format.kind == .csv { isQuoted.toggle() }
       guard byte == 0x0A else { continue }
       lines += 1
-      if !isQuoted { try finishRecord() }
+      if !isQuoted { try endRecord() }
     }
   }
 
@@ -50,7 +50,7 @@ package struct FinishedPredictions: Sendable {
     guard fits else { throw UnfitPredictions(line: 1, expected: expected) }
   }
 
-  /// Checks an input off and returns whether it was done; each finished record stands for one input, so this may be asked once for each.
+  /// Checks an input off and returns whether it was done; each complete record stands for one input, so this may be asked once for each.
   package mutating func take(_ location: TextLocation) -> Bool {
     let digest = self.digest(location)
     guard let left = counts[digest] else { return false }
@@ -58,7 +58,7 @@ package struct FinishedPredictions: Sendable {
     return true
   }
 
-  /// Finished records that no input has asked for.
+  /// Complete records that no input has asked for.
   package var unclaimed: Int { counts.values.reduce(0, +) }
 
   // MARK: Records
@@ -78,7 +78,7 @@ package struct FinishedPredictions: Sendable {
     return TextLocation(file: PredictionFormat.escaped(location.description)).digest
   }
 
-  private mutating func finishRecord() throws(UnfitPredictions) {
+  private mutating func endRecord() throws(UnfitPredictions) {
     byteCount += record.count
     let line = record.dropLast()
     record.removeAll(keepingCapacity: true)
