@@ -15,7 +15,7 @@ package struct Trainable: Equatable, Sendable {
     case magnitude(entry: Int)
     /// A parameter of the decoder, by ``Parameter/index``.
     case weight(index: Int, ParameterRole)
-    /// What is added to a parameter before it is rounded to a grid, in units of its scales.
+    /// The summand of a parameter before it is rounded to a grid, in units of its scales.
     case offset(index: Int, ParameterRole)
     /// The logarithms `[rows, groups]` of the scales that a parameter is rounded with.
     case logScale(index: Int, ParameterRole)

@@ -16,7 +16,7 @@ struct TrainedModel: ~Copyable {
   private let rounding: TrainedRounding?
   /// The floats that are rounded.
   private var masters: DecoderWeights?
-  /// Where offsets move: what they are added to. Otherwise nothing.
+  /// The floats that offsets are added to; nil where none move.
   private var base: DecoderWeights?
   private var offsets = UniqueArray<Matrix>()  // [rows, columns] by parameter; without elements where it has none
   private var logScales = UniqueArray<Matrix>()  // [rows, groups]
