@@ -5,8 +5,8 @@ RELEASE := .build-release
 DIBIT := $(RELEASE)/release/dibit
 CHECKED := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests
-# Tests that run optimised too.
-NUMERICS := DibitTensorTests DibitKernelsTests DibitModelTests ModelStoreTests ConversionTests ParityTests TrainingTests InferenceTests
+# Optimised, with the checks of a program that ships: whatever is tested is compiled once, in a folder of its own.
+OPTIMISED := -c release --scratch-path .build-test
 
 # Which sources the program is built from: nothing outside of a clone.
 COMMIT = $(or $(shell git rev-parse --short=7 HEAD 2>/dev/null | cut -c1-7),0)
@@ -20,11 +20,10 @@ SHARE := share
 demo: build
 	@.ci/demo $(DIBIT)
 
-## test: everything a change must pass
+## test: everything a change must pass, optimised; the library's tests apart, because others keep the threads that theirs go on with
 test: dependencies
-	swift build --build-tests $(CHECKED)
-	swift test --skip-build
-	DIBIT_TESTS="$(NUMERICS)" swift test -c release --scratch-path .build-test
+	.ci/tests $(OPTIMISED) $(CHECKED) --skip '^DibitTests\.'
+	.ci/tests $(OPTIMISED) --skip-build --filter '^DibitTests\.'
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

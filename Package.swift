@@ -40,15 +40,6 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
-/// `make test` runs the numerics once more optimised: the names of their targets are in this variable, and no other tests are built, nor library and
-/// tool.
-let chosen = Context.environment["DIBIT_TESTS"].map { $0.split(separator: " ").map(String.init) }
-
-func isChosen(_ target: Target) -> Bool {
-  guard let chosen else { return true }
-  return target.isTest ? chosen.contains(target.name) : !["Dibit", "DibitCommand", "dibit"].contains(target.name)
-}
-
 /// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
 let build: [CSetting] =
   (Context.environment["DIBIT_COMMIT"].map { [.define("DIBIT_COMMIT", to: "0x" + $0)] } ?? [])
@@ -56,7 +47,7 @@ let build: [CSetting] =
 
 let package = Package(
   name: "dibit",
-  products: chosen == nil ? [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])] : [],
+  products: [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])],
   traits: [
     .default(enabledTraits: ["HDF5", "OpenBLAS"]),
     .trait(name: "HDF5", description: "Checkpoints in HDF5 files through libhdf5, loaded in a child process; off: such files are refused."),
@@ -68,7 +59,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-numerics", from: "1.1.1"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
-  targets: ([
+  targets: [
     // L0: pure compute.
     .target(name: "CDibitKernels", cSettings: kernelFlags),
     .target(name: "COpenBLAS", cSettings: kernelFlags),
@@ -278,8 +269,9 @@ let package = Package(
       "CommandTests",
       [
         "DibitReport", "DibitModelStore", "DibitTraining", "DibitFiles", "DibitRecipe", "DibitFailure", "DibitBenchmark", "DibitDataset",
-        "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels", "DibitTestSupport",
+        "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels",
+        "DibitTestSupport",
       ]),
-  ] + fuzzing).filter(isChosen),
+  ] + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -54,7 +54,8 @@ package enum AdapterConverter {
   ) throws(ConversionError) -> Int {
     let adapter = try rethrow(as: ConversionError.source, StoredAdapter.sum(parts, for: model, on: compute))
     if adapter.configuration.decomposesWeights, format != .peft {
-      throw .notExportable("'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with \(optionName("format")) peft")
+      throw .notExportable(
+        "'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with \(optionName("format")) peft")
     }
     let inputs = JobInputs([model.path] + parts.map(\.path))
     if format == .gguf {

@@ -13,10 +13,10 @@ extension GridQuantization {
   package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int { 8 - levels.bits }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape: ``fitScales(of:into:scaleBits:on:)``, then
-  /// ``chooseCodes(of:into:on:)``, a part of the rows at a time. Allocates nothing.
-  package static func round(_ weight: Weight, into packed: inout Weight, scaleBits: Int = fullScaleBits, on compute: Compute) {
+  /// ``chooseCodes(of:into:on:)``, a part of the rows at a time. Without `scaleBits` scales stay as they are. Allocates nothing.
+  package static func round(_ weight: Weight, into packed: inout Weight, scaleBits: Int? = fullScaleBits, on compute: Compute) {
     forEachPart(weight, &packed, on: compute) { part, _ in
-      part.fitScales(scaleBits: scaleBits)
+      if let scaleBits { part.fitScales(scaleBits: scaleBits) }
       _ = part.chooseCodes()
     }
   }

@@ -116,7 +116,7 @@ struct TrainedModel: ~Copyable {
             base.parameters[index].weight, by: offsets[index], scalesOf: parameter.weight, into: &master.weight, on: compute)
         }
       }
-      _ = GridQuantization.chooseCodes(of: masters.parameters[index].weight, into: &parameter.weight, on: compute)
+      GridQuantization.round(masters.parameters[index].weight, into: &parameter.weight, scaleBits: nil, on: compute)
     }
   }
 

@@ -43,8 +43,8 @@ import Testing
     var tiny = try TinyCheckpoint.llama()
     let head = tiny.tensors.firstIndex { $0.name == "lm_head.weight" } ?? 0
     for index in tiny.tensors[head].values.indices { tiny.tensors[head].values[index] *= 400 }
-    for index in tiny.tensors.indices where tiny.tensors[index].name.hasSuffix("proj.weight") {
-      for index in tiny.tensors[index].values.indices { tiny.tensors[index].values[index] *= 4 }
+    for tensor in tiny.tensors.indices where tiny.tensors[tensor].name.hasSuffix("proj.weight") {
+      for index in tiny.tensors[tensor].values.indices { tiny.tensors[tensor].values[index] *= 4 }
     }
     let source = try tiny.write(to: scratch)
     let (model, advice) = (scratch("model"), "measures it on texts of yours\n")

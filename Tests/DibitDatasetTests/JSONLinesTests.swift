@@ -89,7 +89,10 @@ import Testing
       "{\"instruction\":\"a\",\"output\":\"b\"}",
       "line 1: messages, prompt and completion, or text and label expected, the keys 'instruction', 'output' found; call a text and its answer prompt and completion, or name yours with \0textColumn\0 and \0labelColumn\0"
     ),
-    ("{\"text\":\"a\"}", "line 1: a label beside 'text' expected, the keys 'text' found; name yours with \0textColumn\0 and \0labelColumn\0"),
+    (
+      "{\"text\":\"a\"}",
+      "line 1: a label beside 'text' expected, the keys 'text' found; name yours with \0textColumn\0 and \0labelColumn\0"
+    ),
     ("{\"text\":1,\"label\":\"x\"}", "line 1: 'text': a text expected, a number found"),
     ("{\"text\":\"a\",\"label\":1.5}", "line 1: 'label': a label or a list of labels expected, a number found"),
     ("{\"text\":\"a\",\"label\":[]}", "line 1: 'label': a label expected, nothing found"),

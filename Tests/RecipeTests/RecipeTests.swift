@@ -294,10 +294,12 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(problem("lora_parameters.rnk=3") == "\0set\0: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?")
     #expect(problem("lora_parameters=3") == "\0set\0: 'lora_parameters': expected keys and values, found '3'")
     #expect(problem("lora_parameters={rank: 0}") == "\0set\0: 'lora_parameters.rank': expected a whole number from 1 to 4096, found '0'")
-    #expect(problem("lora_parameters.keys=[]") == "\0set\0: 'lora_parameters.keys': expected a list of one name or more, found an empty list")
+    #expect(
+      problem("lora_parameters.keys=[]") == "\0set\0: 'lora_parameters.keys': expected a list of one name or more, found an empty list")
     #expect(
       problem("lora_parameters.keys=[foo]")
-        == "\0set\0: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, found 'foo'")
+        == "\0set\0: 'lora_parameters.keys': expected names among q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, found 'foo'"
+    )
     #expect(problem("class_weights={card: 0}") == "\0set\0: 'class_weights.card': expected a number from 1e-06 to 1000000.0, found '0'")
     #expect(problem("keep=worst") == "\0set\0: 'keep': expected last, best, found 'worst'")
     #expect(problem("epochs=[") == "\0set\0: expected KEY=VALUE with a value in YAML, found 'epochs=['")

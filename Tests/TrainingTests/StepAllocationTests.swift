@@ -79,6 +79,7 @@ import Testing
           batches[index], parameters.values.model.decoder, adapter: &parameters.values.adapter, total: batches.totalWeight,
           dropout: DropoutStep(seed: 1, step: step, firstRow: 0), losses: &sums)
       }
+      engine.updateGradients { parameters.finish(&$0, on: compute) }
       let norm = engine.withGradients { $0.norm(on: compute) }
       engine.withGradients {
         parameters.step($0, learningRate: 1e-3, step: step, gradientScale: norm > 1 ? 1 / norm : 1, on: compute)
