@@ -141,6 +141,9 @@ package struct TrainableTensors: ~Copyable, Sendable {
   /// In the order of the list.
   package var values: UniqueArray<Matrix>
 
+  /// A matrix without elements, to stand in for one of ``values`` while it is written beside another one.
+  package var spare = Matrix(rows: 0, columns: 0)
+
   /// True when the tensors have elements.
   package let areAllocated: Bool
 

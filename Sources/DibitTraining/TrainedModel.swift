@@ -137,11 +137,10 @@ struct TrainedModel: ~Copyable {
     on compute: Compute
   ) {
     // Two of one array cannot be written at a time.
-    var logScales = Matrix(rows: 0, columns: 0)
-    if let scales { swap(&logScales, &gradients.values[scales]) }
+    if let scales { swap(&gradients.spare, &gradients.values[scales]) }
     GridRounding.backward(
-      master, packed: packed, dWeight: &gradients.values[dense], inScales: inScales, dLogScales: &logScales, on: compute)
-    if let scales { swap(&logScales, &gradients.values[scales]) }
+      master, packed: packed, dWeight: &gradients.values[dense], inScales: inScales, dLogScales: &gradients.spare, on: compute)
+    if let scales { swap(&gradients.spare, &gradients.values[scales]) }
   }
 
   /// Scales that suit `floats`, to begin with.
