@@ -20,10 +20,10 @@ SHARE := share
 demo: build
 	@.ci/demo $(DIBIT)
 
-## test: everything a change must pass, optimised; the library's tests apart, because others keep the threads that theirs go on with
+## test: everything a change must pass, optimised; the library's tests apart and one by one, as others keep the threads that they go on with
 test: dependencies
 	.ci/tests $(OPTIMISED) $(CHECKED) --skip '^DibitTests\.'
-	.ci/tests $(OPTIMISED) --skip-build --filter '^DibitTests\.'
+	.ci/tests $(OPTIMISED) --skip-build --no-parallel --filter '^DibitTests\.'
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

@@ -80,7 +80,7 @@ import Testing
     let batch = Batch(training.examples.prefix(3))
     var parameters = TrainedParameters(
       decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options,
-      optimizer: Descent(), on: compute)
+      optimizer: GradientDescent(), on: compute)
     parameters.update(on: compute)
     let list = parameters.values.list
     var engine = StepEngine(
@@ -148,19 +148,6 @@ import Testing
     var all: [[Float]] = []
     parameters.values.forEach { _, numbers in all.append(numbers.indices.map { numbers[$0] }) }
     return all
-  }
-
-  /// Plain gradient descent, which shows the gradient.
-  private struct Descent: Optimizer {
-    var momentCount: Int { 0 }
-
-    func step(
-      _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix,
-      _ update: OptimizerUpdate, on compute: Compute
-    ) {
-      let gradient = gradient.span
-      for i in values.indices { values[i] -= update.learningRate * gradient[i] }
-    }
   }
 
   private static func values(_ weight: Weight) -> [Float] {

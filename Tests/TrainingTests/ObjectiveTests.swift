@@ -70,15 +70,7 @@ import Testing
     let norm = engine.withGradients { $0.norm(on: compute) }
     #expect(norm > 0)
     let direction = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
-    func move(_ distance: Float) {
-      for i in 0..<adapter.count {
-        let (a, b) = (direction[list.a(i)], direction[list.b(i)])
-        for r in 0..<4 {
-          for c in 0..<adapter.a[i].columns { adapter.a[i][r, c] += distance / norm * a[r * adapter.a[i].columns + c] }
-        }
-        for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * b[r * 4 + c] } }
-      }
-    }
+    func move(_ distance: Float) { adapter.add(direction, of: list, times: distance / norm) }
     let h: Float = 2e-3
     move(h)
     let above = loss()
@@ -116,18 +108,6 @@ import Testing
       return true
     }
     #expect(losses[losses.count - 1] < losses[0] / 2, "\(losses[0]), \(losses[losses.count - 1])")
-  }
-
-  /// Moves against the gradient and remembers nothing.
-  private struct GradientDescent: Optimizer {
-    var momentCount: Int { 0 }
-    func step(
-      _ values: inout MutableSpan<Float>, gradient: borrowing Matrix, moment1: inout Matrix, moment2: inout Matrix,
-      _ update: OptimizerUpdate, on compute: Compute
-    ) {
-      let gradient = gradient.span
-      for i in values.indices { values[i] -= update.learningRate * update.gradientScale * gradient[i] }
-    }
   }
 
   @Test("another optimiser moves what is trained and has no moments in a checkpoint", arguments: [false, true])

@@ -282,15 +282,7 @@ import Testing
     _ = loss()
     let norm = engine.withGradients { $0.norm(on: compute) }
     let direction = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
-    func move(_ distance: Float) {
-      for i in 0..<adapter.count {
-        let (a, b) = (direction[list.a(i)], direction[list.b(i)])
-        for r in 0..<4 {
-          for c in 0..<adapter.a[i].columns { adapter.a[i][r, c] += distance / norm * a[r * adapter.a[i].columns + c] }
-        }
-        for r in 0..<adapter.b[i].rows { for c in 0..<4 { adapter.b[i][r, c] += distance / norm * b[r * 4 + c] } }
-      }
-    }
+    func move(_ distance: Float) { adapter.add(direction, of: list, times: distance / norm) }
     let h: Float = 2e-3
     move(h)
     let above = loss()
