@@ -105,11 +105,15 @@ let package = Package(
         "DibitKernels", "DibitJSON",
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
+    layer(
+      "DibitCalibration",
+      ["DibitModel", "DibitQuantization", "DibitTensor", "DibitKernels", .product(name: "BasicContainers", package: "swift-collections")]),
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",
       [
-        "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitFailure", "DibitTokenizer",
+        "DibitCalibration", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitCheckpoint", "DibitFiles", "DibitFailure",
+        "DibitTokenizer",
         "DibitTensor", "DibitKernels",
         "DibitJSON",
       ]),

@@ -10,6 +10,10 @@ public enum Conversion {
   public struct Progress: Equatable, Sendable {
     /// The stages of a conversion.
     public enum Stage: String, Equatable, Sendable, CaseIterable {
+      /// The source writes the text to calibrate on, where none is given.
+      case writingText
+      /// Layers are rounded by their inputs.
+      case calibrating
       /// Tensors are rounded and written.
       case converting
       /// The model is compared with its source.
@@ -30,6 +34,16 @@ public enum Conversion {
     case row
   }
 
+  /// The ways in which weights are rounded.
+  public enum Rounding: Equatable, Sendable {
+    /// Each weight to the nearest level of a scale that suits its group: seconds, and exact for models that were trained on the grid.
+    case nearest
+    /// By the inputs of each layer on a text, layer by layer: what counts is the error of outputs. Minutes.
+    ///
+    /// The text lies in files and folders; without any, the source writes it.
+    case calibrated(texts: [String] = [])
+  }
+
   /// Options for the conversion of a checkpoint. The defaults are those of the command line.
   ///
   /// ```swift
@@ -44,6 +58,8 @@ public enum Conversion {
     public var embeddingBits: Int?
     /// A tokenizer file to use instead of the one beside or inside the checkpoint; nil for that.
     public var tokenizer: String?
+    /// The way in which weights are rounded.
+    public var rounding = Rounding.nearest
     /// Replaces a model that is there.
     public var overwrites = false
     /// Compares the converted model with its source, on a short text that the source writes.
@@ -121,6 +137,18 @@ public enum Conversion {
   }
 }
 
+extension Conversion.Progress {
+  fileprivate init(_ progress: ConversionJob.Progress) {
+    switch progress {
+    case .writingText(let tokens, let total):
+      self.init(stage: .writingText, fraction: Double(tokens) / Double(max(1, total)))
+    case .converting(let progress):
+      let stage: Stage = if case .calibrating = progress.stage { .calibrating } else { .converting }
+      self.init(stage: stage, fraction: progress.fraction)
+    }
+  }
+}
+
 extension Conversion.Options {
   /// Returns the options that an engine takes.
   package func engineOptions() throws(DibitError) -> ConversionOptions {
@@ -140,6 +168,9 @@ extension Conversion.Options {
     case .weights(let size):
       guard QuantizationScheme.groups.contains(size) else { throw refuse("groupSize", "32, 64 or 128", size) }
       options.scheme.group = size
+    }
+    if rounding != .nearest, !options.scheme.isQuantized {
+      throw DibitError(.invalidArgument, option: "rounding", "expected weights of 2, 4 or 8 bits to calibrate, found \(bits) bits")
     }
     (options.tokenizer, options.overwrite) = (tokenizer, overwrites)
     return options
@@ -167,8 +198,8 @@ extension Model {
   ) -> Job<Conversion.Progress, Conversion.Report> {
     Job(on: Worker("conversion"), buffered: 64) { report in
       let compute = try Runtime(Options(threads: threads)).compute(for: .writing)
-      let made = try Converter(source: source, output: output, options: options.engineOptions(), on: compute).run { progress in
-        report(Conversion.Progress(stage: .converting, fraction: Double(progress.bytes) / Double(max(1, progress.totalBytes))))
+      let made = try ConversionJob(source, to: output, options: options, on: compute).run { progress in
+        report(Conversion.Progress(progress))
       }
       var check: ConversionCheck?
       if options.checks, !made.isLossless {

@@ -20,6 +20,9 @@ struct ConvertCommand: ParsableCommand {
       PyTorch or HDF5 files, whole or sharded; a KerasHub preset; a GGUF file; or a llama2.c file. Each is recognised by its contents. \
       A tensor that already lies on the grid of --bits is packed as it is; the trained scales of ParetoQ are kept. Norms stay F32.
 
+      Weights are rounded to the nearest level, which takes seconds. With --calibrate what counts is the error of each layer's outputs \
+      on a text, which the source writes itself unless --calibration-text gives one: minutes, and far nearer to the source.
+
       In the end the source writes a short text, and the converted model is compared with it there: close to the source, noticeably worse, \
       or destroyed, as 2 bits do to most models that were not trained for them. Nothing is checked where no weight changed its value.
       """)
@@ -44,6 +47,12 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
   )
   var base: String?
+  @Flag(help: "Round by the inputs of each layer on a text: minutes, and far nearer to the source.") var calibrate = false
+  @Option(
+    help: ArgumentHelp(
+      "A file or a folder of text for --calibrate, which may be given more than once; by default the source writes its own.",
+      valueName: "text"))
+  var calibrationText: [String] = []
   @OptionGroup var task: AdapterTaskArguments
   @Flag(help: "Replace an existing output.") var overwrite = false
   @Flag(help: "Say what would be written, and about how long it takes; write nothing.") var dryRun = false
@@ -56,11 +65,16 @@ struct ConvertCommand: ParsableCommand {
     var options = Conversion.Options(bits: givenBits)
     (options.embeddingBits, options.tokenizer, options.overwrites) = (embeddingBits, tokenizer, overwrite)
     if let groupSize { options.groupSize = Int(groupSize).map { .weights($0) } ?? .row }
+    if calibrate { options.rounding = .calibrated(texts: calibrationText) }
     return options
   }
 
   func validate() throws {
     if task.labels != nil, base == nil { throw ValidationError("--labels: only an adapter has labels: give --base MODEL") }
+    if calibrate, let givenBits, givenBits >= 16 {
+      throw ValidationError("--calibrate: \(givenBits) bits are not rounded to a grid: there is nothing to calibrate")
+    }
+    if !calibrationText.isEmpty, !calibrate { throw ValidationError("--calibration-text: goes with --calibrate") }
     if let groupSize, groupSize != "row", !QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
@@ -68,7 +82,7 @@ struct ConvertCommand: ParsableCommand {
     // Of an adapter nothing is rounded, and the model brings the tokenizer.
     let ofModels = [
       ("bits", givenBits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
-      ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check),
+      ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check), ("calibrate", calibrate),
     ]
     if base != nil, let stray = ofModels.first(where: \.1) { throw ValidationError("--\(stray.0): goes without --base") }
   }
@@ -77,19 +91,15 @@ struct ConvertCommand: ParsableCommand {
     Interrupt.listen()
     if let base { return try importAdapter(of: base) }
     let compute = try compute.makeCompute()
-    let converter = Converter(source: checkpoint, output: output, options: try options.engineOptions(), on: compute)
-    if dryRun {
-      let forecast = try Failure.context("converting '\(checkpoint)'") { try converter.forecast() }
-      return showForecast(forecast)
-    }
-    var line = ProgressLine("converting")
-    let report = try Failure.context("converting '\(checkpoint)'") {
-      try converter.run { progress in
-        line.update(progress.bytes, of: progress.totalBytes, size(progress.bytes))
-        return !Interrupt.isRequested
+    let report = try Failure.context("converting '\(checkpoint)'") { () throws -> ConversionReport? in
+      let job = try ConversionJob(checkpoint, to: output, options: options, on: compute)
+      if dryRun {
+        showForecast(try job.forecast())
+        return nil
       }
+      return try convert(job)
     }
-    line.finish()
+    guard let report else { return }
     warnOfTokenizer(report)
     if !json { show(report) }
     Terminal.wrote(report.output)
@@ -103,6 +113,33 @@ struct ConvertCommand: ParsableCommand {
     }
     if result?.verdict == .destroyed { warn() }
     if Interrupt.isRequested { throw Failure(.interrupted, "interrupted while the model was checked; '\(report.output)' is whole") }
+  }
+
+  private func convert(_ job: ConversionJob) throws -> ConversionReport {
+    var (line, shown) = (ProgressLine(calibrate ? "reading text" : "converting"), 0)
+    defer { line.finish() }
+    func begin(_ stage: Int, _ title: String) {
+      guard stage > shown else { return }
+      line.finish()
+      (line, shown) = (ProgressLine(title), stage)
+    }
+    return try job.run { progress in
+      switch progress {
+      case .writingText(let tokens, let total):
+        begin(1, "writing text")
+        line.update(tokens, of: total, counted(tokens, "token"))
+      case .converting(let progress):
+        switch progress.stage {
+        case .calibrating(let layers, let total):
+          begin(2, "calibrating")
+          line.update(layers, of: total, "\(layers) of \(total) layers")
+        case .writing(_, let bytes, let total):
+          if calibrate { begin(3, "converting") }
+          line.update(bytes, of: total, size(bytes))
+        }
+      }
+      return !Interrupt.isRequested
+    }
   }
 
   /// The model beside its source; nil where nothing was lost, or the source cannot be run, which is told.

@@ -14,6 +14,8 @@ package enum ConversionError: EngineError, Equatable {
   case trainedScales(tensor: String, bits: Int)
   case trainedBits(tensor: String, found: String)
   case notExportable(String)
+  case inputsNotFinite(tensor: String)
+  case calibratesTrainedScales(tensor: String)
   case interrupted
 }
 
@@ -33,6 +35,10 @@ extension ConversionError {
     case .trainedBits(let tensor, let found):
       "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
     case .notExportable(let reason): reason
+    case .calibratesTrainedScales(let tensor):
+      "tensor '\(tensor)' brings scales that were trained, which are kept as they are: convert without \(optionName("calibrate"))"
+    case .inputsNotFinite(let tensor):
+      "tensor '\(tensor)': what the model computes to multiply it with is not finite on the text to calibrate on: the checkpoint is damaged"
     case .interrupted: "interrupted: nothing was written"
     }
   }

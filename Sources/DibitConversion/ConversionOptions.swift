@@ -15,10 +15,21 @@ package struct ConversionOptions: Equatable, Sendable {
 
 /// Progress of a conversion.
 package struct ConversionProgress: Equatable, Sendable {
-  /// The tensor at work.
-  package let tensor: String
-  /// Source bytes read so far, and in all.
-  package let bytes: Int
-  /// Source bytes in all.
-  package let totalBytes: Int
+  /// The stages of a conversion.
+  package enum Stage: Equatable, Sendable {
+    /// Blocks that are rounded by their inputs, of all.
+    case calibrating(layers: Int, totalLayers: Int)
+    /// The tensor at work, and source bytes read so far, of all.
+    case writing(tensor: String, bytes: Int, totalBytes: Int)
+  }
+
+  /// The stage that is going on, and how far it is.
+  package let stage: Stage
+
+  /// The share of the stage that is done, from 0 to 1.
+  package var fraction: Double {
+    switch stage {
+    case .calibrating(let done, let total), .writing(_, let done, let total): Double(done) / Double(max(1, total))
+    }
+  }
 }

@@ -12,9 +12,7 @@ extension Converter {
   /// The report's tensors have no errors, because nothing is rounded, its size has no header, and there is no digest. Its seconds are those
   /// of one piece of the largest tensor, scaled to all: without the time of writing.
   package func forecast() throws(ConversionError) -> ConversionReport {
-    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
-    // An output that may not be created is told; the hidden directory goes at once.
-    _ = try staged()
+    let plan = try checkedPlan()
     var report = ConversionReport(source: source, output: output, plan)
     report.tensors = plan.tensors.map { tensor in
       ConversionReport.Tensor(

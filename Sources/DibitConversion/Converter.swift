@@ -1,3 +1,4 @@
+internal import DibitCalibration
 internal import DibitFailure
 internal import DibitCheckpoint
 internal import DibitFiles
@@ -27,15 +28,36 @@ package struct Converter: Sendable {
     self.compute = compute
   }
 
-  /// Converts; `progress` is called for each piece and stops the conversion, leaving nothing behind, by returning false.
-  package func run(progress: (ConversionProgress) -> Bool = { _ in true }) throws(ConversionError) -> ConversionReport {
+  /// Finds the failures that ``run(calibratingOn:progress:)`` would begin with; nothing is written.
+  package func check() throws(ConversionError) { _ = try checkedPlan() }
+
+  func checkedPlan() throws(ConversionError) -> ConversionPlan {
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
+    // An output that may not be created is told; the hidden directory goes at once.
+    _ = try staged()
+    return plan
+  }
+
+  /// Converts; `progress` is called for each layer and each piece and stops the conversion, leaving nothing behind, by returning false.
+  ///
+  /// - Parameter windows: text in tokens that rounding is calibrated on; nil to round each tensor by itself.
+  package func run(
+    calibratingOn windows: [[Int32]]? = nil, progress: (ConversionProgress) -> Bool = { _ in true }
+  ) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let check = WeightsCheck.begin(source)
     let directory = try staged()
+    var calibrated: CalibratedWeights?
+    if let windows {
+      if let trained = plan.tensors.first(where: { $0.clips != nil }) { throw .calibratesTrainedScales(tensor: trained.name) }
+      calibrated = try CalibratedWeights.make(source, options, windows: windows, on: compute) { done in
+        progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
+      }
+    }
     var report = ConversionReport(source: source, output: output, plan)
-    let weightsDigest = try writeWeights(plan, to: directory.path(of: StoreFile.weights), &report, progress)
+    let weightsDigest = try writeWeights(plan, calibrated, to: directory.path(of: StoreFile.weights), &report, progress)
     let files = ModelFiles(
       configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
       weightsDigest: weightsDigest,
@@ -60,14 +82,17 @@ package struct Converter: Sendable {
 
   /// Writes model.safetensors and returns its digest.
   private func writeWeights(
-    _ plan: ConversionPlan, to path: String, _ report: inout ConversionReport, _ progress: (ConversionProgress) -> Bool
+    _ plan: ConversionPlan, _ calibrated: CalibratedWeights?, to path: String, _ report: inout ConversionReport,
+    _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
     var pieces = try PieceWriter(
       path: path, tensors: plan.tensors.flatMap(\.stored.declarations), metadata: [(key: "format", value: "pt")])
     report.outputBytes = pieces.byteCount
     var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
     for tensor in plan.tensors {
-      if let grid = tensor.stored.format.grid {
+      if let grid = tensor.stored.format.grid, let packed = calibrated?.packed(tensor.name) {
+        report.tensors.append(try write(tensor, grid, packed, to: &pieces, &pass, progress))
+      } else if let grid = tensor.stored.format.grid {
         report.tensors.append(try pack(tensor, grid, to: &pieces, &pass, progress))
       } else {
         report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
@@ -88,7 +113,7 @@ package struct Converter: Sendable {
     ) throws(ConversionError) {
       checkpoint.release(tensor.name, rows: rows)
       done += rows.count * (tensor.sourceBytes / max(tensor.rows, 1))
-      guard progress(ConversionProgress(tensor: tensor.name, bytes: done, totalBytes: total)) else { throw .interrupted }
+      guard progress(ConversionProgress(stage: .writing(tensor: tensor.name, bytes: done, totalBytes: total))) else { throw .interrupted }
     }
   }
 
@@ -114,6 +139,20 @@ package struct Converter: Sendable {
     return ConversionReport.Tensor(
       name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
       bytes: tensor.stored.byteCount, error: nil)
+  }
+
+  /// Stores a tensor that was rounded before.
+  private func write(
+    _ tensor: PlannedTensor, _ grid: Grid, _ packed: (weight: Weight, error: GridQuantization.Error), to writer: inout PieceWriter,
+    _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> ConversionReport.Tensor {
+    var piece = writer.panels(rows: packed.weight.rows, columns: packed.weight.columns, grid: grid)
+    piece.copy(packed.weight)
+    try writer.append(piece, endsTensor: true)
+    try pass.leave(tensor, 0..<tensor.rows, progress)
+    return ConversionReport.Tensor(
+      name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
+      bytes: tensor.stored.byteCount, error: packed.error)
   }
 
   /// Stores a tensor on the grid. While one piece is read and rounded on all threads, one of them hashes and writes the piece before.

@@ -15,7 +15,7 @@ package struct MeasuredText: Sendable {
   /// The most tokens of a window, those that begin it included.
   package let window: Int
   /// The tokens of each window.
-  private(set) var windows: [[Int32]] = []
+  package private(set) var windows: [[Int32]] = []
   /// The first token of a window that is predicted.
   let firstPredicted: Int
   private let prefix: [Int32]

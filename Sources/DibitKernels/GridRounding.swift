@@ -93,6 +93,9 @@ package enum GridRounding {
   /// The least positive F16 number that keeps its precision.
   private static let least = Float(Float16.leastNormalMagnitude)
 
+  /// The nearest F16 number that a scale can be; a group of zeros has the scale zero.
+  static func stored(_ scale: Float) -> Float16 { scale > 0 ? rounded(scale, bits: GridQuantization.fullScaleBits) : 0 }
+
   /// The nearest F16 number of up to `bits` significant bits that a scale can be.
   private static func rounded(_ scale: Float, bits: Int) -> Float16 {
     let clamped = min(max(scale, least), Float(Float16.greatestFiniteMagnitude))

@@ -83,14 +83,24 @@ struct ResidualBranch: Sendable {
     }
   }
 
-  /// Reads the residual stream `x: [n, C]`.
+  /// Reads the residual stream `x: [n, C]`, and computes what other rows need of it.
   func enter(_ x: borrowing Matrix, saving a: inout Activations, _ pass: inout Pass) {
+    read(x, saving: &a, pass)
+    prepare(&a, &pass)
+  }
+
+  /// Reads the residual stream `x: [n, C]`.
+  func read(_ x: borrowing Matrix, saving a: inout Activations, _ pass: borrowing Pass) {
     if let inputNorm {
       if pass.saved.isRecording { a.input.copy(x) }
       inputNorm.forward(x, saving: &a.inputMoments, into: &a.normed, pass)
     } else {
       a.normed.copy(x)
     }
+  }
+
+  /// Computes what other rows need of what was read.
+  func prepare(_ a: inout Activations, _ pass: inout Pass) {
     switch part {
     case .attention(let part): part.prepare(a.normed, saving: &a.attention, &pass)
     case .feedForward: break
@@ -201,9 +211,9 @@ struct Block: Sendable {
     }
   }
 
-  /// Turns the residual stream `x: [n, C]` into that behind the block.
-  func forward(_ x: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
-    for i in branches.indices {
+  /// Turns the residual stream `x: [n, C]` before some branches into that behind them.
+  func forward(_ which: Range<Int>, _ x: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
+    for i in which {
       branches[i].enter(x, saving: &a.branches[i], &pass)
       if pass.narrows, i == 0 {
         let count = pass.narrow()
@@ -214,7 +224,7 @@ struct Block: Sendable {
       }
       if !isParallel { branches[i].leave(&x, saving: &a.branches[i], &pass) }
     }
-    if isParallel { for i in branches.indices { branches[i].leave(&x, saving: &a.branches[i], &pass) } }
+    if isParallel { for i in which { branches[i].leave(&x, saving: &a.branches[i], &pass) } }
   }
 
   /// Writes once more what ``forward`` saved, from `x`, which is not needed afterwards.

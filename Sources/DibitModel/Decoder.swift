@@ -49,6 +49,51 @@ package struct Decoder: ~Copyable, Sendable {
     runner.pass.parameters = []
   }
 
+  /// Runs some branches of one layer alone: turns `hidden: [n, C]`, the residual stream before the first of them, into that behind the last
+  /// one, ``ModelRunner/stream``. Those of a parallel block run together.
+  package func forward(_ runner: inout ModelRunner, layer: Int, branches: Range<Int>, from hidden: borrowing Matrix) {
+    begin(&runner)
+    runner.pass.select(.all)
+    runner.stream.copy(hidden)
+    layout.blocks[layer].forward(branches, &runner.stream, saving: &runner.blocks[runner.index(of: layer)], &runner.pass)
+    runner.pass.parameters = []
+  }
+
+  /// Writes what a branch of a layer reads of the residual stream `hidden: [n, C]` to ``ModelRunner/hidden``: all but its last linear layers
+  /// read that. With `preparing` what other rows and layers need of it is computed too, which is keys and values.
+  package func read(_ runner: inout ModelRunner, layer: Int, branch: Int, from hidden: borrowing Matrix, preparing: Bool = false) {
+    begin(&runner)
+    runner.pass.select(.all)
+    let (part, index) = (layout.blocks[layer].branches[branch], runner.index(of: layer))
+    part.read(hidden, saving: &runner.blocks[index].branches[branch], runner.pass)
+    if preparing { part.prepare(&runner.blocks[index].branches[branch], &runner.pass) }
+    runner.showRead(index, branch)
+    runner.pass.parameters = []
+  }
+
+  /// Writes the final norm of the residual stream `hidden: [n, C]`, which is behind the last layer, to ``ModelRunner/hidden``.
+  package func normalize(_ runner: inout ModelRunner, from hidden: borrowing Matrix) {
+    begin(&runner)
+    layout.finalNorm.forward(hidden, saving: &runner.finalMoments, into: &runner.hidden, runner.pass)
+    runner.pass.parameters = []
+  }
+
+  /// The branches of a layer that can be run one after the other: each one alone, or all where they read the same stream.
+  package func steps(of layer: Int) -> [Range<Int>] {
+    let block = layout.blocks[layer]
+    return block.isParallel ? [block.branches.indices] : block.branches.indices.map { $0..<$0 + 1 }
+  }
+
+  /// The linear layers of a branch: those that read what ``read(_:layer:branch:from:preparing:)`` writes, and the last one, which reads what
+  /// the part makes of their outputs.
+  package func linears(of layer: Int, branch: Int) -> (first: [Parameter], last: Parameter) {
+    let linears = layout.blocks[layer].branches[branch].part.any.linears.map { weights.parameters[$0.weight] }
+    return (Array(linears.dropLast()), linears[linears.count - 1])
+  }
+
+  /// True where the last linear layer of a branch adds to the residual stream, with no norm between.
+  package func addsDirectly(layer: Int, branch: Int) -> Bool { layout.blocks[layer].branches[branch].outputNorm == nil }
+
   /// Gets a pass ready that has been put together.
   private func begin(_ runner: inout ModelRunner) {
     runner.pass.widen()
@@ -72,7 +117,8 @@ package struct Decoder: ~Copyable, Sendable {
     for layer in layers {
       if layer < runner.recomputed { runner.keepInput(of: layer) }
       runner.pass.narrows = runner.pass.selectedCount != nil && layer == configuration.keyValueLayers - 1
-      layout.blocks[layer].forward(&runner.stream, saving: &runner.blocks[runner.index(of: layer)], &runner.pass)
+      let block = layout.blocks[layer]
+      block.forward(block.branches.indices, &runner.stream, saving: &runner.blocks[runner.index(of: layer)], &runner.pass)
       if runner.pass.narrows {
         runner.pass.narrows = false
         runner.setRows(runner.stream.rows)
@@ -185,6 +231,9 @@ extension ModelRunner {
     for row in rows { logitRows.copyRow(row, of: hidden, to: row - rows.lowerBound) }
   }
 
+  /// Shows in ``hidden`` what a branch has read.
+  fileprivate mutating func showRead(_ index: Int, _ branch: Int) { Self.copy(blocks, index, branch, to: &hidden) }
+
   /// Keeps the stream as it goes into a layer that is recomputed.
   fileprivate mutating func keepInput(of layer: Int) { Self.copy(stream, to: &inputs, at: layer) }
 
@@ -192,6 +241,10 @@ extension ModelRunner {
   fileprivate mutating func restoreInput(of layer: Int) { Self.copy(inputs, at: layer, to: &stream) }
 
   // The owners come apart here: an element of one field would lock the whole struct.
+
+  private static func copy(_ all: borrowing UniqueArray<Block.Activations>, _ index: Int, _ branch: Int, to x: inout Matrix) {
+    x.copy(all[index].branches[branch].normed)
+  }
 
   private static func copy(_ x: borrowing Matrix, to all: inout UniqueArray<Matrix>, at index: Int) { all[index].copy(x) }
 

@@ -4,6 +4,7 @@ internal import DibitFiles
 package import DibitJSON
 package import DibitModel
 package import DibitQuantization
+package import DibitTensor
 
 /// A model of any source that can be read, in Hugging Face terms: a config.json, and parameters under Hugging Face names.
 ///
@@ -74,6 +75,23 @@ package struct ModelSource: Sendable {
     try checkThatNothingIsLeftOut()
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
     return try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
+  }
+
+  /// The parameters with their matrices left out, which ``matrix(_:)`` reads one at a time: a job that needs one layer after the other needs
+  /// no memory for all.
+  package func weightsWithoutMatrices() throws(ModelStoreError) -> DecoderWeights {
+    try checkThatNothingIsLeftOut()
+    let reader = WeightReader(checkpoint, path: path, scheme: scheme)
+    let none = Weight(zerosWithRows: 0, columns: 0)
+    return try DecoderWeights(
+      configuration,
+      provide: { parameter throws(ModelStoreError) in parameter.isMatrix ? none : try reader.weight(parameter) }, provideScale: reader.scale
+    )
+  }
+
+  /// Reads a matrix that was left out.
+  package func matrix(_ parameter: ParameterDeclaration) throws(ModelStoreError) -> Weight {
+    try WeightReader(checkpoint, path: path, scheme: scheme).weight(parameter)
   }
 
   /// The directory itself, or the one that holds the file.

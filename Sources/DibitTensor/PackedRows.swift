@@ -36,6 +36,14 @@ package struct PackedRows: ~Copyable, Sendable {
     self.rows = rows
   }
 
+  /// Takes all rows of a packed weight on the same grid.
+  package mutating func copy(_ weight: Weight) {
+    require(weight.format.grid == grid && weight.columns == columns, "PackedRows.copy: \(weight.shape), \(weight.format)")
+    setRows(weight.rows)
+    for index in 0..<codeByteCount { codes[index] = weight.elements[index] }
+    for index in 0..<scaleByteCount { scales[index] = weight.scales[index] }
+  }
+
   /// The addresses of codes and scales, for C kernels that write.
   @unsafe package mutating func pointers() -> (codes: UnsafeMutablePointer<UInt8>, scales: UnsafeMutablePointer<UInt16>) {
     // SAFETY: the storage is 64-byte aligned and holds only bytes, which any type may be made of.

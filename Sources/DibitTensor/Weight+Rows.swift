@@ -6,18 +6,35 @@ extension Weight {
   /// - Parameter indices: rows of this weight; a row may be named twice.
   package func gatheringRows(_ indices: [Int]) -> Weight {
     for index in indices { require(index >= 0 && index < rows, "Weight.gatheringRows: row \(index) of \(shape)") }
-    guard let grid = format.grid else {
+    guard format.grid != nil else {
       let width = columns * format.bits / 8
       var copied: [UInt8] = []
       copied.reserveCapacity(indices.count * width)
       for index in indices { for byte in index * width..<(index + 1) * width { copied.append(elements[byte]) } }
       return Weight(rows: indices.count, columns: columns, format: format, elements: Bytes(SharedBytes(copied)))
     }
+    return Self.gathering(indices.map { (self, $0) }, like: self)
+  }
+
+  /// The rows of packed weights of one format and width, one weight after the other.
+  package static func joining(_ parts: [Weight]) -> Weight {
+    guard let first = parts.first, parts.count > 1 else { return parts.first ?? Weight(zerosWithRows: 0, columns: 0) }
+    for part in parts {
+      require(
+        part.columns == first.columns && part.format == first.format, "Weight.joining: \(part.shape), \(part.format) to \(first.shape)")
+    }
+    return gathering(parts.flatMap { part in (0..<part.rows).map { (part, $0) } }, like: first)
+  }
+
+  /// A packed weight of rows of others that are packed as `model` is.
+  private static func gathering(_ rows: [(source: Weight, row: Int)], like model: Weight) -> Weight {
+    let (grid, columns) = (model.grid("gathering"), model.columns)
     // In each unit of a panel lie the same bytes of every row of it, one after the other.
-    func gathered(_ source: Bytes, _ units: Int, _ width: Int) -> Bytes {
+    func gathered(_ bytes: (Weight) -> Bytes, _ units: Int, _ width: Int) -> Bytes {
       let unit = width * Grid.panelRows
-      var copied = [UInt8](repeating: 0, count: Grid.panels(rows: indices.count) * units * unit)
-      for (to, from) in indices.enumerated() {
+      var copied = [UInt8](repeating: 0, count: Grid.panels(rows: rows.count) * units * unit)
+      for (to, (source, from)) in rows.enumerated() {
+        let source = bytes(source)
         let a = from / Grid.panelRows * units * unit + from % Grid.panelRows * width
         let b = to / Grid.panelRows * units * unit + to % Grid.panelRows * width
         for index in 0..<units { for byte in 0..<width { copied[b + index * unit + byte] = source[a + index * unit + byte] } }
@@ -25,9 +42,9 @@ extension Weight {
       return Bytes(SharedBytes(copied))
     }
     return Weight(
-      rows: indices.count, columns: columns, format: format,
-      elements: gathered(elements, grid.blocks(columns: columns), Grid.blockBytes / Grid.panelRows),
-      scales: gathered(scales, grid.groups(columns: columns), 2))
+      rows: rows.count, columns: columns, format: model.format,
+      elements: gathered(\.elements, grid.blocks(columns: columns), Grid.blockBytes / Grid.panelRows),
+      scales: gathered(\.scales, grid.groups(columns: columns), 2))
   }
 
   /// Some rows of a packed weight: in place where they begin a panel, otherwise a copy.

@@ -12,14 +12,14 @@ import Testing
   static let families = ["gpt2", "gpt_neox", "phi3"]
 
   /// The fixture as a source that can be converted, its tensors under the names that `rename` gives.
-  private func source(_ family: String, in scratch: Scratch, rename: (String) -> String = { $0 }) throws -> String {
-    let checkpoint = try Checkpoint.open(Self.folder + family)
+  static func source(_ family: String, in scratch: Scratch, rename: (String) -> String = { $0 }) throws -> String {
+    let checkpoint = try Checkpoint.open(folder + family)
     let path = try scratch.directory("source")
     let tensors = try checkpoint.tensorNames.map {
       TinyTensor(rename($0), try checkpoint.tensor($0).shape, try checkpoint.readVector($0))
     }
     try writeSafetensors(tensors, to: path + "/model.safetensors")
-    try scratch.write(try readBytes("config.json", in: Self.folder + family), to: "source/config.json")
+    try scratch.write(try readBytes("config.json", in: folder + family), to: "source/config.json")
     try scratch.write(smallTokenizer(), to: "source/tokenizer.json")
     return path
   }
@@ -31,7 +31,7 @@ import Testing
   @Test(arguments: families)
   func unpackedWeightsStayTheSame(family: String) throws {
     let scratch = Scratch()
-    let source = try source(family, in: scratch)
+    let source = try Self.source(family, in: scratch)
     try convert(source, scratch("model"), scheme(32, embedding: 32))
     #expect(try floats(scratch("model")) == floats(source))
   }
@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: families)
   func packedWeightsAreNearTheSource(family: String) throws {
     let scratch = Scratch()
-    let source = try source(family, in: scratch)
+    let source = try Self.source(family, in: scratch)
     try convert(source, scratch("model"), scheme(4, group: 32))
     for (found, expected) in zip(try floats(scratch("model")), try floats(source)) {
       let error = zip(found, expected).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: [("gpt2", "transformer."), ("gpt_neox", "gpt_neox."), ("phi3", "model.")])
   func checkpointsOfTheBareModelLackItsName(family: String, prefix: String) throws {
     let scratch = Scratch()
-    let bare = try source(family, in: scratch) { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
+    let bare = try Self.source(family, in: scratch) { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
     #expect(try Checkpoint.open(bare).tensorNames.allSatisfy { !$0.hasPrefix(prefix) })
     #expect(try floats(bare) == floats(Self.folder + family))
     try convert(bare, scratch("model"), scheme(32, embedding: 32))

@@ -53,6 +53,74 @@ import Testing
     }
   }
 
+  /// The inputs of linear layers.
+  private final class Inputs: LinearObserver {
+    let seen = Mutex<[LinearKind: [Float]]>([:])
+    func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix) {
+      let values = input.values
+      seen.withLock { $0[kind] = values }
+    }
+  }
+
+  @Test(
+    "branches one after the other are the layer, bit for bit, though other texts come between",
+    arguments: ["llama", "afm7", "gpt_neox", "gemma2"])
+  func branches(family: String) throws {
+    let decoder = try makeDecoder(family)
+    let configuration = decoder.configuration
+    var runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: Self.tokens.count, segments: 2), precision: .float32, on: Compute(threads: 2))
+    func begin(_ runner: inout ModelRunner, _ tokens: [Int32], _ lengths: [Int]) {
+      runner.removeAll()
+      var start = 0
+      for length in lengths {
+        runner.append(tokens.span.extracting(start..<start + length), start: start)
+        start += length
+      }
+    }
+    begin(&runner, Self.tokens, Self.lengths)
+    decoder.forward(&runner, through: configuration.layers)
+    let expected = runner.stream.values
+    decoder.forward(&runner)
+    let expectedHidden = runner.hidden.values
+    decoder.forward(&runner, through: 0)
+    var stream = runner.stream.values
+    var source = stream
+    func matrix(_ values: [Float]) -> Matrix {
+      Matrix(rows: values.count / configuration.hiddenSize, columns: configuration.hiddenSize, values: values)
+    }
+    for layer in 0..<configuration.layers {
+      for branches in decoder.steps(of: layer) {
+        begin(&runner, Self.tokens.reversed(), [Self.tokens.count])
+        decoder.forward(&runner)
+        begin(&runner, Self.tokens, Self.lengths)
+        if layer == configuration.keyValueLayers - 1, branches.contains(0) { source = stream }
+        if layer >= configuration.keyValueLayers, branches.contains(0) {
+          decoder.read(&runner, layer: configuration.keyValueLayers - 1, branch: 0, from: matrix(source), preparing: true)
+        }
+        let inputs = Inputs()
+        runner.observe(with: inputs)
+        decoder.forward(&runner, layer: layer, branches: branches, from: matrix(stream))
+        runner.observe(with: nil)
+        let next = runner.stream.values
+        for branch in branches {
+          decoder.read(&runner, layer: layer, branch: branch, from: matrix(stream))
+          let (first, last) = decoder.linears(of: layer, branch: branch)
+          for parameter in first {
+            guard case .linear(let kind) = parameter.role else { continue }
+            #expect(inputs.seen.withLock { $0[kind] } == runner.hidden.values, "layer \(layer), \(kind)")
+          }
+          if case .linear(let kind) = last.role { #expect(kind == (branch == 0 ? .output : .down)) }
+        }
+        stream = next
+      }
+    }
+    #expect(stream == expected)
+    begin(&runner, Self.tokens, Self.lengths)
+    decoder.normalize(&runner, from: matrix(stream))
+    #expect(runner.hidden.values == expectedHidden)
+  }
+
   /// With `G` at a layer the loss is the old one and `Σ G ⊙ x` of the stream there, so gradients add up.
   @Test("a gradient put in at a layer adds its own", arguments: ["llama", "afm7", "gpt_neox", "gemma2"], [Recording.all, .last(1)])
   func injection(family: String, recording: Recording) throws {

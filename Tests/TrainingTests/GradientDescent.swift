@@ -1,3 +1,4 @@
+import BasicContainers
 import DibitKernels
 import DibitModel
 import DibitTensor

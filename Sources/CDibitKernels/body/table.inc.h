@@ -1,6 +1,7 @@
 #include "vector.inc.h"
 #include "weights.inc.h"
 #include "quantize.inc.h"
+#include "feedback.inc.h"
 #include "grid.inc.h"
 #include "bfloat.inc.h"
 #include "gemm.inc.h"
@@ -18,6 +19,11 @@ const dibit_kernels DIBIT_TABLE = {
   .fit_scales = fit_scales,
   .choose_codes = choose_codes,
   .pack_codes = pack_codes,
+  .fit_important = fit_important,
+  .solve_factored = solve_factored,
+  .round_feedback = round_feedback,
+  .round_descent = round_descent,
+  .refit_scales = refit_scales,
   .quantize_activations = quantize_activations,
   .grid_matvec = grid_matvec,
   .grid_matmul = grid_matmul,

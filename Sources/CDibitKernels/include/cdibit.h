@@ -100,6 +100,15 @@ typedef struct {
   void (*choose_codes)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
                        uint8_t *codes, double *signal, double *noise);
   void (*pack_codes)(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes);
+  // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n]; see feedback.inc.h
+  void (*fit_important)(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales);
+  void (*solve_factored)(ptrdiff_t n, const float *a, float *x);
+  void (*round_feedback)(dibit_format grid, ptrdiff_t n, const float *factor, const float *x, const float *scales, float *errors,
+                         uint8_t *codes);
+  void (*round_descent)(dibit_format grid, ptrdiff_t n, const float *moments, const float *x, const float *scales, float *errors,
+                        uint8_t *codes);
+  void (*refit_scales)(dibit_format grid, int scale_bits, ptrdiff_t n, ptrdiff_t groups, const int32_t *members, const int32_t *ends,
+                       const float *moments, const uint8_t *codes, float *scales, float *errors);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
   void (*quantize_activations)(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
                                ptrdiff_t ld);

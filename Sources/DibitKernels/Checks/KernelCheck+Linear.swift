@@ -11,7 +11,8 @@ extension KernelCheck {
 
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
-    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + GridLevels.all.map(pack) + [
+    formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + GridLevels.all.map(pack)
+    + GridLevels.all.map(calibrate) + [
       gemmNT, gemmNN, gemmTN, backward,
     ]
     + GridLevels.all.map(backwardBFloat) + [floatsBFloat, adapterBFloat]
@@ -91,6 +92,32 @@ extension KernelCheck {
       let compute = run.compute
       run.measure(bytes: codes.count) { GridQuantization.pack(codes.span, into: &packed, on: compute) }
       run.record(packed.elements.array.map { UInt32($0) })
+    }
+  }
+
+  /// Scales and codes by what inputs are like. The shape is rows, columns and group.
+  private static func calibrate(_ levels: GridLevels) -> KernelCheck {
+    KernelCheck(
+      "calibrate \(levels.bits)-bit", ["fit_important", "round_feedback", "round_descent", "refit_scales", "solve_factored"],
+      awkward: [[1, 16, 16], [3, 96, 32], [18, 77, 77]], large: [64, 576, 64]
+    ) { run, shape in
+      let x = run.matrix(2 * shape[1], shape[1])
+      var weight = Weight(zerosWithRows: shape[0], columns: shape[1])
+      let values = run.matrix(shape[0], shape[1]).values
+      weight.withMutableValues { span in for index in span.indices { span[index] = values[index] } }
+      let compute = run.compute
+      var moments = SecondMoments(columns: shape[1])
+      moments.add(x, reference: run.matrix(2 * shape[1], shape[1]), on: compute)
+      var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: shape[2])))
+      let lacking = run.matrix(shape[0], shape[1])
+      var lost = GridQuantization.Error()
+      run.measure(operations: 6 * shape[0] * shape[1] * shape[1]) {
+        let corrected = CalibratedRounding.corrected(weight, by: moments, lost: lacking, alpha: 0.5, beta: 0.5, on: compute)
+        CalibratedRounding.fitScales(of: corrected, importance: moments.energies.span, into: &packed, on: compute)
+        guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else { return }
+        lost = rounding.chooseCodes(of: corrected, into: &packed, on: compute)
+      }
+      run.record((lost.noise / lost.signal).squareRoot())
     }
   }
 

@@ -1,0 +1,90 @@
+internal import DibitDataset
+internal import DibitFailure
+internal import DibitInference
+package import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitTensor
+internal import DibitTokenizer
+
+/// The text that rounding is calibrated on, as windows of tokens: what a user gives, or what the float model writes itself.
+package struct CalibrationText {
+  /// Tokens of a window.
+  private static let window = 512
+  /// Tokens of a text without which second moments say nothing.
+  private static let minimum = 1_000
+  /// Tokens of a user's text that are read.
+  private static let maximumRead = 4 << 20
+  /// Windows out of ten that are chats, where the model knows such.
+  private static let chatShare = 3
+
+  private let source: ModelSource
+  private let tokenizer: Tokenizer
+  private let count: Int
+
+  /// Text for a checkpoint. Fewer bits need more of it: the fewer levels there are, the more is left to the choice between them.
+  package init(for checkpoint: String, tokenizer: String?, bits: Int) throws {
+    source = try ModelSource.open(checkpoint)
+    self.tokenizer = try TokenizerSource.open(tokenizer ?? checkpoint, vocabularySize: source.configuration.vocabularySize).tokenizer
+    count = bits < 4 ? 128 : 64
+  }
+
+  /// Windows of the text in files and folders, evenly spaced over it.
+  package func read(_ paths: [String]) throws -> [[Int32]] {
+    var text = MeasuredText(window: min(Self.window, source.configuration.contextLength), tokenizer: tokenizer)
+    for path in paths {
+      var tokens: [Int32] = []
+      var reader = try TextFolder.open(path: path).makeIterator()
+      while text.tokens < Self.maximumRead, let piece = reader.next() {
+        tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
+        guard piece.endsDocument || tokens.count > Self.maximumRead else { continue }
+        text.append(tokens)
+        tokens = []
+      }
+    }
+    guard text.tokens >= Self.minimum else {
+      let names = paths.map { "'\($0)'" }.joined(separator: ", ")
+      throw DibitError(
+        .invalidData,
+        "\(names): \(counted(text.tokens, "token")) to calibrate on; at least \(Self.minimum) are needed, and 50,000 are better")
+    }
+    let windows = text.windows
+    guard windows.count > count else { return windows }
+    return (0..<count).map { windows[$0 * windows.count / count] }
+  }
+
+  /// Windows that the model writes itself, each token drawn from its own probabilities: plain text, and chats of which it writes both sides.
+  ///
+  /// - Returns: nil when `progress`, told the tokens that are written and their total, returns false.
+  package func write(on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool) throws -> [[Int32]]? {
+    let length = min(Self.window, source.configuration.contextLength)
+    let model = MeasuredModel(source.configuration, weights: try source.weights())
+    var writer = TextWriter(model, length: length, on: Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16))
+    let (plain, chat) = (tokenizer.encode(""), chatBeginning())
+    var rng = SplitMix64(seed: 0, purpose: "calibration.beginnings")
+    var windows: [[Int32]] = []
+    while windows.count < count {
+      let beginnings = (windows.count..<min(windows.count + TextWriter.width, count)).map { index in
+        if let chat, chat.count < length, index % 10 < Self.chatShare { return chat }
+        // Where no token begins a text, any may.
+        return plain.isEmpty ? [Int32(rng.below(source.configuration.vocabularySize))] : plain
+      }
+      let done = windows.count * length
+      guard let written = try writer.write(beginnings, progress: { progress(done + $0, count * length) }) else { return nil }
+      windows += written
+    }
+    return windows
+  }
+
+  /// The tokens of a chat up to where a user's words begin; nil where the model knows no chats.
+  private func chatBeginning() -> [Int32]? {
+    guard let source = try? ChatSource.open(source.path) else { return nil }
+    let format = source.format(for: tokenizer, today: nil)
+    guard format.tellsRoles else { return nil }
+    // What two chats have in common that begin with other words.
+    let chats = ["A", "0"].compactMap { try? format.prompt([ChatMessage(role: .user, content: $0)]) }
+    guard chats.count == 2 else { return nil }
+    let common = zip(chats[0], chats[1]).prefix { $0 == $1 }.map(\.0)
+    return common.isEmpty ? nil : common
+  }
+}

@@ -1,0 +1,327 @@
+internal import BasicContainers
+package import DibitKernels
+package import DibitModel
+package import DibitQuantization
+package import DibitTensor
+
+/// The reasons why a calibration has no result.
+package enum CalibrationError<Source: Error>: Error {
+  /// A weight could not be had.
+  case source(Source)
+  /// The inputs of a layer are not finite.
+  case notFinite(tensor: String)
+  /// It was asked to stop.
+  case stopped
+}
+
+/// The inputs of a layer are not finite.
+private struct InputsNotFinite: Error {
+  let tensor: String
+}
+
+/// Rounds a model layer by layer, by what its inputs are on a text.
+///
+/// The text runs through the float model and through the model as far as it is rounded. Linear layers that read the same inputs are rounded
+/// together, with the second moments of those inputs behind everything that is rounded already; then the rounded layers compute what the next
+/// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
+package struct Calibrator: Sendable {
+  /// The settings of a calibration.
+  package struct Options: Equatable, Sendable {
+    /// The share of its own moment by which each input's moment is raised.
+    package var damping: Float = 0.01
+    /// Sweeps of coordinate descent behind the first choice of codes.
+    package var sweeps = 4
+    /// The share of what its inputs lost that a layer makes up for.
+    package var inputCorrection: Float = 0.5
+    /// The share of what the residual stream lost that a layer which adds to it makes up for.
+    package var streamCorrection: Float = 0.5
+    /// Rows of a pass.
+    package var rows = 2048
+    /// Tokens that tell what the output head reads.
+    package var headTokens = 8192
+
+    /// The defaults.
+    package init() {}
+  }
+
+  /// A linear layer or table that was rounded.
+  package struct Rounded: Sendable {
+    /// Its weight on the grid.
+    package let weight: Weight
+    /// The loss from rounding, each input counted by its second moments.
+    package let error: GridQuantization.Error
+  }
+
+  /// The progress of a calibration.
+  package struct Progress: Equatable, Sendable {
+    /// Layers that are done.
+    package let layers: Int
+    /// All layers.
+    package let totalLayers: Int
+  }
+
+  private let configuration: ModelConfiguration
+  private let batches: [[[Int32]]]
+  private let options: Options
+  private let compute: Compute
+  private let weights: DecoderWeights
+  private let format: @Sendable (Parameter) -> WeightFormat
+
+  /// A calibration on windows of text, each of which begins as a text begins.
+  ///
+  /// - Parameters:
+  ///   - weights: all but the matrices, of which only shapes matter.
+  ///   - format: what a matrix becomes; those that do not come to lie on a grid stay as they are.
+  package init(
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], options: Options, on compute: Compute,
+    format: @escaping @Sendable (Parameter) -> WeightFormat
+  ) {
+    (self.configuration, self.weights, self.options, self.compute, self.format) = (configuration, weights, options, compute, format)
+    batches = Self.batches(windows, rows: options.rows)
+  }
+
+  /// Rounds all matrices that come to lie on a grid.
+  ///
+  /// - Parameters:
+  ///   - provide: the float weight of a parameter.
+  ///   - isDone: told of each layer that is done; stops the calibration by returning false.
+  /// - Returns: what was rounded, by the index of its parameter.
+  package func run<E: Error>(
+    weights provide: (Parameter) throws(E) -> Weight, progress isDone: (Progress) -> Bool = { _ in true }
+  ) throws(CalibrationError<E>) -> [Int: Rounded] {
+    var rounded: [Int: Rounded] = [:]
+    var floats = weights
+    for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
+    var runner = ModelRunner(
+      Decoder(configuration, weights: floats),
+      ModelRunner.Limits(rows: batches.map { $0.reduce(0) { $0 + $1.count } }.max() ?? 1, segments: batches.map(\.count).max() ?? 1),
+      precision: .float32, on: compute)
+    try roundTables(floats, &runner, &rounded, provide)
+    var reference = Passage(Decoder(configuration, weights: floats), batches, &runner)
+    for (index, table) in rounded { floats.update(index) { $0.weight = table.weight } }
+    var passage = Passage(Decoder(configuration, weights: floats), batches, &runner)
+    // Neither is read again.
+    for parameter in weights.parameters where parameter.role.isTable {
+      reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+      passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+    }
+    for layer in 0..<configuration.layers {
+      let linears = linears(of: layer)
+      for parameter in linears {
+        try load(parameter, into: &reference.decoder.weights, provide)
+        passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
+      }
+      for branches in reference.decoder.steps(of: layer) {
+        do throws(InputsNotFinite) {
+          try roundFirst(layer, branches, reference, &passage, &runner, &rounded)
+          try roundLast(layer, branches, &reference, &passage, &runner, &rounded)
+        } catch { throw .notFinite(tensor: error.tensor) }
+        for batch in batches.indices {
+          passage.run(batch, layer: layer, branches: branches, &runner)
+          passage.advance(batch, layer: layer, branches: branches, runner)
+        }
+      }
+      // The layer whose keys and values others attend to computes them again.
+      for parameter in linears where layer != configuration.keyValueLayers - 1 {
+        reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+        passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+      }
+      guard isDone(Progress(layers: layer + 1, totalLayers: configuration.layers)) else { throw .stopped }
+    }
+    return rounded
+  }
+
+  /// Windows that go through the model together.
+  private static func batches(_ windows: [[Int32]], rows: Int) -> [[[Int32]]] {
+    var batches: [[[Int32]]] = []
+    var count = 0
+    for window in windows where !window.isEmpty {
+      if batches.isEmpty || count + window.count > rows {
+        batches.append([])
+        count = 0
+      }
+      batches[batches.count - 1].append(window)
+      count += window.count
+    }
+    return batches
+  }
+
+  /// The linear layers of a layer.
+  private func linears(of layer: Int) -> [Parameter] { LinearKind.allCases.compactMap { weights.linear($0, layer) } }
+
+  private func load<E: Error>(
+    _ parameter: Parameter, into weights: inout DecoderWeights, _ provide: (Parameter) throws(E) -> Weight
+  ) throws(CalibrationError<E>) {
+    let weight: Weight
+    do throws(E) { weight = try provide(parameter) } catch { throw .source(error) }
+    weights.update(parameter.index) { $0.weight = weight }
+  }
+
+  private func isRounded(_ parameter: Parameter) -> Bool { format(parameter).grid != nil }
+
+  /// Rounds the layers that read what branches read of the residual stream.
+  private func roundFirst(
+    _ layer: Int, _ branches: Range<Int>, _ reference: borrowing Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
+    _ rounded: inout [Int: Rounded]
+  ) throws(InputsNotFinite) {
+    for branch in branches {
+      let parameters = reference.decoder.linears(of: layer, branch: branch).first.filter(isRounded)
+      guard !parameters.isEmpty else { continue }
+      var moments = SecondMoments(columns: configuration.hiddenSize)
+      var expected = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
+      for batch in batches.indices {
+        reference.read(batch, layer: layer, branch: branch, &runner)
+        expected.setRows(runner.hidden.rows)
+        expected.copy(runner.hidden)
+        passage.read(batch, layer: layer, branch: branch, &runner)
+        moments.add(runner.hidden, reference: expected, on: compute)
+      }
+      let rounding = try factored(moments, for: parameters[0])
+      for parameter in parameters {
+        // Their outputs are added to nothing.
+        let none = Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns)
+        round(parameter, rounding, moments, lost: none, &passage.decoder.weights, &rounded)
+      }
+    }
+  }
+
+  /// Rounds the last layers of branches, and takes the reference behind them.
+  private func roundLast(
+    _ layer: Int, _ branches: Range<Int>, _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
+    _ rounded: inout [Int: Rounded]
+  ) throws(InputsNotFinite) {
+    let parameters = branches.map { reference.decoder.linears(of: layer, branch: $0).last }
+    let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
+    let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
+    var moments = UniqueArray<SecondMoments>()
+    var losses = UniqueArray<Matrix>()
+    for parameter in parameters {
+      moments.append(SecondMoments(columns: parameter.weight.columns))
+      losses.append(Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns))
+    }
+    for batch in batches.indices {
+      var lost = passage.difference(from: reference, batch)
+      runner.observe(with: expected)
+      reference.run(batch, layer: layer, branches: branches, &runner)
+      reference.advance(batch, layer: layer, branches: branches, runner)
+      guard parameters.contains(where: isRounded) else { continue }
+      runner.observe(with: found)
+      passage.run(batch, layer: layer, branches: branches, &runner)
+      // What is added to the stream is normalised with it, so that an error counts by the size of its row.
+      let shares = reference.inverseNorms(batch)
+      Self.multiply(&lost, by: shares)
+      for (index, kind) in kinds.enumerated() {
+        let columns = parameters[index].weight.columns
+        var inputs = found.inputs(kind, columns: columns)
+        var others = expected.inputs(kind, columns: columns)
+        Self.multiply(&inputs, by: shares)
+        Self.multiply(&others, by: shares)
+        moments[index].add(inputs, reference: others, on: compute)
+        Gemm.tn(lost, inputs, into: &losses[index], on: compute)
+      }
+    }
+    runner.observe(with: nil)
+    for (index, branch) in branches.enumerated() where isRounded(parameters[index]) {
+      // Behind a norm what is added is no longer a product.
+      if !reference.decoder.addsDirectly(layer: layer, branch: branch) { losses[index].fill(0) }
+      let rounding = try factored(moments[index], for: parameters[index])
+      round(parameters[index], rounding, moments[index], lost: losses[index], &passage.decoder.weights, &rounded)
+    }
+  }
+
+  private static func multiply(_ x: inout Matrix, by scales: [Float]) {
+    for row in 0..<x.rows { for column in 0..<x.columns { x[row, column] *= scales[row] } }
+  }
+
+  private func factored(_ moments: borrowing SecondMoments, for parameter: Parameter) throws(InputsNotFinite) -> CalibratedRounding {
+    guard let rounding = CalibratedRounding.make(moments: moments.products, damping: options.damping, on: compute) else {
+      throw InputsNotFinite(tensor: parameter.name.tensor)
+    }
+    return rounding
+  }
+
+  /// Rounds a layer, which makes up for what its inputs and the stream lost; see
+  /// ``CalibratedRounding/corrected(_:by:lost:alpha:beta:on:)``.
+  private func round(
+    _ parameter: Parameter, _ rounding: borrowing CalibratedRounding, _ moments: borrowing SecondMoments, lost: borrowing Matrix,
+    _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
+  ) {
+    let weight = weights.parameters[parameter.index].weight.floats(on: compute)
+    if let exact = exact(weight, as: format(parameter)) {
+      rounded[parameter.index] = exact
+      weights.update(parameter.index) { $0.weight = exact.weight }
+      return
+    }
+    let floats = CalibratedRounding.corrected(
+      weight, by: moments, lost: lost, alpha: options.inputCorrection,
+      beta: options.streamCorrection, on: compute)
+    let result = round(floats, rounding, importance: moments.energies.span, as: format(parameter))
+    rounded[parameter.index] = result
+    weights.update(parameter.index) { $0.weight = result.weight }
+  }
+
+  /// The rounding of each weight by itself where it loses nothing: what was trained on the grid is packed as it is.
+  private func exact(_ weight: Weight, as format: WeightFormat) -> Rounded? {
+    var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format)
+    GridQuantization.fitScales(of: weight, into: &packed, on: compute)
+    let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
+    return error.noise == 0 ? Rounded(weight: packed, error: error) : nil
+  }
+
+  private func round(_ floats: Weight, _ rounding: borrowing CalibratedRounding, importance: Span<Float>, as format: WeightFormat)
+    -> Rounded
+  {
+    var packed = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: format)
+    CalibratedRounding.fitScales(of: floats, importance: importance, into: &packed, on: compute)
+    let error = rounding.chooseCodes(of: floats, into: &packed, sweeps: options.sweeps, on: compute)
+    return Rounded(weight: packed, error: error)
+  }
+
+  /// Rounds the embedding and the head, by what the head reads.
+  private func roundTables<E: Error>(
+    _ floats: DecoderWeights, _ runner: inout ModelRunner, _ rounded: inout [Int: Rounded],
+    _ provide: (Parameter) throws(E) -> Weight
+  ) throws(CalibrationError<E>) {
+    let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
+    guard !tables.isEmpty else { return }
+    var (part, tokens) = (0, 0)
+    while part < batches.count, tokens < options.headTokens {
+      tokens += batches[part].reduce(0) { $0 + $1.count }
+      part += 1
+    }
+    var passage = Passage(Decoder(configuration, weights: floats), Array(batches.prefix(part)), &runner)
+    for layer in 0..<configuration.layers {
+      for parameter in linears(of: layer) { try load(parameter, into: &passage.decoder.weights, provide) }
+      for batch in 0..<part {
+        let branches = 0..<2
+        passage.run(batch, layer: layer, branches: branches, &runner)
+        passage.advance(batch, layer: layer, branches: branches, runner)
+      }
+      for parameter in linears(of: layer) where layer != configuration.keyValueLayers - 1 {
+        passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+      }
+    }
+    var moments = SecondMoments(columns: configuration.hiddenSize)
+    for batch in 0..<part {
+      passage.normalize(batch, &runner)
+      moments.add(runner.hidden, on: compute)
+    }
+    let rounding: CalibratedRounding
+    do throws(InputsNotFinite) { rounding = try factored(moments, for: tables[0]) } catch { throw .notFinite(tensor: error.tensor) }
+    for parameter in tables {
+      let weight = floats.parameters[parameter.index].weight.floats(on: compute)
+      if let exact = exact(weight, as: format(parameter)) {
+        rounded[parameter.index] = exact
+      } else if parameter.index == weights.output.index {
+        rounded[parameter.index] = round(weight, rounding, importance: moments.energies.span, as: format(parameter))
+      } else {
+        // A row is read alone, whatever it holds.
+        var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format(parameter))
+        let ones = [Float](repeating: 1, count: weight.columns)
+        CalibratedRounding.fitScales(of: weight, importance: ones.span, into: &packed, on: compute)
+        let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
+        rounded[parameter.index] = Rounded(weight: packed, error: error)
+      }
+    }
+  }
+}

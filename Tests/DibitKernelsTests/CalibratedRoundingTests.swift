@@ -1,0 +1,230 @@
+import DibitQuantization
+import DibitTensor
+import DibitTestSupport
+import Testing
+
+@testable import DibitKernels
+
+/// Rounding by the second moments of inputs, against what it means.
+@Suite struct CalibratedRoundingTests {
+  private let compute = Compute(threads: 2)
+
+  /// Inputs of which one carries most energy and neighbours go together, `[rows, n]`.
+  private func inputs(_ rows: Int, _ n: Int, seed: UInt64) -> Matrix {
+    var rng = SplitMix64(seed: seed)
+    var x = Matrix(rows: rows, columns: n)
+    for row in 0..<rows {
+      var last: Float = 0
+      for column in 0..<n {
+        last = 0.7 * last + rng.normal()
+        x[row, column] = column == n / 3 ? 8 * last : last
+      }
+    }
+    return x
+  }
+
+  private func weight(_ rows: Int, _ columns: Int, seed: UInt64) -> Weight {
+    var rng = SplitMix64(seed: seed)
+    return Weight(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in rng.normal() })
+  }
+
+  /// `Σ (x (W - W')ᵀ)²` in doubles.
+  private func error(_ x: borrowing Matrix, _ w: Weight, _ other: Weight) -> Double {
+    let (a, b) = (w.floats(on: compute).values, other.floats(on: compute).values)
+    var sum = 0.0
+    for row in 0..<x.rows {
+      for output in 0..<w.rows {
+        var difference = 0.0
+        for column in 0..<w.columns {
+          difference += Double(x[row, column]) * (Double(a[output * w.columns + column]) - Double(b[output * w.columns + column]))
+        }
+        sum += difference * difference
+      }
+    }
+    return sum
+  }
+
+  @Test("a factor times its transpose is the matrix", arguments: [1, 2, 5, 63, 64, 65, 130, 200])
+  func cholesky(n: Int) {
+    let x = inputs(2 * n + 3, n, seed: UInt64(n))
+    var h = Matrix(rows: n, columns: n)
+    Gemm.tn(x, x, into: &h, on: compute)
+    var factor = Matrix(rows: n, columns: n)
+    factor.copy(h)
+    #expect(Cholesky.factor(&factor, on: compute))
+    for row in 0..<n {
+      for column in 0...row {
+        let product = (0...column).reduce(0.0) { $0 + Double(factor[row, $1]) * Double(factor[column, $1]) }
+        #expect(abs(product - Double(h[row, column])) <= 1e-5 * Double((h[row, row] * h[column, column]).squareRoot()))
+      }
+    }
+  }
+
+  @Test("a matrix that is not positive definite has no factor", arguments: [Float(0), -1, .nan])
+  func indefinite(value: Float) {
+    var h = Matrix(rows: 70, columns: 70)
+    for k in 0..<70 { h[k, k] = k == 68 ? value : 1 }
+    #expect(!Cholesky.factor(&h, on: compute))
+  }
+
+  @Test("scales lose little more than the best ones, and less than those that know of no importance", arguments: [2, 4, 8])
+  func scales(bits: Int) throws {
+    let grid = Grid(try #require(GridLevels(bits: bits)), group: 32)
+    let w = weight(35, 128, seed: 5)
+    let importance = (0..<128).map { Float($0 % 7 == 3 ? 50 : 1) }
+    var (fitted, plain) = (
+      Weight(zerosWithRows: 35, columns: 128, format: .grid(grid)), Weight(zerosWithRows: 35, columns: 128, format: .grid(grid))
+    )
+    CalibratedRounding.fitScales(of: w, importance: importance.span, into: &fitted, on: compute)
+    GridQuantization.fitScales(of: w, into: &plain, on: compute)
+    var sums = (best: 0.0, fitted: 0.0, plain: 0.0)
+    for row in 0..<35 {
+      for group in 0..<4 {
+        let part = (0..<32).map { Double(w.values[row * 128 + group * 32 + $0]) }
+        let variance = part.reduce(0) { $0 + $1 * $1 } / 32
+        func loss(_ scale: Double) -> Double {
+          part.enumerated().reduce(0) { sum, item in
+            let top = (Double(1 << bits) - (bits == 8 ? 2 : 1)) / 2
+            let u = abs(item.element) / scale
+            let level = min(bits == 8 ? (u + 0.5).rounded(.down) : u.rounded(.down) + 0.5, top)
+            let share = Double(importance[group * 32 + item.offset]) * (variance + item.element * item.element).squareRoot()
+            return sum + share * (abs(item.element) - level * scale) * (abs(item.element) - level * scale)
+          }
+        }
+        // From a sixteenth of what reaches the largest weight to twice that.
+        let reach = (part.map(abs).max() ?? 1) / (Double(1 << bits) - 1) * 2
+        sums.best += (1...2000).map { loss(reach * (0.0625 + 2 * Double($0) / 2000)) }.min() ?? 0
+        sums.fitted += loss(Double(fitted.scale(row: row, group: group)))
+        sums.plain += loss(Double(plain.scale(row: row, group: group)))
+      }
+    }
+    // Where levels lie closer, the best of many scales owes more to chance.
+    #expect(sums.fitted <= (bits == 2 ? 1.03 : bits == 4 ? 1.2 : 2.2) * sums.best, "\(sums)")
+    #expect(sums.fitted < 0.8 * sums.plain, "\(sums)")
+  }
+
+  @Test("outputs lose less than by rounding each weight by itself, and what is said to be lost is", arguments: [2, 4])
+  func outputs(bits: Int) throws {
+    let (n, grid) = (96, Grid(try #require(GridLevels(bits: bits)), group: 32))
+    let w = weight(21, n, seed: 2)
+    let x = inputs(400, n, seed: 1)
+    var moments = SecondMoments(columns: n)
+    moments.add(x, on: compute)
+    guard let rounding = CalibratedRounding.make(moments: moments.products, damping: 1e-4, on: compute) else {
+      Issue.record("no factor")
+      return
+    }
+    var packed = Weight(zerosWithRows: 21, columns: n, format: .grid(grid))
+    CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+    var nearest = packed
+    _ = GridQuantization.chooseCodes(of: w, into: &nearest, on: compute)
+    var losses = [error(x, w, nearest)]
+    for sweeps in [0, 1, 6] {
+      let lost = rounding.chooseCodes(of: w, into: &packed, sweeps: sweeps, on: compute)
+      losses.append(error(x, w, packed))
+      #expect(abs(lost.noise - losses[losses.count - 1]) <= 0.01 * lost.noise, "\(sweeps) sweeps")
+    }
+    #expect(losses[1] < 0.6 * losses[0] && losses[2] < losses[1] && losses[3] <= losses[2], "\(losses)")
+    // No other level of a single weight is better.
+    let floats = packed.floats(on: compute).values
+    for row in 0..<21 {
+      for column in stride(from: 0, to: n, by: 5) {
+        let scale = Float(packed.scale(row: row, group: column / 32))
+        let gradient = (0..<n).reduce(0.0) {
+          $0 + Double(moments.products[column, $1]) * Double(w.values[row * n + $1] - floats[row * n + $1])
+        }
+        let own = Double(moments.products[column, column])
+        for step in [-scale, scale] where abs(floats[row * n + column] + step) <= scale * Float((1 << bits) - 1) / 2 * 1.001 {
+          let change = Double(step) * (Double(step) * own - 2 * gradient)
+          #expect(change >= -0.02 * own * Double(scale * scale), "[\(row), \(column)]")
+        }
+      }
+    }
+  }
+
+  @Test("the number of threads changes no code")
+  func threads() throws {
+    let w = weight(50, 80, seed: 4)
+    let x = inputs(300, 80, seed: 3)
+    func packed(threads: Int) -> Weight? {
+      let compute = Compute(threads: threads)
+      var moments = SecondMoments(columns: 80)
+      moments.add(x, on: compute)
+      guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else { return nil }
+      var packed = Weight(zerosWithRows: 50, columns: 80, format: .grid(bits: 2, group: 16 * 5))
+      CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+      rounding.chooseCodes(of: w, into: &packed, on: compute)
+      return packed
+    }
+    let (one, three) = (try #require(packed(threads: 1)), try #require(packed(threads: 3)))
+    #expect(one.elements.array == three.elements.array && one.scales.array == three.scales.array)
+  }
+
+  @Test("a layer makes up for what its inputs lost")
+  func correction() throws {
+    let (n, w) = (40, weight(9, 40, seed: 7))
+    let x = inputs(500, n, seed: 6)
+    var lossy = Matrix(rows: 500, columns: n)
+    lossy.copy(x)
+    var rng = SplitMix64(seed: 8)
+    // What is lost goes with what is left.
+    for row in 0..<500 { for column in 0..<n { lossy[row, column] = 0.8 * x[row, column] + 0.1 * rng.normal() } }
+    var moments = SecondMoments(columns: n)
+    moments.add(lossy, reference: x, on: compute)
+    var lost = Matrix(rows: 9, columns: n)
+    func distance(_ other: Weight) -> Double {
+      let (a, b) = (w.values, other.values)
+      var sum = 0.0
+      for row in 0..<500 {
+        for output in 0..<9 {
+          let difference = (0..<n).reduce(0.0) {
+            $0 + Double(x[row, $1]) * Double(a[output * n + $1]) - Double(lossy[row, $1]) * Double(b[output * n + $1])
+          }
+          sum += difference * difference
+        }
+      }
+      return sum
+    }
+    let distances = [0, 0.5, 1].map { distance(CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: $0, beta: 0, on: compute)) }
+    #expect(distances[1] < 0.5 * distances[0] && distances[2] < 0.2 * distances[0], "\(distances)")
+    let unchanged = CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: 0, beta: 0, on: compute)
+    #expect(unchanged.elements.array == w.elements.array)
+    // What a sum lacks is put in as far as it follows from the inputs: here it is `x Mᵀ` for another matrix.
+    let other = weight(9, n, seed: 11)
+    var missing = Matrix(rows: 500, columns: 9)
+    Linear.forward(lossy, weight: other, into: &missing, on: compute)
+    Gemm.tn(missing, lossy, into: &lost, on: compute)
+    let restored = CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: 0, beta: 1, on: compute)
+    var outputs = Matrix(rows: 500, columns: 9)
+    Linear.forward(lossy, weight: restored, into: &outputs, on: compute)
+    let negated = Matrix(rows: 9, columns: n, values: w.values.indices.map { -w.values[$0] })
+    Gemm.nt(lossy, negated, accumulating: true, into: &outputs, on: compute)
+    #expect(relativeNorm(outputs.values, missing.values) < 0.25, "\(relativeNorm(outputs.values, missing.values))")
+  }
+
+  @Test("inputs that never come, and none at all, do no harm")
+  func silence() throws {
+    let w = weight(5, 32, seed: 9)
+    for live in [[], [3, 4, 17]] {
+      var x = Matrix(rows: 20, columns: 32)
+      var rng = SplitMix64(seed: 10)
+      for row in 0..<20 { for column in live { x[row, column] = rng.normal() } }
+      var moments = SecondMoments(columns: 32)
+      moments.add(x, on: compute)
+      guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else {
+        Issue.record("no factor of \(live)")
+        return
+      }
+      var packed = Weight(zerosWithRows: 5, columns: 32, format: .grid(bits: 2, group: 32))
+      CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+      let lost = rounding.chooseCodes(of: w, into: &packed, on: compute)
+      #expect(lost.noise.isFinite)
+      let floats = packed.floats(on: compute).values
+      #expect(floats.indices.allSatisfy { floats[$0].isFinite && abs(floats[$0]) > 0 })
+    }
+    var damaged = Matrix(rows: 4, columns: 4)
+    damaged[2, 2] = .infinity
+    let isRefused = if CalibratedRounding.make(moments: damaged, on: compute) == nil { true } else { false }
+    #expect(isRefused)
+  }
+}
