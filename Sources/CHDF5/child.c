@@ -45,8 +45,8 @@ hid_t chdf5_access(const chdf5_library *h5, hid_t class) {
 
 static bool open_file(chdf5_child *child, int file) {
   chdf5_reply *reply = &child->reply;
-  const int loaded = chdf5_load(&child->h5, reply->text, sizeof reply->text);
-  if (loaded != CHDF5_OK) return chdf5_fail(child, (uint32_t)loaded, "", 0, 0);
+  const int begun = chdf5_begin(&child->h5, reply->text, sizeof reply->text);
+  if (begun != CHDF5_OK) return chdf5_fail(child, (uint32_t)begun, "", 0, 0);
   // One descriptor beyond those that are open: libhdf5 can open this file and no second one.
   if (!chdf5_confine(&child->limits)) return chdf5_fail(child, CHDF5_NO_MEMORY, "", 0, 0);
   // A kernel without system call filters still has the limits above.

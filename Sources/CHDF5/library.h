@@ -113,7 +113,11 @@ typedef struct {
   hid_t link_access, dataset_access;  // classes of property lists
 } chdf5_library;
 
-/// Loads the library and starts it; on failure a code of chdf5.h, and why in `text`.
-int chdf5_load(chdf5_library *library, char *text, size_t text_bytes);
+/// Loads libhdf5, once in the life of the process, and before any child is forked: a thread that is loading something else at the moment
+/// of the fork leaves the loader of the child half done, and a child that loads with it crashes or hangs.
+void chdf5_load(void);
+
+/// Starts the loaded library, in the child; on failure a code of chdf5.h, and why in `text`.
+int chdf5_begin(chdf5_library *h5, char *text, size_t text_bytes);
 
 #endif

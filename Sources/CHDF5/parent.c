@@ -68,6 +68,7 @@ static _Noreturn void become_child(int socket, int file, uint64_t file_bytes, vo
 }
 
 int32_t chdf5_start(int32_t file, uint64_t file_bytes, size_t window_bytes, const chdf5_limits *limits, chdf5_reader *reader) {
+  chdf5_load();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return errno;
   void *window = mmap(0, window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -2,6 +2,7 @@
   @testable import DibitFiles
   import DibitTensor
   import Glibc
+  import Synchronization
   import Testing
 
   @testable import DibitCheckpoint
@@ -38,6 +39,22 @@
       }
       // Other suites of this process open files meanwhile, but they do not keep two hundred.
       #expect(try sockets().subtracting(before).count < 50)
+    }
+
+    /// A thread that loads a library at the moment of the fork leaves the loader of the child in the middle of its work.
+    @Test func otherThreadsLoadLibraries() throws {
+      final class Loading: Sendable { let goesOn = Atomic(true) }
+      let loading = Loading()
+      _ = startThread {
+        while loading.goesOn.load(ordering: .relaxed) {
+          for name in ["libhdf5_serial.so.103", "libcurl.so.4", "libresolv.so.2", "libthread_db.so.1"] {
+            // SAFETY: the name is terminated, and nothing of the library is used.
+            if let library = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL) { unsafe _ = dlclose(library) }
+          }
+        }
+      }
+      defer { loading.goesOn.store(false, ordering: .relaxed) }
+      for _ in 0..<100 { #expect(try HDF5Container(path: hdf5Fixture("plain")).tensors.isEmpty == false) }
     }
 
     @Test func aKilledChildIsAnError() throws {
