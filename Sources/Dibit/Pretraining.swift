@@ -126,7 +126,7 @@ extension Model {
 
 extension Pretraining.Event {
   /// Takes an event of the job; nil for what has no meaning of its own.
-  fileprivate init?(_ event: PretrainingJob.Event) {
+  init?(_ event: PretrainingJob.Event) {
     switch event {
     case .tokenizer(let size): self = .tokenizer(size: size)
     case .reading(let isHeldOut, let bytes, let total, _):

@@ -1,17 +1,31 @@
-internal import DibitFiles
+package import DibitFiles
 package import DibitTraining
+
+/// A training of all weights of a model.
+package protocol WeightTraining: ~Copyable {
+  /// The identity of the run: all that the bytes of the model depend on.
+  var identity: RunIdentity { get }
+
+  /// Makes the trainer. The weights of a run that goes on are those of its checkpoint.
+  mutating func makeTrainer(resumes: Bool, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer
+
+  /// Writes the model of a run that came to its end into `directory`.
+  consuming func write(
+    _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
+  ) throws
+}
 
 extension PretrainingJob {
   /// A training into a directory, which appears when it is done.
-  package struct Run: ~Copyable {
+  package struct Run<Training: WeightTraining & ~Copyable>: ~Copyable {
     /// The place of its checkpoints.
     package let checkpoints: CheckpointStore
-    private let job: PretrainingJob
+    private let job: Training
     private var trainer: Pretrainer
     private let directory: StagedDirectory
 
     /// Opens the output and finds the checkpoint to go on from; `report` is told of those that were passed over.
-    package init(_ job: consuming PretrainingJob, into output: Output, report: (Event) -> Bool) throws {
+    package init(_ job: consuming Training, into output: Output, report: (Event) -> Bool) throws {
       let directory = try StagedDirectory(destination: output.path, replacing: output.replaced, inputs: output.inputs)
       let trainer = try job.makeTrainer(resumes: output.resumes, report: report)
       let checkpoints = try CheckpointStore(

@@ -1,6 +1,6 @@
 internal import DibitCheckpoint
 internal import DibitDataset
-internal import DibitFiles
+package import DibitFiles
 internal import DibitJSON
 package import DibitKernels
 internal import DibitModel
@@ -13,7 +13,7 @@ package import DibitTraining
 
 /// The training of a whole model on plain text, as a recipe says: a new model and tokenizer, or those of a checkpoint, and the text in tokens.
 /// ``Run`` trains.
-package struct PretrainingJob: ~Copyable {
+package struct PretrainingJob: ~Copyable, WeightTraining {
   /// An event before the first step.
   package enum Event: Sendable {
     /// A tokenizer of so many tokens is trained.
@@ -46,7 +46,7 @@ package struct PretrainingJob: ~Copyable {
   private let validation: [Int32]
 
   /// The token between two documents.
-  private static let endOfText = "<|endoftext|>"
+  static let endOfText = "<|endoftext|>"
 
   /// Opens or makes model and tokenizer and reads the text.
   ///
@@ -64,9 +64,10 @@ package struct PretrainingJob: ~Copyable {
     let data = try recipe.data.map { try TextFolder.open(path: $0) }
     let heldOut = try recipe.validationData.map { try TextFolder.open(path: $0) }
     let (configuration, tokenizer, weights, check) = try Self.start(recipe, file, data, options, compute, report)
-    let text = try Self.encode(data, isHeldOut: false, tokenizer, recipe, report)
-    let validation = try Self.encode(heldOut, isHeldOut: true, tokenizer, recipe, report)
-    var identity = Self.identity(configuration, weights, text, validation, options, compute)
+    let parses = recipe.parsesSpecialTokens
+    let text = try Self.encode(data, isHeldOut: false, tokenizer, parsesSpecialTokens: parses, report)
+    let validation = try Self.encode(heldOut, isHeldOut: true, tokenizer, parsesSpecialTokens: parses, report)
+    var identity = Self.identity(configuration, [weights], text, validation, options, compute)
     if recipe.embedding == .cooccurrence { identity.options["embedding"] = .string(recipe.embedding.rawValue) }
     (self.recipe, self.file, self.options, self.compute, self.identity) = (recipe, file, options, compute, identity)
     (self.configuration, self.tokenizer, self.weights, self.check) = (configuration, tokenizer, weights, check)
@@ -97,7 +98,7 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// Makes the trainer.
-  mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
+  package mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
     try check?.wait()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
     // The weights of a run that goes on are those of its checkpoint.
@@ -111,7 +112,7 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// Writes the model of a run that came to its end into `directory`.
-  consuming func write(
+  package consuming func write(
     _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
   ) throws {
     let summary: JSONValue = [
@@ -132,13 +133,13 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// Returns the identity that the result depends on: the first weights, before the text says more of them, the tokens and the options.
-  private static func identity(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
+  static func identity(
+    _ configuration: ModelConfiguration, _ weights: [DecoderWeights], _ text: [Int32], _ validation: [Int32], _ options: PretrainingOptions,
     _ compute: Compute
   ) -> RunIdentity {
     var model = SHA256()
     model.update(Array(configuration.json.serialized().utf8))
-    for parameter in weights.parameters { model.update(parameter.weight.elements.bytes) }
+    for weights in weights { for parameter in weights.parameters { model.update(parameter.weight.elements.bytes) } }
     var data = SHA256()
     for tokens in [text, validation] {
       data.update(Array("\(tokens.count) tokens".utf8))
@@ -184,8 +185,8 @@ package struct PretrainingJob: ~Copyable {
   }
 
   /// The tokens of all texts; what was noticed is told when all are read.
-  private static func encode(
-    _ folders: [TextFolder], isHeldOut: Bool, _ tokenizer: Tokenizer, _ recipe: PretrainingRecipe, _ report: (Event) -> Bool
+  static func encode(
+    _ folders: [TextFolder], isHeldOut: Bool, _ tokenizer: Tokenizer, parsesSpecialTokens: Bool, _ report: (Event) -> Bool
   ) throws -> [Int32] {
     let total = folders.reduce(0) { $0 + $1.bytes }
     let end = tokenizer.id(of: endOfText)
@@ -194,7 +195,7 @@ package struct PretrainingJob: ~Copyable {
     for folder in folders {
       var reader = folder.makeIterator()
       while let piece = reader.next() {
-        tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: recipe.parsesSpecialTokens)
+        tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: parsesSpecialTokens)
         if piece.endsDocument, let end { tokens.append(end) }
         guard report(.reading(heldOut: isHeldOut, bytes: bytes + reader.bytesRead, total: total, isOver: false)) else {
           throw DibitError(.cancelled, "interrupted while the text was read; nothing was written")

@@ -42,6 +42,8 @@ extension OptimizationOptions {
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),
     ]
+    if let normLearningRate { members.append(("norm_learning_rate", number(normLearningRate))) }
+    if ratesAreInScales { members.append(("rates_in_scales", true)) }
     if let embeddingLearningRate { members.append(("embedding_learning_rate", number(embeddingLearningRate))) }
     if let offsetLearningRate { members.append(("offset_learning_rate", number(offsetLearningRate))) }
     if let scaleLearningRate { members.append(("scale_learning_rate", number(scaleLearningRate))) }

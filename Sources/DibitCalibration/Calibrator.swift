@@ -178,9 +178,7 @@ package struct Calibrator: Sendable {
       }
       let rounding = try factored(moments, for: parameters[0])
       for parameter in parameters {
-        // Their outputs are added to nothing.
-        let none = Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns)
-        round(parameter, rounding, moments, lost: none, &passage.decoder.weights, &rounded)
+        try round(parameter, rounding, moments, &passage.decoder.weights, &rounded)
       }
     }
   }
@@ -191,13 +189,13 @@ package struct Calibrator: Sendable {
     _ rounded: inout [Int: Rounded]
   ) throws(InputsNotFinite) {
     let parameters = branches.map { reference.decoder.linears(of: layer, branch: $0).last }
+    // Behind a norm what is added is no longer a product.
+    let addsDirectly = branches.map { reference.decoder.addsDirectly(layer: layer, branch: $0) }
     let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
     let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
     var moments = UniqueArray<SecondMoments>()
-    var losses = UniqueArray<Matrix>()
-    for parameter in parameters {
-      moments.append(SecondMoments(columns: parameter.weight.columns))
-      losses.append(Matrix(rows: parameter.weight.rows, columns: parameter.weight.columns))
+    for (index, parameter) in parameters.enumerated() {
+      moments.append(SecondMoments(columns: parameter.weight.columns, outputs: addsDirectly[index] ? parameter.weight.rows : 0))
     }
     for batch in batches.indices {
       var lost = passage.difference(from: reference, batch)
@@ -216,16 +214,17 @@ package struct Calibrator: Sendable {
         var others = expected.inputs(kind, columns: columns)
         Self.multiply(&inputs, by: shares)
         Self.multiply(&others, by: shares)
-        moments[index].add(inputs, reference: others, on: compute)
-        Gemm.tn(lost, inputs, into: &losses[index], on: compute)
+        if addsDirectly[index] {
+          moments[index].add(inputs, reference: others, lost: lost, on: compute)
+        } else {
+          moments[index].add(inputs, reference: others, on: compute)
+        }
       }
     }
     runner.observe(with: nil)
-    for (index, branch) in branches.enumerated() where isRounded(parameters[index]) {
-      // Behind a norm what is added is no longer a product.
-      if !reference.decoder.addsDirectly(layer: layer, branch: branch) { losses[index].fill(0) }
+    for index in parameters.indices where isRounded(parameters[index]) {
       let rounding = try factored(moments[index], for: parameters[index])
-      round(parameters[index], rounding, moments[index], lost: losses[index], &passage.decoder.weights, &rounded)
+      try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
     }
   }
 
@@ -241,20 +240,20 @@ package struct Calibrator: Sendable {
   }
 
   /// Rounds a layer, which makes up for what its inputs and the stream lost; see
-  /// ``CalibratedRounding/corrected(_:by:lost:alpha:beta:on:)``.
+  /// ``CalibratedRounding/corrected(_:by:alpha:beta:on:)``.
   private func round(
-    _ parameter: Parameter, _ rounding: borrowing CalibratedRounding, _ moments: borrowing SecondMoments, lost: borrowing Matrix,
+    _ parameter: Parameter, _ rounding: borrowing CalibratedRounding, _ moments: borrowing SecondMoments,
     _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
-  ) {
+  ) throws(InputsNotFinite) {
     let weight = weights.parameters[parameter.index].weight.floats(on: compute)
     if let exact = exact(weight, as: format(parameter)) {
       rounded[parameter.index] = exact
       weights.update(parameter.index) { $0.weight = exact.weight }
       return
     }
-    let floats = CalibratedRounding.corrected(
-      weight, by: moments, lost: lost, alpha: options.inputCorrection,
-      beta: options.streamCorrection, on: compute)
+    let corrected = CalibratedRounding.corrected(
+      weight, by: moments, alpha: options.inputCorrection, beta: options.streamCorrection, on: compute)
+    guard let floats = corrected else { throw InputsNotFinite(tensor: parameter.name.tensor) }
     let result = round(floats, rounding, importance: moments.energies.span, as: format(parameter))
     rounded[parameter.index] = result
     weights.update(parameter.index) { $0.weight = result.weight }

@@ -20,7 +20,7 @@ package struct CommandLineTool: ParsableCommand {
     version: Version.text,
     groupedSubcommands: [
       CommandGroup(name: "Model", subcommands: [ConvertCommand.self, ExportCommand.self, InspectCommand.self, VerifyCommand.self]),
-      CommandGroup(name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self]),
+      CommandGroup(name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self]),
       CommandGroup(
         name: "Evaluation",
         subcommands: [EvaluateCommand.self, CrossValidateCommand.self, CurveCommand.self, ReportCommand.self, PerplexityCommand.self]),

@@ -49,37 +49,13 @@ struct PretrainCommand: ParsableCommand {
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.optimization))
     try training.checkOutputs(output.path, output.inputs)
     if !training.resume { try output.check() }
-    var line: ProgressLine?
-    func show(_ event: PretrainingJob.Event) -> Bool {
-      switch event {
-      case .tokenizer(let size): Terminal.write("training a tokenizer of \(size) tokens\n")
-      case .reading(let isHeldOut, let bytes, let total, let isOver):
-        var bar = line ?? ProgressLine(isHeldOut ? "tokenizing the held-out text" : "tokenizing the text")
-        if isOver { bar.finish() } else { bar.update(bytes, of: total, size(bytes)) }
-        line = isOver ? nil : bar
-      case .finding(let text): Terminal.note(text)
-      case .cooccurrence: Terminal.write("counting what company the tokens keep\n")
-      }
-      return !Interrupt.isRequested
-    }
-    defer { line?.finish() }
-    let job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: show)
+    let view = PretrainingView()
+    defer { view.finish() }
+    let job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: view.show)
     if training.resume, try job.isComplete(output) {
       return Output.print("'\(output.path)' is the finished model of this run")
     }
     Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
-    var run = try PretrainingJob.Run(job, into: output, report: show)
-    let parameters = run.parameterCount
-    var view = try RunView("pretraining", tensorboard: training.tensorboard, inputs: output.inputs)
-    let result = try run.train { event in
-      view.show(event)
-      return !Interrupt.isRequested
-    }
-    view.finish()
-    guard !result.wasInterrupted else { throw training.interruption(result, run.checkpoints) }
-    try run.write(result)
-    Output.print(
-      "\(counted(parameters, "parameter")), \(counted(result.steps, "step")), \(counted(result.tokens, "token"))\(view.summary(result))")
-    Terminal.wrote(output.path)
+    try view.train(PretrainingJob.Run(job, into: output, report: view.show), "pretraining", output, training)
   }
 }

@@ -1,8 +1,8 @@
 internal import DibitCalibration
 internal import DibitFailure
 internal import DibitCheckpoint
-internal import DibitFiles
-internal import DibitJSON
+package import DibitFiles
+package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
@@ -49,27 +49,51 @@ package struct Converter: Sendable {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let check = WeightsCheck.begin(source)
     let directory = try staged()
-    var calibrated: CalibratedWeights?
+    var calibrated: RoundedWeights?
     if let windows {
-      if let trained = plan.tensors.first(where: { $0.clips != nil }) { throw .calibratesTrainedScales(tensor: trained.name) }
-      calibrated = try CalibratedWeights.make(source, options, windows: windows, on: compute) { done in
+      try refuseTrainedScales(plan)
+      calibrated = try RoundedWeights.calibrated(source, options, windows: windows, on: compute) { done in
         progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
       }
     }
+    var report = try write(plan, calibrated, into: directory, waitingFor: check, progress)
+    let elapsed = clock.now - start
+    report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
+    return report
+  }
+
+  /// Writes weights that were rounded before, and all else of the source, into a directory, which appears when it is whole.
+  ///
+  /// - Parameter training: How they came about, for the manifest.
+  package func write(
+    _ weights: RoundedWeights, training: JSONValue, into directory: consuming StagedDirectory
+  ) throws(ConversionError) -> ConversionReport {
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
+    try refuseTrainedScales(plan)
+    return try write(plan, weights, training: training, into: directory, waitingFor: nil) { _ in true }
+  }
+
+  private func refuseTrainedScales(_ plan: ConversionPlan) throws(ConversionError) {
+    if let trained = plan.tensors.first(where: { $0.clips != nil }) { throw .calibratesTrainedScales(tensor: trained.name) }
+  }
+
+  private func write(
+    _ plan: ConversionPlan, _ weights: RoundedWeights?, training: JSONValue? = nil, into directory: consuming StagedDirectory,
+    waitingFor check: WeightsCheck?, _ progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> ConversionReport {
     var report = ConversionReport(source: source, output: output, plan)
-    let weightsDigest = try writeWeights(plan, calibrated, to: directory.path(of: StoreFile.weights), &report, progress)
+    let weightsDigest = try writeWeights(plan, weights, to: directory.path(of: StoreFile.weights), &report, progress)
+    var origin = JSONObject([(key: "path", value: .string(source)), (key: "bytes", value: .integer(report.sourceBytes))])
+    if let training { origin["training"] = training }
     let files = ModelFiles(
       configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
-      weightsDigest: weightsDigest,
-      source: ["path": .string(source), "bytes": .integer(report.sourceBytes)])
+      weightsDigest: weightsDigest, source: .object(origin))
     report.digest = try rethrow(as: ConversionError.source, files.write(into: directory))
     try rethrow(as: ConversionError.source, check?.wait())
     do throws(FileError) {
       try directory.write(ModelCard.packed(report, options.scheme), to: StoreFile.card)
       try directory.commit()
     } catch { throw .file(error) }
-    let elapsed = clock.now - start
-    report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
     return report
   }
 
@@ -82,7 +106,7 @@ package struct Converter: Sendable {
 
   /// Writes model.safetensors and returns its digest.
   private func writeWeights(
-    _ plan: ConversionPlan, _ calibrated: CalibratedWeights?, to path: String, _ report: inout ConversionReport,
+    _ plan: ConversionPlan, _ rounded: RoundedWeights?, to path: String, _ report: inout ConversionReport,
     _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
     var pieces = try PieceWriter(
@@ -90,12 +114,12 @@ package struct Converter: Sendable {
     report.outputBytes = pieces.byteCount
     var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
     for tensor in plan.tensors {
-      if let grid = tensor.stored.format.grid, let packed = calibrated?.packed(tensor.name) {
+      if let grid = tensor.stored.format.grid, let packed = rounded?.packed(tensor.name) {
         report.tensors.append(try write(tensor, grid, packed, to: &pieces, &pass, progress))
       } else if let grid = tensor.stored.format.grid {
         report.tensors.append(try pack(tensor, grid, to: &pieces, &pass, progress))
       } else {
-        report.tensors.append(try copy(tensor, to: &pieces, &pass, progress))
+        report.tensors.append(try copy(tensor, rounded?.floats(tensor.name), to: &pieces, &pass, progress))
       }
     }
     return try pieces.finalize()
@@ -123,15 +147,21 @@ package struct Converter: Sendable {
     return stride(from: 0, to: tensor.rows, by: step).map { $0..<min($0 + step, tensor.rows) }
   }
 
-  /// Stores a tensor as floats.
+  /// Stores a tensor as floats: those given, or else the source's.
   private func copy(
-    _ tensor: PlannedTensor, to writer: inout PieceWriter, _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
+    _ tensor: PlannedTensor, _ given: [Float]?, to writer: inout PieceWriter, _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport.Tensor {
     let checkpoint = pass.checkpoint
     let pieces = pieces(of: tensor)
     var piece = Matrix(rows: pieces.first?.count ?? 0, columns: tensor.columns)
     for rows in pieces {
-      try rethrow(as: ConversionError.checkpoint, checkpoint.readRows(tensor.name, rows: rows, into: &piece))
+      if let given {
+        piece = Matrix(
+          rows: rows.count, columns: tensor.columns,
+          values: Array(given[rows.lowerBound * tensor.columns..<rows.upperBound * tensor.columns]))
+      } else {
+        try rethrow(as: ConversionError.checkpoint, checkpoint.readRows(tensor.name, rows: rows, into: &piece))
+      }
       try checkFinite(piece, tensor, rows.lowerBound)
       try writer.append(floats: piece.span, as: tensor.stored.format.dtype)
       try pass.leave(tensor, rows, progress)
@@ -143,7 +173,7 @@ package struct Converter: Sendable {
 
   /// Stores a tensor that was rounded before.
   private func write(
-    _ tensor: PlannedTensor, _ grid: Grid, _ packed: (weight: Weight, error: GridQuantization.Error), to writer: inout PieceWriter,
+    _ tensor: PlannedTensor, _ grid: Grid, _ packed: (weight: Weight, error: GridQuantization.Error?), to writer: inout PieceWriter,
     _ pass: inout Pass, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport.Tensor {
     var piece = writer.panels(rows: packed.weight.rows, columns: packed.weight.columns, grid: grid)

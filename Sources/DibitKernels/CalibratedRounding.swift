@@ -62,27 +62,28 @@ package struct CalibratedRounding: ~Copyable {
   ///
   /// - Parameters:
   ///   - moments: of the inputs; `C` is ``SecondMoments/cross`` less `H`, and with it the outputs come nearer to those for the inputs of the
-  ///     float model.
-  ///   - lost: `L = Σ lᵀ x`, `[m, n]`, for what the sum that the outputs are added to lacks, `l`; zeros where they are not added to any.
+  ///     float model; `L` is ``SecondMoments/lost``, of what the sum that the outputs are added to lacks.
   ///   - alpha: the share of `C` that is made up for: all of it would shrink the outputs, as a regression on noisy inputs does.
   ///   - beta: the share of `L`.
+  /// - Returns: nil where the moments have no factor, because they are not finite.
   package static func corrected(
-    _ w: Weight, by moments: borrowing SecondMoments, lost: borrowing Matrix, alpha: Float, beta: Float, on compute: Compute
-  ) -> Weight {
+    _ w: Weight, by moments: borrowing SecondMoments, alpha: Float, beta: Float, on compute: Compute
+  ) -> Weight? {
     let (rows, n) = (w.rows, w.columns)
+    let outputs = moments.lost.rows
     require(
-      moments.products.columns == n && lost.rows == rows && lost.columns == n, "CalibratedRounding: \(w.shape), lost \(lost.shape)")
+      moments.products.columns == n && (outputs == 0 || outputs == rows), "CalibratedRounding: \(w.shape), lost \(moments.lost.shape)")
     var values = Matrix(rows: rows, columns: n, values: w.valuesCopy)
     var factor = Matrix(rows: n, columns: n)
     factor.copy(moments.products)
     let mean = (0..<n).reduce(Float(0)) { $0 + factor[$1, $1] } / Float(max(n, 1))
     for k in 0..<n { factor[k, k] += 0.1 * factor[k, k] + 1e-6 * mean }
-    guard Cholesky.factor(&factor, on: compute) else { return w }
+    guard Cholesky.factor(&factor, on: compute) else { return nil }
     for row in 0..<n { for column in 0..<row { factor[column, row] = factor[row, column] } }
     var change = Matrix(rows: rows, columns: n)
     Gemm.nn(values, moments.cross, scale: alpha, into: &change, on: compute)
     Gemm.nn(values, moments.products, scale: -alpha, into: &change, on: compute)
-    for row in 0..<rows { for k in 0..<n { change[row, k] += beta * lost[row, k] } }
+    for row in 0..<outputs { for k in 0..<n { change[row, k] += beta * moments.lost[row, k] } }
     let (a, difference, target) = unsafe (factor.pointer, change.pointer, values.mutablePointer)
     compute.forEachRange(rows, step: Grid.panelRows) { part, worker in
       // SAFETY: a panel is [n, 16] floats; tasks write rows of their own.

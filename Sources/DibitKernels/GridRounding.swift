@@ -41,6 +41,14 @@ package enum GridRounding {
     }
   }
 
+  /// The geometric mean of the scales with these logarithms.
+  package static func meanScale(_ logScales: borrowing Matrix) -> Float {
+    var sum = 0.0
+    let logs = logScales.span
+    for index in logs.indices { sum += Double(logs[index]) }
+    return Float(exp(sum / Double(max(logs.count, 1))))
+  }
+
   /// Overwrites `w` with `base + s v`, for `v: [rows, columns]` in units of the scales `s` of `packed`: all of one shape.
   package static func shift(
     _ base: Weight, by offsets: borrowing Matrix, scalesOf packed: Weight, into w: inout Weight, on compute: Compute
@@ -58,6 +66,32 @@ package enum GridRounding {
       }
     }
   }
+
+  /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, just inside the interval of
+  /// that level: rounded to these scales, `w` has these codes, and is as near to what it was as it can be.
+  package static func pull(_ w: inout Weight, toCodesOf packed: Weight, on compute: Compute) {
+    guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
+    require(w.count == packed.count, "GridRounding: \(w.shape), \(packed.shape)")
+    let rounded = packed.floats(on: compute).values
+    w.withMutableValues { values in
+      // SAFETY: as many elements; rows of a task are its own.
+      unsafe values.withUnsafeMutableBufferPointer { values in
+        unsafe rounded.withUnsafeBufferPointer { rounded in
+          forEachGroup(packed, on: compute) { scale, _, _, part in
+            guard scale > 0 else { return }
+            for index in part {
+              let (u, level) = unsafe (values[index] / scale, levels.nearest(rounded[index] / scale))
+              guard levels.nearest(u) != level else { continue }
+              unsafe values[index] = scale * (level + (u > level ? pulled : -pulled))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// The distance from a level, in units of the scale, of what is pulled to it: less than half, as scales are rounded.
+  private static let pulled: Float = 0.45
 
   /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`; with
   /// `inScales`, of what is added to them in units of the scale. Where `dLogScales: [rows, groups]` has elements, overwrites it with the

@@ -1,7 +1,8 @@
 internal import CDibitKernels
 package import DibitTensor
 
-/// The second moments of a linear layer's inputs, summed over passes.
+/// The second moments of a linear layer's inputs, summed over passes. Where float layers are multiplied in BF16, so are the inputs here: moments of
+/// rounded numbers, summed in floats.
 package struct SecondMoments: ~Copyable, Sendable {
   /// `Σ x xᵀ`, `[n, n]`.
   package private(set) var products: Matrix
@@ -9,30 +10,56 @@ package struct SecondMoments: ~Copyable, Sendable {
   package private(set) var energies: Matrix
   /// `Σ x'ᵀ x` for what the inputs `x'` of a reference were, `[n, n]`.
   package private(set) var cross: Matrix
-  /// The number of rows.
-  package private(set) var rows = 0
+  /// `Σ lᵀ x` for what the sum `l` that the layer adds to lacks, `[m, n]`; no rows where it adds to none.
+  package private(set) var lost: Matrix
 
   /// The multiple of the median length of a row's square from which a row is cut down: one token of a text can carry more energy than all
   /// others together.
   private static let bound = 100.0
 
-  /// No rows of `columns` inputs yet.
-  package init(columns: Int) {
+  /// No rows of `columns` inputs yet, of a layer whose `outputs` are added to a sum.
+  package init(columns: Int, outputs: Int = 0) {
+    lost = Matrix(rows: outputs, columns: columns)
     products = Matrix(rows: columns, columns: columns)
     cross = Matrix(rows: columns, columns: columns)
     energies = Matrix(rows: 1, columns: columns)
   }
 
+  /// Adds the rows of `x: [n, columns]`, beside those that a reference had for them, and what the sum `[n, outputs]` lacks in each.
+  package mutating func add(_ x: borrowing Matrix, reference: borrowing Matrix, lost missing: borrowing Matrix, on compute: Compute) {
+    let pairs = Self.pairs(of: x, on: compute)
+    Self.product(missing, x, pairs, into: &lost, on: compute)
+    Self.product(reference, x, pairs, into: &cross, on: compute)
+    add(x, pairs, on: compute)
+  }
+
   /// Adds the rows of `x: [n, columns]`, beside those that a reference had for them.
   package mutating func add(_ x: borrowing Matrix, reference: borrowing Matrix, on compute: Compute) {
-    Gemm.tn(reference, x, into: &cross, on: compute)
-    add(x, on: compute)
+    let pairs = Self.pairs(of: x, on: compute)
+    Self.product(reference, x, pairs, into: &cross, on: compute)
+    add(x, pairs, on: compute)
   }
 
   /// Adds the rows of `x: [n, columns]`.
-  package mutating func add(_ x: borrowing Matrix, on compute: Compute) {
-    Gemm.tn(x, x, into: &products, on: compute)
-    rows += x.rows
+  package mutating func add(_ x: borrowing Matrix, on compute: Compute) { add(x, Self.pairs(of: x, on: compute), on: compute) }
+
+  /// The rows in BF16; none where floats are multiplied as they are.
+  private static func pairs(of x: borrowing Matrix, on compute: Compute) -> BFloatPairs {
+    guard compute.floats == .bfloat16 else { return BFloatPairs(capacity: 0, columns: 0) }
+    var pairs = BFloatPairs(capacity: x.rows, columns: x.columns)
+    pairs.round(x, factor: 1, on: compute)
+    return pairs
+  }
+
+  /// `y += aᵀ x`.
+  private static func product(
+    _ a: borrowing Matrix, _ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute
+  ) {
+    if pairs.rows > 0 { BFloatProducts.tn(a, pairs, into: &y, on: compute) } else { Gemm.tn(a, x, into: &y, on: compute) }
+  }
+
+  private mutating func add(_ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, on compute: Compute) {
+    Self.product(x, x, pairs, into: &products, on: compute)
     let columns = x.columns
     guard x.rows > 0 else { return }
     // SAFETY: indices lie in `x` and in a row of sums.

@@ -55,6 +55,9 @@ package final class ModelTeacher: Teacher {
     self.layers = layers
   }
 
+  /// The bytes that it holds, its weights included.
+  package var byteCount: Int { decoder.weights.byteCount + runner.byteCount + rows.byteCount }
+
   /// Runs the tokens of the next batch.
   package func run(_ tokens: Span<Int32>, lengths: [Int]) {
     runner.removeAll()

@@ -11,6 +11,7 @@ package struct ModelFiles: Sendable {
     format: format,
     files: [
       StoreFile.configuration, StoreFile.weights, StoreFile.tokenizer, StoreFile.tokenizerConfiguration, StoreFile.manifest, StoreFile.card,
+      StoreFile.eventLog, StoreFile.lossChart,
     ])
   private static let version = 1
 

@@ -20,9 +20,13 @@ struct TrainedModel: ~Copyable {
   private var base: DecoderWeights?
   private var offsets = UniqueArray<Matrix>()  // [rows, columns] by parameter; without elements where it has none
   private var logScales = UniqueArray<Matrix>()  // [rows, groups]
+  /// The unit of each parameter's learning rate, where rates are in scales: the mean scale at the start, the root of the mean square of a
+  /// matrix that is not rounded, and 1 for norms and biases.
+  private(set) var rateUnits: [Float] = []
 
-  /// ``round(on:)`` must come before the first pass.
-  init(_ decoder: consuming Decoder, rounding: TrainedRounding?, on compute: Compute) {
+  /// A model whose scales are fitted, or begin as those of `start`: the same weights rounded already to these formats, whose codes they have
+  /// at the beginning as well. ``round(on:)`` must come before the first pass.
+  init(_ decoder: consuming Decoder, rounding: TrainedRounding?, from start: DecoderWeights? = nil, on compute: Compute) {
     self.decoder = decoder
     self.rounding = rounding
     guard let rounding else { return }
@@ -42,7 +46,11 @@ struct TrainedModel: ~Copyable {
       // Offsets are in units of scales, which therefore do not follow them.
       logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
     }
-    fitScales(floats, on: compute)
+    if let start { take(start, on: compute) } else { fitScales(floats, on: compute) }
+    rateUnits = floats.parameters.map { parameter in
+      if logScales[parameter.index].count > 0 { return GridRounding.meanScale(logScales[parameter.index]) }
+      return parameter.isMatrix ? parameter.weight.rootMeanSquare : 1
+    }
   }
 
   /// The weights that passes round, or run as they are.
@@ -143,6 +151,19 @@ struct TrainedModel: ~Copyable {
     if let scales { swap(&gradients.spare, &gradients.values[scales]) }
   }
 
+  /// Takes over the scales of rounded weights, and moves masters so that they round to the same codes.
+  private mutating func take(_ start: DecoderWeights, on compute: Compute) {
+    guard var masters else { return }
+    self.masters = nil
+    for parameter in decoder.weights.parameters where parameter.weight.isPacked {
+      let rounded = start.parameters[parameter.index].weight
+      require(rounded.format == parameter.weight.format, "TrainedModel: \(rounded.format), expected \(parameter.weight.format)")
+      GridRounding.takeLogScales(of: rounded, into: &logScales[parameter.index])
+      masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, on: compute) }
+    }
+    self.masters = masters
+  }
+
   /// Scales that suit `floats`, to begin with.
   private mutating func fitScales(_ floats: DecoderWeights, on compute: Compute) {
     decoder.weights.updateEach { parameter in
@@ -178,6 +199,16 @@ extension DecoderWeights {
         parameter.copyValues(of: master)
       }
     }
+  }
+}
+
+extension Weight {
+  /// The root of the mean square of F32 elements.
+  fileprivate var rootMeanSquare: Float {
+    let numbers = values
+    var sum = 0.0
+    for index in numbers.indices { sum += Double(numbers[index] * numbers[index]) }
+    return Float((sum / Double(max(count, 1))).squareRoot())
   }
 }
 

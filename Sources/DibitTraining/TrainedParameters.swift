@@ -47,10 +47,11 @@ struct TrainedParameters: ~Copyable {
   private let options: OptimizationOptions
   private let optimizer: any Optimizer
 
-  /// Trains all weights of the decoder, or else the adapter; by default with the optimiser of `options`.
+  /// Trains all weights of the decoder, or else the adapter; by default with the optimiser of `options`. Rounded weights begin as those
+  /// of `start`, if there is one.
   init(
     decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool, options: OptimizationOptions,
-    optimizer: (any Optimizer)? = nil, on compute: Compute
+    optimizer: (any Optimizer)? = nil, from start: DecoderWeights? = nil, on compute: Compute
   ) {
     let rounding = trainsWeights ? options.rounding : nil
     let list = TrainableList(decoder.weights, adapter: adapter.layout, includesWeights: trainsWeights, rounding: rounding)
@@ -60,7 +61,7 @@ struct TrainedParameters: ~Copyable {
     average = TrainableTensors(list, if: options.averageDecay > 0)
     best = TrainableTensors(list, if: options.keepsBest)
     values = TrainedValues(
-      model: TrainedModel(decoder, rounding: rounding, on: compute), adapter: adapter, list: list)
+      model: TrainedModel(decoder, rounding: rounding, from: start, on: compute), adapter: adapter, list: list)
     self.options = options
     self.optimizer = optimizer
     if options.averageDecay > 0 { Self.copy(&values, to: &average) }
@@ -118,9 +119,10 @@ struct TrainedParameters: ~Copyable {
     _ moment2: inout TrainableTensors, _ optimizer: any Optimizer, _ update: OptimizerUpdate, _ options: OptimizationOptions,
     _ compute: Compute
   ) {
-    let list = values.list
+    let (list, units) = (values.list, options.ratesAreInScales ? values.model.rateUnits : [])
     values.forEach { index, numbers in
       var update = update
+      if case .weight(let parameter, _) = list.entries[index].role, !units.isEmpty { update.learningRate *= units[parameter] }
       update.decays = list.entries[index].decays
       update.learningRate *= options.rateFactor(of: list.entries[index].role)
       optimizer.step(

@@ -22,9 +22,11 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
   private(set) var state = RunState()
 
   /// A loop that trains all weights of the decoder, or else the adapter, towards `objective` by `optimizer`, or that of `options`.
+  /// Rounded weights begin as those of `start`, if there is one; `besides` bytes are held by others.
   init(
     _ mode: TrainingEvent.Mode, _ source: Source, decoder: consuming Decoder, adapter: consuming Adapter, trainsWeights: Bool,
-    options: OptimizationOptions, objective: Objective = .crossEntropy, optimizer: (any Optimizer)? = nil, on compute: Compute
+    options: OptimizationOptions, from start: DecoderWeights? = nil, objective: Objective = .crossEntropy, besides: Int = 0,
+    optimizer: (any Optimizer)? = nil, on compute: Compute
   ) {
     self.mode = mode
     self.source = source
@@ -33,12 +35,13 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     schedule = options.schedule(steps: source.totalSteps)
     let (capacity, shape) = (source.capacity, trainsWeights ? nil : adapter.configuration)
     parameters = TrainedParameters(
-      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer, on: compute)
+      decoder: decoder, adapter: adapter, trainsWeights: trainsWeights, options: options, optimizer: optimizer, from: start,
+      on: compute)
     let list = parameters.values.list
     // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients, moments and copies.
     plan = MemoryPlan(
       parameters.values.model.decoder, rows: capacity.rows, adapter: shape, training: list,
-      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount, limit: options.memoryLimit,
+      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount + besides, limit: options.memoryLimit,
       on: compute)
     engine = StepEngine(
       parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,

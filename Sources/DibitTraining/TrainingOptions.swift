@@ -7,6 +7,11 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var learningRate: Float = 1e-3
   /// The peak for the embedding, where weights are trained; nil for that of all others.
   package var embeddingLearningRate: Float?
+  /// The peak for norms and biases, where weights are trained; nil for that of all others.
+  package var normLearningRate: Float?
+  /// True where the rates of rounded weights are in units of their mean scale, a share of which moves a weight to the next level; those of
+  /// other matrices in units of the root of their mean square.
+  package var ratesAreInScales = false
   /// The peak for offsets, in units of scales, where they are trained; nil for that of all others.
   package var offsetLearningRate: Float?
   /// The peak for the logarithms of scales, where they are trained; nil for that of all others.
@@ -47,6 +52,7 @@ package struct OptimizationOptions: Equatable, Sendable {
     let own =
       switch role {
       case .weight(_, .embedding): embeddingLearningRate
+      case .weight(_, let role) where !role.isMatrix: normLearningRate
       case .offset: offsetLearningRate
       case .logScale: scaleLearningRate
       default: nil as Float?

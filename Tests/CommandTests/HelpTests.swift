@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "evaluate", "crossvalidate", "curve", "report", "perplexity",
+    "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "qat", "evaluate", "crossvalidate", "curve", "report",
+    "perplexity",
     "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version", "manual",
   ]
 

@@ -37,6 +37,19 @@ struct KilledRun {
     return KilledRun(work: work, arguments: ["pretrain", recipe, "--checkpoint-every", "2"])
   }
 
+  static func qat(_ work: Workplace) throws -> KilledRun {
+    try work.scratch.write(String(repeating: TinyCheckpoint.sentences.joined(separator: ". ") + "\n", count: 20), to: "text/a.txt")
+    let source = try TinyCheckpoint.llama(context: 64).write(to: work.scratch, "floats")
+    let outcome = try dibit("convert", source, "-o", work.scratch("start"), "--no-check")
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    return KilledRun(
+      work: work,
+      arguments: [
+        "qat", source, "--from", work.scratch("start"), "--data", work.scratch("text"), "--steps", "11", "--checkpoint-every", "2",
+        "--set", "batch_size=3", "--set", "max_seq_length=16", "--set", "validation_interval=4", "--set", "ema_decay=0.9",
+      ])
+  }
+
   func output(_ name: String) -> String { work.scratch(name) }
 
   func start(_ name: String, resumes: Bool = false, threads: Int = 2, environment: [String: String] = [:]) throws -> DibitProcess {
@@ -67,11 +80,16 @@ struct KilledRun {
 @Suite(.serialized) struct ResumeTests {
   static let kills = ProcessInfo.processInfo.environment["DIBIT_KILLS"].flatMap(Int.init)
 
-  @Test("killed at any write", arguments: ["train", "pretrain"])
+  @Test("killed at any write", arguments: ["train", "pretrain", "qat"])
   func writePoints(command: String) throws {
     let work = try Workplace(perLabel: 20)
     guard let library = try WritePoints.build(in: work.scratch) else { return }
-    let run = command == "train" ? KilledRun.train(work) : try KilledRun.pretrain(work)
+    let run =
+      switch command {
+      case "train": KilledRun.train(work)
+      case "pretrain": try KilledRun.pretrain(work)
+      default: try KilledRun.qat(work)
+      }
     let expected = try run.expected()
     let counted = try run.start("counted", environment: WritePoints.environment(library: library, countingInto: work.scratch("count")))
       .finish()

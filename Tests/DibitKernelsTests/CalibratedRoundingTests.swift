@@ -160,6 +160,28 @@ import Testing
     #expect(one.elements.array == three.elements.array && one.scales.array == three.scales.array)
   }
 
+  @Test("moments in BF16 are those of rounded inputs", .enabled(if: Compute(threads: 1, floats: .bfloat16).floats == .bfloat16))
+  func bfloat() {
+    let n = 72
+    let x = inputs(301, n, seed: 21)
+    let other = inputs(301, n, seed: 22)
+    let missing = inputs(301, 5, seed: 23)
+    func moments(_ compute: Compute, _ x: borrowing Matrix) -> SecondMoments {
+      var moments = SecondMoments(columns: n, outputs: 5)
+      moments.add(x, reference: other, lost: missing, on: compute)
+      return moments
+    }
+    let found = moments(Compute(threads: 2, floats: .bfloat16), x)
+    let expected = moments(compute, x)
+    func isRounded(_ a: [Float], _ b: [Float]) -> Bool { relativeNorm(a, b) < 0.005 && a != b }
+    let products = found.products.values
+    #expect(isRounded(products, expected.products.values))
+    #expect(isRounded(found.cross.values, expected.cross.values))
+    #expect(isRounded(found.lost.values, expected.lost.values))
+    #expect(found.energies.values == expected.energies.values)
+    for row in 0..<n { for column in 0..<row { #expect(products[row * n + column] == products[column * n + row]) } }
+  }
+
   @Test("a layer makes up for what its inputs lost")
   func correction() throws {
     let (n, w) = (40, weight(9, 40, seed: 7))
@@ -171,7 +193,10 @@ import Testing
     for row in 0..<500 { for column in 0..<n { lossy[row, column] = 0.8 * x[row, column] + 0.1 * rng.normal() } }
     var moments = SecondMoments(columns: n)
     moments.add(lossy, reference: x, on: compute)
-    var lost = Matrix(rows: 9, columns: n)
+    func corrected(_ moments: borrowing SecondMoments, alpha: Float, beta: Float) throws -> Weight {
+      let found = CalibratedRounding.corrected(w, by: moments, alpha: alpha, beta: beta, on: compute)
+      return try #require(found)
+    }
     func distance(_ other: Weight) -> Double {
       let (a, b) = (w.values, other.values)
       var sum = 0.0
@@ -185,16 +210,18 @@ import Testing
       }
       return sum
     }
-    let distances = [0, 0.5, 1].map { distance(CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: $0, beta: 0, on: compute)) }
+    var distances: [Double] = []
+    for alpha in [0, 0.5, 1] as [Float] { distances.append(distance(try corrected(moments, alpha: alpha, beta: 0))) }
     #expect(distances[1] < 0.5 * distances[0] && distances[2] < 0.2 * distances[0], "\(distances)")
-    let unchanged = CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: 0, beta: 0, on: compute)
+    let unchanged = try corrected(moments, alpha: 0, beta: 0)
     #expect(unchanged.elements.array == w.elements.array)
     // What a sum lacks is put in as far as it follows from the inputs: here it is `x Mᵀ` for another matrix.
     let other = weight(9, n, seed: 11)
     var missing = Matrix(rows: 500, columns: 9)
     Linear.forward(lossy, weight: other, into: &missing, on: compute)
-    Gemm.tn(missing, lossy, into: &lost, on: compute)
-    let restored = CalibratedRounding.corrected(w, by: moments, lost: lost, alpha: 0, beta: 1, on: compute)
+    var sums = SecondMoments(columns: n, outputs: 9)
+    sums.add(lossy, reference: x, lost: missing, on: compute)
+    let restored = try corrected(sums, alpha: 0, beta: 1)
     var outputs = Matrix(rows: 500, columns: 9)
     Linear.forward(lossy, weight: restored, into: &outputs, on: compute)
     let negated = Matrix(rows: 9, columns: n, values: w.values.indices.map { -w.values[$0] })

@@ -35,6 +35,38 @@ import Testing
   }
 
   @Test(
+    "floats that are pulled to codes round to them, and move no farther than that takes",
+    arguments: [(2, 32), (2, nil), (4, 64), (8, 16)] as [(Int, Int?)])
+  func pull(_ form: (bits: Int, group: Int?)) throws {
+    var other = try Rounded(bits: form.bits, group: form.group)
+    // The codes of other numbers, half of them far away.
+    var rng = SplitMix64(seed: 3)
+    let numbers = (0..<other.weight.count).map { other.weight.values[$0] + ($0 % 2 == 0 ? 0 : rng.normal()) }
+    _ = GridQuantization.chooseCodes(of: Weight(rows: 21, columns: 80, values: numbers), into: &other.packed, on: Self.compute)
+    var pulled = other.weight
+    GridRounding.pull(&pulled, toCodesOf: other.packed, on: Self.compute)
+    var again = other.packed
+    _ = GridQuantization.chooseCodes(of: other.weight, into: &again, on: Self.compute)
+    let (before, after) = (again.floats(on: Self.compute), other.packed.floats(on: Self.compute))
+    _ = GridQuantization.chooseCodes(of: pulled, into: &again, on: Self.compute)
+    let found = again.floats(on: Self.compute)
+    var moved = 0
+    for index in 0..<pulled.count {
+      #expect(found.values[index] == after.values[index])
+      let (old, new) = (other.weight.values[index], pulled.values[index])
+      guard before.values[index] != after.values[index] else {
+        #expect(new == old)
+        continue
+      }
+      moved += 1
+      // To the nearer side of the level's interval, and a twentieth of it inwards.
+      let (scale, level) = (Float(other.scale(index / 80, index % 80)), after.values[index])
+      #expect(abs(new - level) <= 0.4501 * scale && abs(new - level) >= 0.4499 * scale && (new > level) == (old > level))
+    }
+    #expect(moved > 100)
+  }
+
+  @Test(
     "gradients of rounded weights go through to floats and scales", arguments: [(2, 32), (2, nil), (4, 64), (8, 16)] as [(Int, Int?)],
     [false, true])
   func backward(_ form: (bits: Int, group: Int?), inScales: Bool) throws {

@@ -106,15 +106,15 @@ extension KernelCheck {
       let values = run.matrix(shape[0], shape[1]).values
       weight.withMutableValues { span in for index in span.indices { span[index] = values[index] } }
       let compute = run.compute
-      var moments = SecondMoments(columns: shape[1])
-      moments.add(x, reference: run.matrix(2 * shape[1], shape[1]), on: compute)
+      var moments = SecondMoments(columns: shape[1], outputs: shape[0])
+      moments.add(x, reference: run.matrix(2 * shape[1], shape[1]), lost: run.matrix(2 * shape[1], shape[0]), on: compute)
       var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: shape[2])))
-      let lacking = run.matrix(shape[0], shape[1])
       var lost = GridQuantization.Error()
       run.measure(operations: 6 * shape[0] * shape[1] * shape[1]) {
-        let corrected = CalibratedRounding.corrected(weight, by: moments, lost: lacking, alpha: 0.5, beta: 0.5, on: compute)
+        guard let corrected = CalibratedRounding.corrected(weight, by: moments, alpha: 0.5, beta: 0.5, on: compute),
+          let rounding = CalibratedRounding.make(moments: moments.products, on: compute)
+        else { return }
         CalibratedRounding.fitScales(of: corrected, importance: moments.energies.span, into: &packed, on: compute)
-        guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else { return }
         lost = rounding.chooseCodes(of: corrected, into: &packed, on: compute)
       }
       run.record((lost.noise / lost.signal).squareRoot())

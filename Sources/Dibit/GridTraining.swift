@@ -1,0 +1,120 @@
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitJSON
+internal import DibitKernels
+package import DibitRecipe
+internal import DibitTraining
+
+/// The training of a converted model on its grid, towards the float checkpoint that it was made from: its options and what comes of it. See
+/// ``Model/trainOnGrid(_:from:texts:to:options:)``.
+public enum GridTraining {
+  /// Options for training on a grid.
+  ///
+  /// ```swift
+  /// var options = GridTraining.Options()
+  /// options.steps = 500
+  /// options.settings = ["batch_size=8"]
+  /// ```
+  public struct Options: Equatable, Sendable {
+    /// Steps in all; nil for 1000.
+    public var steps: Int?
+    /// Values in the words of a recipe, such as `learning_rate=0.002`.
+    public var settings: [String] = []
+    /// Replaces a model that is there, and begins anew where a stopped run left checkpoints.
+    public var overwrites = false
+    /// Goes on with the run that was stopped, from its newest whole checkpoint: the model has the same bytes as without the stop.
+    public var resumes = false
+    /// The most bytes that the run may hold; nil for no limit. Less of it makes a step slower and changes no result.
+    public var memoryLimit: Int?
+    /// Threads to use; nil for one for each core.
+    public var threads: Int?
+
+    /// The defaults.
+    ///
+    /// ```swift
+    /// let options = GridTraining.Options()
+    /// ```
+    public init() {}
+
+    /// Reads the settings, after refusing what no run can be made with.
+    package func recipe() throws -> GridTrainingRecipe {
+      if let steps, steps < 1 { throw DibitError(.invalidArgument, option: "steps", "expected at least 1, found \(steps)") }
+      if overwrites, resumes {
+        throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
+      }
+      var recipe = try GridTrainingRecipe(settings: settings)
+      recipe.steps = steps ?? recipe.steps
+      return recipe
+    }
+  }
+
+  /// The result of a training.
+  public struct Report: Equatable, Sendable {
+    /// The directory of the model.
+    public let path: String
+    /// Steps that were done.
+    public let steps: Int
+    /// Tokens that went through the model in training steps.
+    public let tokens: Int
+    /// Mean divergence from the float model over the last steps, in nats per token.
+    public let trainingDivergence: Double
+    /// The divergence on the text that was held out, in nats per token; nil where there was too little text to hold any out.
+    public let validationDivergence: Double?
+  }
+}
+
+extension Model {
+  /// Trains all weights and scales of a converted model, on its grid, towards the predictions of the float checkpoint that it was made from.
+  ///
+  /// While it trains, checkpoints are kept in `output` with `.checkpoints` behind it. A job that is cancelled writes one more before it ends, and the
+  /// same call with ``GridTraining/Options/resumes`` goes on; the model then has the same bytes as without the stop.
+  ///
+  /// ```swift
+  /// let job = Model.trainOnGrid("llama", from: "llama-2bit", texts: ["texts"], to: "llama-2bit-qat")
+  /// for try await case .training(.step(let step)) in job { print(step.step, "of", step.totalSteps, step.loss) }
+  /// let model = try await Model(at: job.value.path)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - checkpoint: The float checkpoint: the teacher, and the floats that are rounded.
+  ///   - model: The model that was converted from it, as which training begins.
+  ///   - texts: Files and folders of plain text.
+  ///   - output: The directory of the trained model, which appears when it is whole.
+  ///   - options: Steps and settings.
+  /// - Returns: The job. It fails with ``DibitError`` for models that do not belong together, text that is missing or too short, an output that
+  ///   is in the way, and a divergence that is no number any more.
+  public static func trainOnGrid(
+    _ checkpoint: String, from model: String, texts: [String], to output: String, options: GridTraining.Options = .init()
+  ) -> Job<Pretraining.Event, GridTraining.Report> {
+    Job(on: Worker("training on the grid")) { report in
+      let recipe = try options.recipe()
+      let runtime = try Runtime(Options(threads: options.threads))
+      let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: model, texts: texts)
+      var destination = GridTrainingJob.output(output, of: inputs)
+      (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
+      try destination.inputs.check(output: output)
+      if !options.resumes { try destination.check() }
+      func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
+      let job = try GridTrainingJob(
+        inputs, recipe: recipe, memoryLimit: options.memoryLimit,
+        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.optimization))), report: tell)
+      if options.resumes, try job.isComplete(destination) { return try GridTraining.Report(at: output) }
+      var run = try PretrainingJob.Run(job, into: destination, report: tell)
+      let result = try run.train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
+      guard !result.wasInterrupted else { throw DibitError.cancelled }
+      try run.write(result)
+      return try GridTraining.Report(at: output)
+    }
+  }
+}
+
+extension GridTraining.Report {
+  /// Reads the manifest of a trained model.
+  fileprivate init(at path: String) throws {
+    let training = try PretrainingJob.manifest(of: path)?["source"]?["training"]
+    self.init(
+      path: path, steps: training?["steps"]?.int ?? 0, tokens: training?["tokens"]?.int ?? 0,
+      trainingDivergence: training?["training_divergence"]?.double ?? .nan,
+      validationDivergence: training?["validation_divergence"]?.double)
+  }
+}

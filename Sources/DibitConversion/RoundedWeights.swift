@@ -1,0 +1,94 @@
+internal import DibitCalibration
+internal import DibitCheckpoint
+internal import DibitKernels
+internal import DibitFailure
+package import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitTensor
+
+/// The weights of a model that were rounded with more in view than their own values, by the tensors of its checkpoint.
+package struct RoundedWeights {
+  private let parameters: [ParameterDeclaration]
+  private let weights: [Int: Weight]  // by parameter
+  private let errors: [Int: GridQuantization.Error]
+  private var scales: [String: Float] = [:]  // of keys and values
+
+  /// All weights of a trained model, norms and the scales of keys and values included.
+  package init(_ configuration: ModelConfiguration, _ trained: DecoderWeights) {
+    parameters = DecoderWeights.declarations(of: configuration).parameters
+    weights = Dictionary(uniqueKeysWithValues: trained.parameters.map { ($0.index, $0.weight) })
+    errors = [:]
+    let names = ParameterNames(configuration)
+    for (layer, pair) in trained.keyValueScales.enumerated() {
+      scales[names.keyScale(layer)] = pair.key
+      scales[names.valueScale(layer)] = pair.value
+    }
+  }
+
+  private init(_ parameters: [ParameterDeclaration], _ rounded: [Int: Calibrator.Rounded]) {
+    self.parameters = parameters
+    weights = rounded.mapValues(\.weight)
+    errors = rounded.mapValues(\.error)
+  }
+
+  /// Rounds the source of a conversion on windows of text, until `progress` returns false.
+  static func calibrated(
+    _ source: String, _ options: ConversionOptions, windows: [[Int32]], on compute: Compute, progress: (Calibrator.Progress) -> Bool
+  ) throws(ConversionError) -> RoundedWeights {
+    let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
+    let declarations = try rethrow(as: ConversionError.source, opened.declarations().parameters)
+    let scheme = options.scheme
+    // Float layers in BF16: what they compute differs far less from floats than what is rounded.
+    let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
+    let calibrator = Calibrator(
+      opened.configuration, try rethrow(as: ConversionError.source, opened.weightsWithoutMatrices()), windows: windows,
+      options: Calibrator.Options(), on: compute, format: { scheme.format(of: $0.role, source: .bf16) })
+    do throws(CalibrationError<ConversionError>) {
+      let rounded = try calibrator.run(
+        weights: { parameter throws(ConversionError) in
+          let weight = try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index]))
+          return try finite(weight.floats(on: compute), parameter.name)
+        }, progress: progress)
+      return RoundedWeights(declarations, rounded)
+    } catch {
+      switch error {
+      case .source(let error): throw error
+      case .notFinite(let tensor): throw .inputsNotFinite(tensor: tensor)
+      case .stopped: throw .interrupted
+      }
+    }
+  }
+
+  private static func finite(_ weight: Weight, _ name: ParameterName) throws(ConversionError) -> Weight {
+    guard let bad = firstNonFinite(weight.values) else { return weight }
+    let row = bad / weight.columns + (name.rows?.lowerBound ?? 0)
+    throw .notFinite(tensor: name.tensor, row: row, column: bad % weight.columns, value: "\(weight.values[bad])")
+  }
+
+  /// A tensor, of which parameters may be parts, and what was lost, where that is known; nil where it was not rounded.
+  func packed(_ tensor: String) -> (weight: Weight, error: GridQuantization.Error?)? {
+    let parts = parts(of: tensor)
+    let found = parts.compactMap { weights[$0] }
+    guard !found.isEmpty, found.count == parts.count, found[0].isPacked else { return nil }
+    let known = parts.compactMap { errors[$0] }
+    guard known.count == parts.count else { return (Weight.joining(found), nil) }
+    var error = GridQuantization.Error()
+    for part in known { error += part }
+    return (Weight.joining(found), error)
+  }
+
+  /// The floats of a tensor; nil where they are the source's.
+  func floats(_ tensor: String) -> [Float]? {
+    if let scale = scales[tensor] { return [scale] }
+    let found = parts(of: tensor).compactMap { weights[$0] }
+    return found.isEmpty ? nil : found.flatMap { weight in (0..<weight.count).map { weight.values[$0] } }
+  }
+
+  /// The parameters that a tensor holds, in the order of its rows.
+  private func parts(of tensor: String) -> [Int] {
+    parameters.indices.filter { parameters[$0].name.tensor == tensor }.sorted {
+      (parameters[$0].name.rows?.lowerBound ?? 0) < (parameters[$1].name.rows?.lowerBound ?? 0)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// The settings of a training of a converted model's weights and scales towards its float checkpoint; nil leaves the default.
+package struct GridTrainingRecipe: Equatable, Sendable {
+  /// The settings that all trainings have.
+  package var optimization: OptimizationRecipe
+  /// Training steps.
+  package var steps: Int?
+  /// Sequences of a step, `batch_size`.
+  package var batchSize: Int?
+  /// Tokens of a sequence, `max_seq_length`.
+  package var sequenceLength: Int?
+  /// Steps between two looks at the held-out text, `validation_interval`.
+  package var validationInterval: Int?
+  /// The peak learning rate of the logarithms of scales, `scale_learning_rate`.
+  package var scaleLearningRate: Double?
+  /// The peak learning rate of norms and biases, `norm_learning_rate`.
+  package var normLearningRate: Double?
+  /// The peak learning rate of the embedding in units of its scales, `embedding_learning_rate`.
+  package var embeddingLearningRate: Double?
+
+  /// Decodes pairs `key=value`.
+  package init(settings: [String]) throws(RecipeError) {
+    var root = try RecipeReader(yaml: nil, file: "--set", settings: settings)
+    optimization = try OptimizationRecipe(&root)
+    steps = try root.int("steps", 1...10_000_000)
+    batchSize = try root.int("batch_size", 1...4096)
+    sequenceLength = try root.int("max_seq_length", 8...(1 << 20))
+    validationInterval = try root.int("validation_interval", 1...1_000_000)
+    scaleLearningRate = try root.number("scale_learning_rate", 0...10)
+    normLearningRate = try root.number("norm_learning_rate", 0...10)
+    embeddingLearningRate = try root.number("embedding_learning_rate", 0...10)
+    try root.refuseUnknownKeys()
+  }
+}

@@ -1,0 +1,75 @@
+import DibitJSON
+import DibitTestSupport
+import Testing
+
+/// `qat`, as a user types it.
+@Suite struct QATCommandTests {
+  private let scratch = Scratch()
+
+  /// A float checkpoint, a model of it with a format, and a folder of text.
+  private func prepare(_ format: String...) throws -> (source: String, model: String, text: String) {
+    let source = try TinyCheckpoint.llama(context: 64).write(to: scratch, "floats")
+    let outcome = try dibit(["convert", source, "-o", scratch("start"), "--no-check"] + format)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let text = String(repeating: TinyCheckpoint.sentences.joined(separator: ". ") + "\n", count: 200)
+    try scratch.write(text, to: "text/a.txt")
+    return (source, scratch("start"), scratch("text"))
+  }
+
+  private static let small = ["--set", "batch_size=4", "--set", "max_seq_length=24", "--set", "validation_interval=40"]
+
+  @Test(
+    "the trained model is far nearer to the floats than the one it began as, on text that was held out; the grid stays",
+    arguments: [["--bits", "2", "--group-size", "32"], ["--bits", "4", "--embedding-bits", "16"]])
+  func nearer(format: [String]) throws {
+    let (source, model, text) = try prepare(format[0], format[1], format[2], format[3])
+    func divergence(_ model: String) throws -> Double {
+      let outcome = try dibit("perplexity", model, "--reference", source, "--data", text, "--json", "--limit", "2000")
+      return try #require(try outcome.json()["kl_divergence"]?["mean"]?.double, "\(outcome.errors)")
+    }
+    let outcome = try dibit(
+      ["qat", source, "--from", model, "--data", text, "-o", scratch("trained"), "--steps", "80", "--set", "learning_rate=0.02"]
+        + Self.small)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.contains("held-out loss") && outcome.output.contains("80 steps"))
+    let (before, after) = (try divergence(model), try divergence(scratch("trained")))
+    #expect(after < 0.6 * before, "\(after), before \(before)")
+    #expect(try dibit("verify", scratch("trained")).status == 0)
+    func storage(_ path: String) throws -> JSONValue? { try dibit("inspect", path, "--json").json()["quantization"] }
+    #expect(try storage(model) != nil && storage(scratch("trained")) == storage(model))
+    let manifest = try JSONValue(parsing: contents(scratch("trained") + "/manifest.json"))
+    #expect(manifest["source"]?["training"]?["steps"]?.int == 80)
+    // A float checkpoint of it lies on the grid.
+    #expect(try dibit("export", scratch("trained"), "--format", "safetensors", "-o", scratch("exported")).status == 0)
+    let packed = try dibit("convert", scratch("exported"), "-o", scratch("packed"), "--json", format[0], format[1], format[2], format[3])
+    let tensors = try #require(try packed.json()["tensors"]?.array, "\(packed.errors)")
+    let rounded = tensors.filter { $0["storage"]?.string?.contains("groups") == true }
+    #expect(rounded.count > 10 && rounded.allSatisfy { $0["exact"]?.bool == true })
+  }
+
+  @Test("models and texts that do not do are told, and nothing is written")
+  func failures() throws {
+    let (source, model, text) = try prepare()
+    func fails(_ arguments: [String], _ status: Int32, _ message: String) throws {
+      let outcome = try dibit(["qat", "-o", scratch("out")] + arguments)
+      #expect(outcome.status == status && outcome.errors.contains(message), "\(outcome.errors)")
+      #expect(!scratch.names.contains("out"))
+    }
+    try fails([model, "--from", model, "--data", text], 65, "'\(model)': expected the float checkpoint, found a converted model")
+    try fails([source, "--from", source, "--data", text], 65, "'\(source)'")
+    #expect(try dibit("convert", source, "-o", scratch("floats16"), "--bits", "16", "--embedding-bits", "16").status == 0)
+    try fails([source, "--from", scratch("floats16"), "--data", text], 65, "expected a model on a grid, found one of floats")
+    let other = try TinyCheckpoint.afm7().write(to: scratch, "other")
+    #expect(try dibit("convert", other, "-o", scratch("foreign")).status == 0)
+    try fails([source, "--from", scratch("foreign"), "--data", text], 65, "expected a model converted from '\(source)', found one with")
+    try fails([source, "--from", model, "--data", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
+    try scratch.write("a few words", to: "short.txt")
+    try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "tokens")
+    try fails(
+      [source, "--from", model, "--data", text], 65, "'max_seq_length': expected less than 64, the context of '\(source)', found 255")
+    try fails([source, "--from", model, "--data", text, "--set", "rank=4"], 65, "rank")
+    try fails([source, "--from", model, "--data", text, "--steps", "0"], 64, "--steps: expected at least 1, found 0")
+    let over = try dibit(["qat", source, "--from", model, "--data", text, "-o", model, "--overwrite"] + Self.small)
+    #expect(over.status != 0 && over.errors.contains(model), "\(over.errors)")
+  }
+}
