@@ -29,6 +29,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     }
   }
 
+  /// As ``WeightTraining/identity``.
   package let identity: RunIdentity
   /// Training tokens.
   package var textTokens: Int { text.count }
@@ -38,7 +39,8 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
   private let options: PretrainingOptions
   private let compute: Compute
   private let configuration: ModelConfiguration
-  private let teacher: DecoderWeights
+  /// Of the checkpoint, until they are trained.
+  private var floats: DecoderWeights?
   private let start: DecoderWeights
   private let scheme: QuantizationScheme
   private let checks: [WeightsCheck]
@@ -82,7 +84,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     var identity = PretrainingJob.identity(configuration, [source.weights], text, validation, options, compute)
     identity.options["start"] = model.digest.map { .string($0) }
     (self.inputs, self.options, self.compute, self.identity) = (inputs, options, compute, identity)
-    (self.configuration, self.scheme, teacher, start) = (configuration, scheme, source.weights, model.weights)
+    (self.configuration, self.scheme, floats, start) = (configuration, scheme, source.weights, model.weights)
     (self.text, self.validation) = (text, validation)
     checks = [source.check, model.check].compactMap(\.self)
   }
@@ -100,9 +102,13 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     return true
   }
 
-  package func makeTrainer(resumes: Bool, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
+  /// Makes the trainer, whose model begins as the converted one.
+  package mutating func makeTrainer(resumes: Bool, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
     for check in checks { try check.wait() }
-    var masters = teacher
+    guard var masters = floats.take() else { throw DibitError(.unexpected, "a training runs once") }
+    var teacher = masters
+    // As its products are computed.
+    if compute.floats == .bfloat16 { teacher.updateEach { if $0.isMatrix { $0.weight = $0.weight.roundedToBFloat() } } }
     masters.updateEach { $0.weight = $0.weight.floats(on: compute) }
     // The scales of keys and values are set anew at the end.
     for layer in 0..<masters.layers { masters.keyValueScales[layer] = KeyValueScales() }
@@ -111,6 +117,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
       on: compute)
   }
 
+  /// Writes the trained model into `directory`, as a conversion would.
   package consuming func write(
     _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
   ) throws {

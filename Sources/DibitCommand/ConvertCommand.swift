@@ -167,8 +167,12 @@ struct ConvertCommand: ParsableCommand {
   private func warn() {
     let bits = options.bits
     let more = bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
+    let mended =
+      calibrate
+      ? "'dibit qat \(checkpoint) --from \(output) --data TEXT' trains it towards its source; or convert it with \(more)"
+      : bits < 16 ? "convert it with --calibrate, or with \(more)" : "convert it with \(more)"
     Terminal.write(
-      "warning: \(bits) bits destroyed this model: convert it with \(more); "
+      "warning: \(bits) bits destroyed this model: \(mended); "
         + "'dibit perplexity \(output) --reference \(checkpoint) --data TEXT' measures it on texts of yours\n")
   }
 

@@ -48,6 +48,18 @@ package struct Weight: Sendable {
     withMutableValues { span in for index in span.indices { span[index] = values[index] } }
   }
 
+  /// F32 elements rounded to BF16; a weight of another format as it is.
+  package func roundedToBFloat() -> Weight {
+    guard format == .f32 else { return self }
+    let numbers = values
+    var bytes = [UInt8](repeating: 0, count: 2 * count)
+    for index in numbers.indices {
+      let bits = BFloat16(numbers[index]).bitPattern
+      (bytes[2 * index], bytes[2 * index + 1]) = (UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8))
+    }
+    return Weight(rows: rows, columns: columns, format: .bf16, elements: Bytes(SharedBytes(bytes)))
+  }
+
   /// The number of elements.
   package var count: Int { rows * columns }
 

@@ -47,7 +47,7 @@ struct TrainedModel: ~Copyable {
       logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
     }
     if let start { take(start, on: compute) } else { fitScales(floats, on: compute) }
-    rateUnits = floats.parameters.map { parameter in
+    rateUnits = self.decoder.weights.parameters.map { parameter in
       if logScales[parameter.index].count > 0 { return GridRounding.meanScale(logScales[parameter.index]) }
       return parameter.isMatrix ? parameter.weight.rootMeanSquare : 1
     }

@@ -53,7 +53,7 @@ import Testing
     #expect(outcome.output.contains("\ncheck: destroyed, on "), "\(outcome.output)")
     #expect(
       outcome.errors.hasSuffix(
-        "warning: 2 bits destroyed this model: convert it with --bits 4 or --bits 16; "
+        "warning: 2 bits destroyed this model: convert it with --calibrate, or with --bits 4 or --bits 16; "
           + "'dibit perplexity \(model) --reference \(source) --data TEXT' \(advice)"))
   }
 

@@ -94,6 +94,15 @@ import Testing
     expectTrap("Weight [1, 64]: 2 bits, groups of 24, not of a multiple of 16 or a row", result)
   }
 
+  @Test func floatsAreRoundedToBFloat() {
+    let values: [Float] = [1, -2.5, 3.14159265, 1e-30, -0.1, 65_504]
+    let rounded = Weight(rows: 2, columns: 3, values: values).roundedToBFloat()
+    #expect(rounded.format == .bf16 && rounded.rows == 2 && rounded.columns == 3)
+    let patterns = values.map { BFloat16($0).bitPattern }
+    #expect(rounded.elements.array == patterns.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] })
+    #expect(rounded.roundedToBFloat().elements.array == rounded.elements.array)
+  }
+
   @Test func packedCodesHaveNoFloats() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let weight = Weight(rows: 1, columns: 2, format: .f16, elements: Bytes(SharedBytes(zeroed: 4)))

@@ -32,7 +32,8 @@ import Testing
     #expect(losses.count == 30 && looks.count == 3 && looks[2] < losses[0])
     #expect(report.steps == 30 && report.tokens == 30 * 4 * 25 && report.validationDivergence == looks[2])
     let trained = try await Model(at: report.path)
-    #expect(try await !trained.generate(.text("the goal"), options: .init(maximumTokens: 4)).value.tokens.isEmpty)
+    #expect(trained.facts.bits == 2 && trained.facts.digest != nil)
+    #expect(try await trained.perplexity(of: text).value.perplexity.isFinite)
   }
 
   @Test("what no run can be made with is told")
