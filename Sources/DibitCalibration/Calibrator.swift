@@ -174,7 +174,8 @@ package struct Calibrator: Sendable {
         expected.setRows(runner.hidden.rows)
         expected.copy(runner.hidden)
         passage.read(batch, layer: layer, branch: branch, &runner)
-        moments.add(runner.hidden, reference: expected, on: compute)
+        Self.subtract(runner.hidden, from: &expected)
+        moments.add(runner.hidden, lacking: expected, on: compute)
       }
       let rounding = try factored(moments, for: parameters[0])
       for parameter in parameters {
@@ -214,10 +215,11 @@ package struct Calibrator: Sendable {
         var others = expected.inputs(kind, columns: columns)
         Self.multiply(&inputs, by: shares)
         Self.multiply(&others, by: shares)
+        Self.subtract(inputs, from: &others)
         if addsDirectly[index] {
-          moments[index].add(inputs, reference: others, lost: lost, on: compute)
+          moments[index].add(inputs, lacking: others, lost: lost, on: compute)
         } else {
-          moments[index].add(inputs, reference: others, on: compute)
+          moments[index].add(inputs, lacking: others, on: compute)
         }
       }
     }
@@ -226,6 +228,12 @@ package struct Calibrator: Sendable {
       let rounding = try factored(moments[index], for: parameters[index])
       try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
     }
+  }
+
+  private static func subtract(_ x: borrowing Matrix, from other: inout Matrix) {
+    let (values, count) = (x.span, x.count)
+    var target = other.mutableSpan
+    for index in 0..<count { target[index] -= values[index] }
   }
 
   private static func multiply(_ x: inout Matrix, by scales: [Float]) {

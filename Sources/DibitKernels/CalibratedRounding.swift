@@ -61,7 +61,7 @@ package struct CalibratedRounding: ~Copyable {
   /// lost.
   ///
   /// - Parameters:
-  ///   - moments: of the inputs; `C` is ``SecondMoments/cross`` less `H`, and with it the outputs come nearer to those for the inputs of the
+  ///   - moments: of the inputs; `C` is ``SecondMoments/cross``, and with it the outputs come nearer to those for the inputs of the
   ///     float model; `L` is ``SecondMoments/lost``, of what the sum that the outputs are added to lacks.
   ///   - alpha: the share of `C` that is made up for: all of it would shrink the outputs, as a regression on noisy inputs does.
   ///   - beta: the share of `L`.
@@ -82,7 +82,6 @@ package struct CalibratedRounding: ~Copyable {
     for row in 0..<n { for column in 0..<row { factor[column, row] = factor[row, column] } }
     var change = Matrix(rows: rows, columns: n)
     Gemm.nn(values, moments.cross, scale: alpha, into: &change, on: compute)
-    Gemm.nn(values, moments.products, scale: -alpha, into: &change, on: compute)
     for row in 0..<outputs { for k in 0..<n { change[row, k] += beta * moments.lost[row, k] } }
     let (a, difference, target) = unsafe (factor.pointer, change.pointer, values.mutablePointer)
     compute.forEachRange(rows, step: Grid.panelRows) { part, worker in

@@ -8,7 +8,8 @@ package struct SecondMoments: ~Copyable, Sendable {
   package private(set) var products: Matrix
   /// `Σ x²` of each input, `[1, n]`, with rows that are far longer than most cut down to a bound.
   package private(set) var energies: Matrix
-  /// `Σ x'ᵀ x` for what the inputs `x'` of a reference were, `[n, n]`.
+  /// `Σ dᵀ x` for what the inputs lack, `d`, beside those of a reference, `[n, n]`. Summed as it is: as the difference of two sums it would be lost
+  /// in their rounding.
   package private(set) var cross: Matrix
   /// `Σ lᵀ x` for what the sum `l` that the layer adds to lacks, `[m, n]`; no rows where it adds to none.
   package private(set) var lost: Matrix
@@ -25,18 +26,18 @@ package struct SecondMoments: ~Copyable, Sendable {
     energies = Matrix(rows: 1, columns: columns)
   }
 
-  /// Adds the rows of `x: [n, columns]`, beside those that a reference had for them, and what the sum `[n, outputs]` lacks in each.
-  package mutating func add(_ x: borrowing Matrix, reference: borrowing Matrix, lost missing: borrowing Matrix, on compute: Compute) {
+  /// Adds the rows of `x: [n, columns]`, what each lacks beside that of a reference, `[n, columns]`, and what the sum lacks, `[n, outputs]`.
+  package mutating func add(_ x: borrowing Matrix, lacking: borrowing Matrix, lost missing: borrowing Matrix, on compute: Compute) {
     let pairs = Self.pairs(of: x, on: compute)
     Self.product(missing, x, pairs, into: &lost, on: compute)
-    Self.product(reference, x, pairs, into: &cross, on: compute)
+    Self.product(lacking, x, pairs, into: &cross, on: compute)
     add(x, pairs, on: compute)
   }
 
-  /// Adds the rows of `x: [n, columns]`, beside those that a reference had for them.
-  package mutating func add(_ x: borrowing Matrix, reference: borrowing Matrix, on compute: Compute) {
+  /// Adds the rows of `x: [n, columns]`, and what each lacks beside that of a reference.
+  package mutating func add(_ x: borrowing Matrix, lacking: borrowing Matrix, on compute: Compute) {
     let pairs = Self.pairs(of: x, on: compute)
-    Self.product(reference, x, pairs, into: &cross, on: compute)
+    Self.product(lacking, x, pairs, into: &cross, on: compute)
     add(x, pairs, on: compute)
   }
 

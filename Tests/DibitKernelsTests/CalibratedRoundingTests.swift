@@ -168,7 +168,7 @@ import Testing
     let missing = inputs(301, 5, seed: 23)
     func moments(_ compute: Compute, _ x: borrowing Matrix) -> SecondMoments {
       var moments = SecondMoments(columns: n, outputs: 5)
-      moments.add(x, reference: other, lost: missing, on: compute)
+      moments.add(x, lacking: other, lost: missing, on: compute)
       return moments
     }
     let found = moments(Compute(threads: 2, floats: .bfloat16), x)
@@ -191,8 +191,10 @@ import Testing
     var rng = SplitMix64(seed: 8)
     // What is lost goes with what is left.
     for row in 0..<500 { for column in 0..<n { lossy[row, column] = 0.8 * x[row, column] + 0.1 * rng.normal() } }
+    var lacking = Matrix(rows: 500, columns: n)
+    for row in 0..<500 { for column in 0..<n { lacking[row, column] = x[row, column] - lossy[row, column] } }
     var moments = SecondMoments(columns: n)
-    moments.add(lossy, reference: x, on: compute)
+    moments.add(lossy, lacking: lacking, on: compute)
     func corrected(_ moments: borrowing SecondMoments, alpha: Float, beta: Float) throws -> Weight {
       let found = CalibratedRounding.corrected(w, by: moments, alpha: alpha, beta: beta, on: compute)
       return try #require(found)
@@ -220,7 +222,7 @@ import Testing
     var missing = Matrix(rows: 500, columns: 9)
     Linear.forward(lossy, weight: other, into: &missing, on: compute)
     var sums = SecondMoments(columns: n, outputs: 9)
-    sums.add(lossy, reference: x, lost: missing, on: compute)
+    sums.add(lossy, lacking: lacking, lost: missing, on: compute)
     let restored = try corrected(sums, alpha: 0, beta: 1)
     var outputs = Matrix(rows: 500, columns: 9)
     Linear.forward(lossy, weight: restored, into: &outputs, on: compute)

@@ -107,7 +107,7 @@ extension KernelCheck {
       weight.withMutableValues { span in for index in span.indices { span[index] = values[index] } }
       let compute = run.compute
       var moments = SecondMoments(columns: shape[1], outputs: shape[0])
-      moments.add(x, reference: run.matrix(2 * shape[1], shape[1]), lost: run.matrix(2 * shape[1], shape[0]), on: compute)
+      moments.add(x, lacking: run.matrix(2 * shape[1], shape[1]), lost: run.matrix(2 * shape[1], shape[0]), on: compute)
       var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: shape[2])))
       var lost = GridQuantization.Error()
       run.measure(operations: 6 * shape[0] * shape[1] * shape[1]) {
