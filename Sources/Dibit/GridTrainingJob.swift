@@ -72,6 +72,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     }
     let configuration = source.configuration
     try Self.checkPair(source, model, inputs)
+    try Self.converter(inputs, scheme, to: inputs.model, on: compute).checkForRounded()
     guard options.sequenceLength < configuration.contextLength else {
       throw DibitError(
         .invalidData,
@@ -130,11 +131,16 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
     try directory.write(LossChart(result.curve, title: "Divergence from the float model").svg, to: StoreFile.lossChart)
     let trained = trainer.trainedDecoder().weights
-    var conversion = ConversionOptions()
-    (conversion.scheme, conversion.tokenizer) = (scheme, inputs.model)
-    _ = try Converter(source: inputs.checkpoint, output: directory.destination, options: conversion, on: compute)
-      .write(RoundedWeights(configuration, trained), training: summary, into: directory)
+    _ = try Self.converter(inputs, scheme, to: directory.destination, on: compute).write(
+      RoundedWeights(configuration, trained), training: summary, into: directory)
     checkpoints.removeAll()
+  }
+
+  /// The conversion that writes the trained weights.
+  private static func converter(_ inputs: Inputs, _ scheme: QuantizationScheme, to output: String, on compute: Compute) -> Converter {
+    var options = ConversionOptions()
+    (options.scheme, options.tokenizer) = (scheme, inputs.model)
+    return Converter(source: inputs.checkpoint, output: output, options: options, on: compute)
   }
 
   /// Refuses a model that was not converted from the checkpoint, as far as shapes tell.

@@ -68,9 +68,16 @@ package struct Converter: Sendable {
   package func write(
     _ weights: RoundedWeights, training: JSONValue, into directory: consuming StagedDirectory
   ) throws(ConversionError) -> ConversionReport {
+    try write(planOfRounded(), weights, training: training, into: directory, waitingFor: nil) { _ in true }
+  }
+
+  /// Finds the failures that ``write(_:training:into:)`` would begin with, before the hours that its weights take.
+  package func checkForRounded() throws(ConversionError) { _ = try planOfRounded() }
+
+  private func planOfRounded() throws(ConversionError) -> ConversionPlan {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     try refuseTrainedScales(plan)
-    return try write(plan, weights, training: training, into: directory, waitingFor: nil) { _ in true }
+    return plan
   }
 
   private func refuseTrainedScales(_ plan: ConversionPlan) throws(ConversionError) {
