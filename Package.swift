@@ -157,8 +157,8 @@ let package = Package(
     layer(
       "Dibit",
       [
-        "DibitConversion", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics", "DibitRecipe",
-        "DibitModelStore", "DibitModel", "DibitTensor", "DibitFiles", "DibitFailure",
+        "DibitConversion", "DibitCalibration", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics",
+        "DibitRecipe", "DibitModelStore", "DibitModel", "DibitTensor", "DibitFiles", "DibitFailure",
         "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
         "DibitJSON",
       ]),
@@ -223,11 +223,12 @@ let package = Package(
       "ConversionTests",
       [
         "DibitFailure",
-        "DibitConversion", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint", "DibitFiles",
+        "DibitConversion", "DibitCalibration", "DibitModelStore", "DibitModel", "DibitQuantization", "DibitInference", "DibitCheckpoint",
+        "DibitFiles",
         "DibitKernels",
         "DibitTensor",
         "DibitJSON", "DibitTestSupport",
-        .product(name: "BasicContainers", package: "swift-collections"),
+        .product(name: "BasicContainers", package: "swift-collections"), .product(name: "RealModule", package: "swift-numerics"),
       ]),
     tests(
       "TrainingTests",

@@ -22,11 +22,17 @@ package struct CalibrationText {
   private let tokenizer: Tokenizer
   private let count: Int
 
-  /// Text for a checkpoint. Fewer bits need more of it: the fewer levels there are, the more is left to the choice between them.
-  package init(for checkpoint: String, tokenizer: String?, bits: Int) throws {
+  /// Windows to calibrate rounding on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them.
+  static func windows(bits: Int) -> Int { bits < 4 ? 128 : 64 }
+
+  /// Windows that are enough to measure what the rounding of single matrices does.
+  static let measuredWindows = 12
+
+  /// So many windows of text for a checkpoint.
+  package init(for checkpoint: String, tokenizer: String?, windows: Int) throws {
     source = try ModelSource.open(checkpoint)
     self.tokenizer = try TokenizerSource.open(tokenizer ?? checkpoint, vocabularySize: source.configuration.vocabularySize).tokenizer
-    count = bits < 4 ? 128 : 64
+    count = windows
   }
 
   /// Windows of the text in files and folders, evenly spaced over it.

@@ -2,7 +2,7 @@ package import DibitConversion
 internal import DibitInference
 internal import DibitKernels
 internal import DibitModelStore
-internal import DibitQuantization
+package import DibitQuantization
 
 /// The conversion of a checkpoint: its options, how far it is, and what it made. See ``Model/convert(_:to:options:)``.
 public enum Conversion {
@@ -12,6 +12,8 @@ public enum Conversion {
     public enum Stage: String, Equatable, Sendable, CaseIterable {
       /// The source writes the text to calibrate on, where none is given.
       case writingText
+      /// The rounding of each matrix is tried, to choose its bits.
+      case measuring
       /// Layers are rounded by their inputs.
       case calibrating
       /// Tensors are rounded and written.
@@ -34,14 +36,30 @@ public enum Conversion {
     case row
   }
 
+  /// A size that a model may have, which is spent on the matrices whose rounding changes its predictions most.
+  public enum Budget: Equatable, Sendable {
+    /// Bytes of the file of weights.
+    case bytes(Int)
+    /// Bits for each weight over the whole model, scales and norms included.
+    case bitsPerWeight(Double)
+  }
+
   /// The ways in which weights are rounded.
   public enum Rounding: Equatable, Sendable {
     /// Each weight to the nearest level of a scale that suits its group: seconds, and exact for models that were trained on the grid.
     case nearest
     /// By the inputs of each layer on a text, layer by layer: what counts is the error of outputs. Minutes.
     ///
-    /// The text lies in files and folders; without any, the source writes it.
-    case calibrated(texts: [String] = [])
+    /// The text lies in files and folders; without any, the source writes it. More effort takes longer, and comes nearer to the source.
+    case calibrated(texts: [String] = [], effort: Effort = .standard)
+  }
+
+  /// The work that calibrated rounding takes.
+  public enum Effort: String, Equatable, Sendable, CaseIterable {
+    /// Each layer is rounded: minutes for a model of 135 M parameters.
+    case standard
+    /// Each layer is rounded, then its weights and scales are trained towards what the float layer computes: twice as long.
+    case thorough
   }
 
   /// Options for the conversion of a checkpoint. The defaults are those of the command line.
@@ -56,6 +74,12 @@ public enum Conversion {
     public var groupSize: GroupSize
     /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
     public var embeddingBits: Int?
+    /// The size that the model may have: matrices get 2, 4 or 8 bits, from ``bits`` on, and where ``embeddingBits`` is nil the embedding and the
+    /// output head may get more, too. Nil for ``bits`` everywhere.
+    public var budget: Budget?
+    /// A converted model whose bits and groups each matrix gets, in place of those above: what was trained on its grid is packed as it is. Nil for
+    /// none.
+    public var like: String?
     /// A tokenizer file to use instead of the one beside or inside the checkpoint; nil for that.
     public var tokenizer: String?
     /// The way in which weights are rounded.
@@ -143,7 +167,12 @@ extension Conversion.Progress {
     case .writingText(let tokens, let total):
       self.init(stage: .writingText, fraction: Double(tokens) / Double(max(1, total)))
     case .converting(let progress):
-      let stage: Stage = if case .calibrating = progress.stage { .calibrating } else { .converting }
+      let stage: Stage =
+        switch progress.stage {
+        case .measuring: .measuring
+        case .calibrating: .calibrating
+        case .writing: .converting
+        }
       self.init(stage: stage, fraction: progress.fraction)
     }
   }
@@ -151,7 +180,9 @@ extension Conversion.Progress {
 
 extension Conversion.Options {
   /// Returns the options that an engine takes.
-  package func engineOptions() throws(DibitError) -> ConversionOptions {
+  ///
+  /// - Parameter like: The scheme of the model that ``like`` names.
+  package func engineOptions(like: QuantizationScheme? = nil) throws(DibitError) -> ConversionOptions {
     func refuse(_ name: String, _ expected: String, _ found: some CustomStringConvertible) -> DibitError {
       DibitError(.invalidArgument, option: name, "expected \(expected), found \(found)")
     }
@@ -163,12 +194,30 @@ extension Conversion.Options {
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
+    if case .calibrated(_, .thorough) = rounding { options.trainsLayers = true }
     switch groupSize {
     case .row: options.scheme.group = nil
     case .weights(let size):
       guard QuantizationScheme.groups.contains(size) else { throw refuse("groupSize", "32, 64 or 128", size) }
       options.scheme.group = size
     }
+    switch budget {
+    case .bytes(let bytes):
+      guard bytes > 0 else { throw refuse("size", "a positive number of bytes", bytes) }
+      options.budget = .bytes(bytes)
+    case .bitsPerWeight(let bits):
+      guard bits.isFinite, bits > 0 else { throw refuse("bits", "a positive number", bits) }
+      options.budget = .bitsPerWeight(bits)
+    case nil: break
+    }
+    options.budgetsTables = embeddingBits == nil
+    if budget != nil, !options.scheme.isQuantized {
+      throw DibitError(.invalidArgument, option: "size", "expected weights of 2, 4 or 8 bits to choose more for, found \(bits) bits")
+    }
+    if self.like != nil, budget != nil {
+      throw DibitError(.invalidArgument, option: "like", "a model gives all bits: expected no size beside it")
+    }
+    if let like { options.scheme = like }
     if rounding != .nearest, !options.scheme.isQuantized {
       throw DibitError(.invalidArgument, option: "rounding", "expected weights of 2, 4 or 8 bits to calibrate, found \(bits) bits")
     }

@@ -1,11 +1,13 @@
 package import DibitConversion
 package import DibitKernels
+internal import DibitModelStore
+internal import DibitQuantization
 
 /// A conversion from what a user asks for: the text to calibrate on, if need be, then the model.
 package struct ConversionJob {
   /// The progress of a conversion.
   package enum Progress: Equatable, Sendable {
-    /// Tokens of the text to calibrate on that the source has written, of all.
+    /// Tokens of the text to calibrate or to measure on that the source has written, of all.
     case writingText(tokens: Int, total: Int)
     /// The conversion itself.
     case converting(ConversionProgress)
@@ -19,23 +21,40 @@ package struct ConversionJob {
   /// The conversion of a checkpoint to a model directory.
   package init(_ source: String, to output: String, options: Conversion.Options, on compute: Compute) throws(DibitError) {
     (self.source, self.options, self.compute) = (source, options, compute)
-    converter = Converter(source: source, output: output, options: try options.engineOptions(), on: compute)
+    let scheme = try options.like.map { path throws(DibitError) in try Self.scheme(of: path) }
+    converter = Converter(source: source, output: output, options: try options.engineOptions(like: scheme), on: compute)
   }
 
-  /// Forecasts the output without writing it.
-  package func forecast() throws -> ConversionReport { try converter.forecast() }
+  private static func scheme(of path: String) throws(DibitError) -> QuantizationScheme {
+    let model: ModelSource
+    do throws(ModelStoreError) { model = try ModelSource.open(path) } catch { throw DibitError(error) }
+    guard let scheme = model.scheme else { throw DibitError(.invalidData, "'\(path)': expected a converted model, found a checkpoint") }
+    return scheme
+  }
+
+  /// Forecasts the output without writing it, until `progress` returns false.
+  package func forecast(progress: (Progress) -> Bool) throws -> ConversionReport {
+    guard options.budget != nil else { return try converter.forecast() }
+    return try converter.forecast(measuringOn: try text(progress), calibrates: options.rounding != .nearest) { progress(.converting($0)) }
+  }
 
   /// Converts, until `progress` returns false.
   package func run(progress: (Progress) -> Bool) throws -> ConversionReport {
-    var windows: [[Int32]]?
-    if case .calibrated(let texts) = options.rounding {
-      // Before minutes of work: what the conversion would refuse.
-      try converter.check()
-      let text = try CalibrationText(for: source, tokenizer: options.tokenizer, bits: options.bits)
-      windows =
-        texts.isEmpty ? try text.write(on: compute) { progress(.writingText(tokens: $0, total: $1)) } : try text.read(texts)
-      guard windows != nil else { throw ConversionError.interrupted }
+    let calibrates = options.rounding != .nearest
+    let text = calibrates || options.budget != nil ? try text(progress) : nil
+    return try converter.run(calibratingOn: calibrates ? text : nil, measuringOn: text) { progress(.converting($0)) }
+  }
+
+  /// The text to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
+  private func text(_ progress: (Progress) -> Bool) throws -> [[Int32]] {
+    // Before minutes of work: what the conversion would refuse.
+    try converter.check()
+    let count = options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits)
+    let text = try CalibrationText(for: source, tokenizer: options.tokenizer, windows: count)
+    if case .calibrated(let texts, _) = options.rounding, !texts.isEmpty { return try text.read(texts) }
+    guard let windows = try text.write(on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) }) else {
+      throw ConversionError.interrupted
     }
-    return try converter.run(calibratingOn: windows) { progress(.converting($0)) }
+    return windows
   }
 }

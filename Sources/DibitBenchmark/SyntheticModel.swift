@@ -74,7 +74,7 @@ package struct SyntheticModel: Sendable {
       found[name] = SyntheticTensor(
         ModelTensor(
           name: name, shape: value == nil ? [rows, columns] : [columns], rows: rows, columns: columns,
-          format: scheme.format(of: parameter.role, source: .bf16)),
+          format: scheme.format(of: parameter.name, parameter.role, source: .bf16)),
         value: value)
     }
     return ModelTensor.inFileOrder(order.compactMap { found[$0] } + scales.map { SyntheticTensor(staticScale: $0) }, \.stored)

@@ -39,6 +39,8 @@ package struct Calibrator: Sendable {
     package var rows = 2048
     /// Tokens that tell what the output head reads.
     package var headTokens = 8192
+    /// The training of each layer behind its rounding; nil for none.
+    package var training: TrainingOptions?
 
     /// The defaults.
     package init() {}
@@ -48,8 +50,16 @@ package struct Calibrator: Sendable {
   package struct Rounded: Sendable {
     /// Its weight on the grid.
     package let weight: Weight
-    /// The loss from rounding, each input counted by its second moments.
-    package let error: GridQuantization.Error
+    /// The loss from rounding, each input counted by its second moments; nil where it was trained since.
+    package let error: GridQuantization.Error?
+  }
+
+  /// The result of a calibration.
+  package struct Result: Sendable {
+    /// The matrices that were rounded, by the index of the parameter.
+    package internal(set) var rounded: [Int: Rounded] = [:]
+    /// Layers that were trained, by their number.
+    package internal(set) var trained: [Int: TrainedLayer] = [:]
   }
 
   /// The progress of a calibration.
@@ -84,21 +94,17 @@ package struct Calibrator: Sendable {
   ///
   /// - Parameters:
   ///   - provide: the float weight of a parameter.
-  ///   - isDone: told of each layer that is done; stops the calibration by returning false.
-  /// - Returns: what was rounded, by the index of its parameter.
+  ///   - isDone: told how many layers are done, at least once for each; stops the calibration by returning false.
   package func run<E: Error>(
     weights provide: (Parameter) throws(E) -> Weight, progress isDone: (Progress) -> Bool = { _ in true }
-  ) throws(CalibrationError<E>) -> [Int: Rounded] {
-    var rounded: [Int: Rounded] = [:]
+  ) throws(CalibrationError<E>) -> Result {
+    var result = Result()
     var floats = weights
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
-    var runner = ModelRunner(
-      Decoder(configuration, weights: floats),
-      ModelRunner.Limits(rows: batches.map { $0.reduce(0) { $0 + $1.count } }.max() ?? 1, segments: batches.map(\.count).max() ?? 1),
-      precision: .float32, on: compute)
-    try roundTables(floats, &runner, &rounded, provide)
+    var runner = ModelRunner(Decoder(configuration, weights: floats), Self.limits(of: batches), precision: .float32, on: compute)
+    try roundTables(floats, &runner, &result.rounded, provide)
     var reference = Passage(Decoder(configuration, weights: floats), batches, &runner)
-    for (index, table) in rounded { floats.update(index) { $0.weight = table.weight } }
+    for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, &runner)
     // Neither is read again.
     for parameter in weights.parameters where parameter.role.isTable {
@@ -111,15 +117,23 @@ package struct Calibrator: Sendable {
         try load(parameter, into: &reference.decoder.weights, provide)
         passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
       }
+      let before = options.training == nil ? [] : passage.streams
       for branches in reference.decoder.steps(of: layer) {
         do throws(InputsNotFinite) {
-          try roundFirst(layer, branches, reference, &passage, &runner, &rounded)
-          try roundLast(layer, branches, &reference, &passage, &runner, &rounded)
+          try roundFirst(layer, branches, reference, &passage, &runner, &result.rounded)
+          try roundLast(layer, branches, &reference, &passage, &runner, &result.rounded)
         } catch { throw .notFinite(tensor: error.tensor) }
         for batch in batches.indices {
           passage.run(batch, layer: layer, branches: branches, &runner)
           passage.advance(batch, layer: layer, branches: branches, runner)
         }
+      }
+      if options.training != nil {
+        passage.restore(before)
+        let goesOn = train(layer, reference, &passage, &runner, &result) {
+          isDone(Progress(layers: layer, totalLayers: configuration.layers))
+        }
+        guard goesOn else { throw .stopped }
       }
       // The layer whose keys and values others attend to computes them again.
       for parameter in linears where layer != configuration.keyValueLayers - 1 {
@@ -128,11 +142,47 @@ package struct Calibrator: Sendable {
       }
       guard isDone(Progress(layers: layer + 1, totalLayers: configuration.layers)) else { throw .stopped }
     }
-    return rounded
+    return result
+  }
+
+  /// Trains a layer that is rounded, and takes the passage behind it; false where `goesOn` stopped it.
+  private func train(
+    _ layer: Int, _ reference: borrowing Passage, _ passage: inout Passage, _ runner: inout ModelRunner, _ result: inout Result,
+    while goesOn: () -> Bool
+  ) -> Bool {
+    // What lies on the grid is what it is to be.
+    let parameters = linears(of: layer).filter { result.rounded[$0.index]?.error?.noise ?? 0 > 0 }
+    if let training = options.training, !parameters.isEmpty {
+      let floats = parameters.map { ($0.index, reference.decoder.weights.parameters[$0.index].weight.floats(on: compute)) }
+      let limits = Self.limits(of: batches)
+      var trainer = BlockTrainer(
+        passage.decoder, layer: layer, targets: Dictionary(uniqueKeysWithValues: floats), rows: limits.rows, segments: limits.segments,
+        options: training, on: compute)
+      guard let trained = trainer.run(&passage, towards: reference, batches: batches.count, while: goesOn) else { return false }
+      result.trained[layer] = trained
+      for parameter in parameters {
+        result.rounded[parameter.index] = Rounded(weight: passage.decoder.weights.parameters[parameter.index].weight, error: nil)
+      }
+    }
+    for batch in batches.indices {
+      let branches = 0..<2
+      passage.run(batch, layer: layer, branches: branches, &runner)
+      passage.advance(batch, layer: layer, branches: branches, runner)
+    }
+    return true
+  }
+
+  /// The first windows, until they have so many tokens.
+  static func first(_ tokens: Int, of windows: [[Int32]]) -> [[Int32]] {
+    var count = 0
+    return windows.prefix { window in
+      defer { count += window.count }
+      return count < tokens
+    }
   }
 
   /// Windows that go through the model together.
-  private static func batches(_ windows: [[Int32]], rows: Int) -> [[[Int32]]] {
+  static func batches(_ windows: [[Int32]], rows: Int) -> [[[Int32]]] {
     var batches: [[[Int32]]] = []
     var count = 0
     for window in windows where !window.isEmpty {
@@ -144,6 +194,11 @@ package struct Calibrator: Sendable {
       count += window.count
     }
     return batches
+  }
+
+  /// The sizes of a runner of such batches.
+  static func limits(of batches: [[[Int32]]]) -> ModelRunner.Limits {
+    ModelRunner.Limits(rows: batches.map { $0.reduce(0) { $0 + $1.count } }.max() ?? 1, segments: batches.map(\.count).max() ?? 1)
   }
 
   /// The linear layers of a layer.
@@ -167,7 +222,7 @@ package struct Calibrator: Sendable {
     for branch in branches {
       let parameters = reference.decoder.linears(of: layer, branch: branch).first.filter(isRounded)
       guard !parameters.isEmpty else { continue }
-      var moments = SecondMoments(columns: configuration.hiddenSize)
+      var moments = SecondMoments(columns: configuration.hiddenSize, isCompared: true)
       var expected = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
       for batch in batches.indices {
         reference.read(batch, layer: layer, branch: branch, &runner)
@@ -196,7 +251,8 @@ package struct Calibrator: Sendable {
     let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
     var moments = UniqueArray<SecondMoments>()
     for (index, parameter) in parameters.enumerated() {
-      moments.append(SecondMoments(columns: parameter.weight.columns, outputs: addsDirectly[index] ? parameter.weight.rows : 0))
+      let weight = parameter.weight
+      moments.append(SecondMoments(columns: weight.columns, isCompared: true, outputs: addsDirectly[index] ? weight.rows : 0))
     }
     for batch in batches.indices {
       var lost = passage.difference(from: reference, batch)
@@ -254,7 +310,7 @@ package struct Calibrator: Sendable {
     _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
   ) throws(InputsNotFinite) {
     let weight = weights.parameters[parameter.index].weight.floats(on: compute)
-    if let exact = exact(weight, as: format(parameter)) {
+    if let exact = Self.exact(weight, as: format(parameter), on: compute) {
       rounded[parameter.index] = exact
       weights.update(parameter.index) { $0.weight = exact.weight }
       return
@@ -262,13 +318,13 @@ package struct Calibrator: Sendable {
     let corrected = CalibratedRounding.corrected(
       weight, by: moments, alpha: options.inputCorrection, beta: options.streamCorrection, on: compute)
     guard let floats = corrected else { throw InputsNotFinite(tensor: parameter.name.tensor) }
-    let result = round(floats, rounding, importance: moments.energies.span, as: format(parameter))
+    let result = round(floats, rounding, importance: moments.energies.sums.span, as: format(parameter))
     rounded[parameter.index] = result
     weights.update(parameter.index) { $0.weight = result.weight }
   }
 
   /// The rounding of each weight by itself where it loses nothing: what was trained on the grid is packed as it is.
-  private func exact(_ weight: Weight, as format: WeightFormat) -> Rounded? {
+  static func exact(_ weight: Weight, as format: WeightFormat, on compute: Compute) -> Rounded? {
     var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format)
     GridQuantization.fitScales(of: weight, into: &packed, on: compute)
     let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
@@ -317,10 +373,10 @@ package struct Calibrator: Sendable {
     do throws(InputsNotFinite) { rounding = try factored(moments, for: tables[0]) } catch { throw .notFinite(tensor: error.tensor) }
     for parameter in tables {
       let weight = floats.parameters[parameter.index].weight.floats(on: compute)
-      if let exact = exact(weight, as: format(parameter)) {
+      if let exact = Self.exact(weight, as: format(parameter), on: compute) {
         rounded[parameter.index] = exact
       } else if parameter.index == weights.output.index {
-        rounded[parameter.index] = round(weight, rounding, importance: moments.energies.span, as: format(parameter))
+        rounded[parameter.index] = round(weight, rounding, importance: moments.energies.sums.span, as: format(parameter))
       } else {
         // A row is read alone, whatever it holds.
         var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format(parameter))

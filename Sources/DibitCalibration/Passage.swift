@@ -7,7 +7,7 @@ struct Passage: ~Copyable {
   /// The model as far as it is known.
   var decoder: Decoder
   /// The residual stream of each batch where the passage stands, `[n, C]`.
-  private var streams: [[Float]] = []
+  private(set) var streams: [[Float]] = []
   /// The streams before the layer whose keys and values later ones attend to.
   private var sources: [[Float]] = []
   private let batches: [[[Int32]]]
@@ -48,6 +48,9 @@ struct Passage: ~Copyable {
     }
     streams[batch] = runner.stream.values
   }
+
+  /// Goes back to where streams were of which it was told by ``streams``.
+  mutating func restore(_ streams: [[Float]]) { self.streams = streams }
 
   /// Writes the final norm of a batch, behind all layers, to ``ModelRunner/hidden``.
   func normalize(_ batch: Int, _ runner: inout ModelRunner) {

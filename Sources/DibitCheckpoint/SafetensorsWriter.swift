@@ -22,6 +22,14 @@ package struct SafetensorsWriter: ~Copyable {
   private var given = 0
   private var output: HashedFile
 
+  /// The bytes of a file with these tensors.
+  package static func byteCount(
+    of tensors: [(name: String, dtype: DType, shape: [Int])], metadata: [(key: String, value: String)] = []
+  ) throws(CheckpointError) -> Int {
+    let layout = try SafetensorsLayout(tensors, metadata: metadata, file: "")
+    return layout.header.count + layout.sizes.reduce(0, +)
+  }
+
   /// Creates the file and writes its header.
   ///
   /// - Throws: ``CheckpointError`` when the file exists or cannot be created, there is no room for all of it, or a declaration is no tensor of a safetensors file.

@@ -23,7 +23,10 @@ package struct CommandLineTool: ParsableCommand {
       CommandGroup(name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self]),
       CommandGroup(
         name: "Evaluation",
-        subcommands: [EvaluateCommand.self, CrossValidateCommand.self, CurveCommand.self, ReportCommand.self, PerplexityCommand.self]),
+        subcommands: [
+          EvaluateCommand.self, CrossValidateCommand.self, CurveCommand.self, ReportCommand.self, PerplexityCommand.self,
+          CompareCommand.self,
+        ]),
       CommandGroup(
         name: "Use",
         subcommands: [

@@ -23,6 +23,9 @@ struct ConvertCommand: ParsableCommand {
       Weights are rounded to the nearest level, which takes seconds. With --calibrate what counts is the error of each layer's outputs \
       on a text, which the source writes itself unless --calibration-text gives one: minutes, and far nearer to the source.
 
+      With a number between those of --bits, or with --size, matrices differ: the rounding of each is tried on a text, and bits go where \
+      they bring the predictions nearest to the source's, until the model is as large as it may be.
+
       In the end the source writes a short text, and the converted model is compared with it there: close to the source, noticeably worse, \
       or destroyed, as 2 bits do to most models that were not trained for them. Nothing is checked where no weight changed its value.
       """)
@@ -32,9 +35,13 @@ struct ConvertCommand: ParsableCommand {
   @Option(
     name: .customLong("bits"),
     help: ArgumentHelp(
-      "Bits of a weight: \(QuantizationScheme.words(QuantizationScheme.bitChoices)); by default 2. 16 and 32 keep floats.",
+      "Bits of a weight: \(QuantizationScheme.words(QuantizationScheme.bitChoices)); by default 2. 16 and 32 keep floats. Another number between 2 and 8 is the mean over the whole model, scales included, of matrices that differ.",
       valueName: "bits"))
-  var givenBits: Int?
+  var bitsPerWeight: Double?
+  @Option(
+    name: .customLong("size"),
+    help: ArgumentHelp("The most that the file of weights may take, for instance 60M: matrices get 2, 4 or 8 bits.", valueName: "size"))
+  var sizeLimit: String?
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'; by default 64.", valueName: "size")) var groupSize: String?
   @Option(
     help: ArgumentHelp(
@@ -47,12 +54,19 @@ struct ConvertCommand: ParsableCommand {
     help: ArgumentHelp("The converted model that CHECKPOINT, then an adapter of PEFT, mlx-lm or llama.cpp, belongs to.", valueName: "model")
   )
   var base: String?
+  @Option(help: ArgumentHelp("A converted model: each matrix gets the bits and groups that it has there.", valueName: "model"))
+  var like: String?
   @Flag(help: "Round by the inputs of each layer on a text: minutes, and far nearer to the source.") var calibrate = false
   @Option(
     help: ArgumentHelp(
       "A file or a folder of text for --calibrate, which may be given more than once; by default the source writes its own.",
       valueName: "text"))
   var calibrationText: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "The effort of --calibrate: standard, or thorough, which trains each layer behind its rounding towards the source's: twice as long, and nearer to it.",
+      valueName: "effort"), transform: { try choice($0, "--effort") })
+  var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments
   @Flag(help: "Replace an existing output.") var overwrite = false
   @Flag(help: "Say what would be written, and about how long it takes; write nothing.") var dryRun = false
@@ -61,11 +75,23 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Print the report as JSON.") var json = false
   @OptionGroup var compute: ComputeOptions
 
-  private var options: Conversion.Options {
+  /// The bits of every matrix, if they are given; a mean of bits gives none.
+  private var givenBits: Int? { bitsPerWeight.flatMap { Int(exactly: $0) }.flatMap { isMean ? nil : $0 } }
+
+  /// True when the bits are a mean over matrices that differ.
+  private var isMean: Bool {
+    guard let bitsPerWeight else { return false }
+    return bitsPerWeight > 2 && bitsPerWeight < 8 && !QuantizationScheme.bitChoices.contains { Double($0) == bitsPerWeight }
+  }
+
+  private func options() throws -> Conversion.Options {
     var options = Conversion.Options(bits: givenBits)
+    if isMean { options.budget = bitsPerWeight.map { .bitsPerWeight($0) } }
+    if let sizeLimit { options.budget = .bytes(try MemorySize(option: "--size", sizeLimit).bytes) }
     (options.embeddingBits, options.tokenizer, options.overwrites) = (embeddingBits, tokenizer, overwrite)
     if let groupSize { options.groupSize = Int(groupSize).map { .weights($0) } ?? .row }
-    if calibrate { options.rounding = .calibrated(texts: calibrationText) }
+    options.like = like
+    if calibrate { options.rounding = .calibrated(texts: calibrationText, effort: effort ?? .standard) }
     return options
   }
 
@@ -74,15 +100,31 @@ struct ConvertCommand: ParsableCommand {
     if calibrate, let givenBits, givenBits >= 16 {
       throw ValidationError("--calibrate: \(givenBits) bits are not rounded to a grid: there is nothing to calibrate")
     }
+    if effort != nil, !calibrate { throw ValidationError("--effort: goes with --calibrate") }
     if !calibrationText.isEmpty, !calibrate { throw ValidationError("--calibration-text: goes with --calibrate") }
+    if let bitsPerWeight, !isMean, givenBits == nil || !QuantizationScheme.bitChoices.contains(where: { $0 == givenBits }) {
+      throw ValidationError(
+        "--bits: expected \(QuantizationScheme.words(QuantizationScheme.bitChoices)), or a mean between 2 and 8, found \(Int(exactly: bitsPerWeight).map { "\($0)" } ?? "\(bitsPerWeight)")"
+      )
+    }
+    if isMean, sizeLimit != nil { throw ValidationError("--size: with a mean of --bits the size is given already") }
+    let formats = [
+      ("bits", bitsPerWeight != nil), ("size", sizeLimit != nil), ("group-size", groupSize != nil),
+      ("embedding-bits", embeddingBits != nil),
+    ]
+    if like != nil, let other = formats.first(where: \.1) {
+      throw ValidationError("--\(other.0): goes without --like, which says all bits and groups")
+    }
+    let options = try options()
     if let groupSize, groupSize != "row", !QuantizationScheme.groups.contains(where: { "\($0)" == groupSize }) {
       throw ValidationError("--group-size: expected 32, 64, 128 or row, found \(groupSize)")
     }
     try checkOptions { () throws(DibitError) in _ = try options.engineOptions() }
     // Of an adapter nothing is rounded, and the model brings the tokenizer.
     let ofModels = [
-      ("bits", givenBits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
-      ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check), ("calibrate", calibrate),
+      ("bits", bitsPerWeight != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
+      ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check), ("calibrate", calibrate), ("size", sizeLimit != nil),
+      ("like", like != nil),
     ]
     if base != nil, let stray = ofModels.first(where: \.1) { throw ValidationError("--\(stray.0): goes without --base") }
   }
@@ -92,12 +134,12 @@ struct ConvertCommand: ParsableCommand {
     if let base { return try importAdapter(of: base) }
     let compute = try compute.makeCompute()
     let report = try Failure.context("converting '\(checkpoint)'") { () throws -> ConversionReport? in
-      let job = try ConversionJob(checkpoint, to: output, options: options, on: compute)
+      let job = try ConversionJob(checkpoint, to: output, options: options(), on: compute)
       if dryRun {
-        showForecast(try job.forecast())
+        showForecast(try follow { progress in try job.forecast(progress: progress) })
         return nil
       }
-      return try convert(job)
+      return try follow { progress in try job.run(progress: progress) }
     }
     guard let report else { return }
     warnOfTokenizer(report)
@@ -115,26 +157,31 @@ struct ConvertCommand: ParsableCommand {
     if Interrupt.isRequested { throw Failure(.interrupted, "interrupted while the model was checked; '\(report.output)' is whole") }
   }
 
-  private func convert(_ job: ConversionJob) throws -> ConversionReport {
-    var (line, shown) = (ProgressLine(calibrate ? "reading text" : "converting"), 0)
+  /// Shows the progress of a job.
+  private func follow(_ job: ((ConversionJob.Progress) -> Bool) throws -> ConversionReport) throws -> ConversionReport {
+    let stages = calibrate || isMean || sizeLimit != nil
+    var (line, shown) = (ProgressLine(stages ? "reading text" : "converting"), 0)
     defer { line.finish() }
     func begin(_ stage: Int, _ title: String) {
       guard stage > shown else { return }
       line.finish()
       (line, shown) = (ProgressLine(title), stage)
     }
-    return try job.run { progress in
+    return try job { progress in
       switch progress {
       case .writingText(let tokens, let total):
         begin(1, "writing text")
         line.update(tokens, of: total, counted(tokens, "token"))
       case .converting(let progress):
         switch progress.stage {
+        case .measuring(let tensors, let total):
+          begin(2, "measuring")
+          line.update(tensors, of: total, "\(tensors) of \(total) matrices")
         case .calibrating(let layers, let total):
-          begin(2, "calibrating")
+          begin(3, "calibrating")
           line.update(layers, of: total, "\(layers) of \(total) layers")
         case .writing(_, let bytes, let total):
-          if calibrate { begin(3, "converting") }
+          if stages { begin(4, "converting") }
           line.update(bytes, of: total, size(bytes))
         }
       }
@@ -165,14 +212,15 @@ struct ConvertCommand: ParsableCommand {
 
   /// Says what to do about a model that is of no use.
   private func warn() {
-    let bits = options.bits
-    let more = bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
+    let bits = givenBits ?? 2
+    let isMixed = isMean || sizeLimit != nil || like != nil
+    let more = isMixed || bits < 4 ? "--bits 4 or --bits 16" : bits < 16 ? "--bits 16" : "--bits 32"
     let mended =
       calibrate
       ? "'dibit qat \(checkpoint) --from \(output) --data TEXT' trains it towards its source; or convert it with \(more)"
       : bits < 16 ? "convert it with --calibrate, or with \(more)" : "convert it with \(more)"
     Terminal.write(
-      "warning: \(bits) bits destroyed this model: \(mended); "
+      "warning: \(isMixed ? "this size" : "\(bits) bits") destroyed this model: \(mended); "
         + "'dibit perplexity \(output) --reference \(checkpoint) --data TEXT' measures it on texts of yours\n")
   }
 
@@ -200,7 +248,36 @@ struct ConvertCommand: ParsableCommand {
     Output.print(
       "\n\(report.architecture) model with \(counted(report.elements, "parameter")): \(sourceSize(report)) -> "
         + "\(size(report.outputBytes)), \(decimal(report.bitsPerWeight, 2)) bits per weight over all")
+    showChoices(report)
     Output.print("about \(duration(report.seconds)) on this machine, without the time of writing and of the check; nothing was written")
+  }
+
+  /// Says which bits were chosen, and why.
+  private func showChoices(_ report: ConversionReport) {
+    guard !report.choices.isEmpty else { return }
+    let levels = Set(report.choices.map(\.bits)).sorted()
+    let counts = levels.map { bits in "\(report.choices.count { $0.bits == bits }) of \(bits) bits" }.joined(separator: ", ")
+    Output.print("\nMatrices by what the rounding of each alone costs, in nats of divergence for each token: \(counts)")
+    let sorted = report.choices.sorted { $0.leastDivergence > $1.leastDivergence }
+    printTable(
+      sorted.prefix(10).map { choice in
+        [
+          "  " + choice.name, "\(decimal(choice.leastDivergence, 4)) at \(choice.leastBits) bits",
+          choice.bits > choice.leastBits ? "\(decimal(choice.divergence, 4)) at \(choice.bits) bits" : "stays",
+        ]
+      })
+    if sorted.count > 10 { Output.print("  and \(sorted.count - 10) more, which --json lists") }
+  }
+
+  /// Says what the training of layers brought.
+  private func showLayers(_ report: ConversionReport) {
+    guard !report.layers.isEmpty else { return }
+    func mean(_ share: (ConversionReport.TrainedLayer) -> Double) -> String {
+      percent(report.layers.reduce(0) { $0 + share($1) } / Double(report.layers.count))
+    }
+    Output.print(
+      "\nLayers that were trained behind their rounding: \(report.layers.count); squared error of the stream behind one, on text that was held "
+        + "out: \(mean(\.before)) before, \(mean(\.after)) after, in the mean")
   }
 
   private func importAdapter(of base: String) throws {
@@ -225,6 +302,8 @@ struct ConvertCommand: ParsableCommand {
       "\(decimal(report.bitsPerWeight, 2)) bits per weight over all, in \(duration(report.seconds)) (\(size(Int(rate)))/s)"
         + (report.decibels.map { $0.isFinite ? "; signal to noise \(decimal($0, 2)) dB" : "; every rounded tensor was on the grid: exact" }
           ?? ""))
+    showChoices(report)
+    showLayers(report)
     let worst = report.worst(5)
     if !worst.isEmpty {
       Output.print("\nThe tensors that lost most:")

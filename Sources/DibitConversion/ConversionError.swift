@@ -16,6 +16,8 @@ package enum ConversionError: EngineError, Equatable {
   case notExportable(String)
   case inputsNotFinite(tensor: String)
   case calibratesTrainedScales(tensor: String)
+  case noSuchMatrix(String, path: String)
+  case budget(SizeBudget, leastBytes: Int, leastBits: Double)
   case interrupted
 }
 
@@ -37,11 +39,19 @@ extension ConversionError {
     case .notExportable(let reason): reason
     case .calibratesTrainedScales(let tensor):
       "tensor '\(tensor)' brings scales that were trained, which are kept as they are: convert without \(optionName("calibrate"))"
+    case .noSuchMatrix(let name, let path): "'\(path)' has no matrix '\(name)', for which bits are given"
+    case .budget(.bytes(let bytes), let least, let bits):
+      "\(optionName("size")): \(grouped(bytes)) bytes are asked for, but with as few bits everywhere as may be the weights take \(grouped(least)) (\(Self.raised(bits)) bits per weight over all): ask for as many"
+    case .budget(.bitsPerWeight(let asked), _, let bits):
+      "\(optionName("bits")): \(asked) bits per weight over all are asked for, but with as few everywhere as may be there are \(Self.raised(bits)): ask for as many"
     case .inputsNotFinite(let tensor):
       "tensor '\(tensor)': what the model computes to multiply it with is not finite on the text to calibrate on: the checkpoint is damaged"
     case .interrupted: "interrupted: nothing was written"
     }
   }
+
+  /// Bits with two digits behind the point, rounded up: as many do.
+  private static func raised(_ bits: Double) -> Double { (bits * 100).rounded(.up) / 100 }
 
   /// The kind of failure.
   package var kind: FailureKind { cause?.kind ?? (self == .interrupted ? .interrupted : .badData) }

@@ -4,6 +4,12 @@ package import DibitQuantization
 package struct ConversionOptions: Equatable, Sendable {
   /// The storage scheme of the tensors.
   package var scheme = QuantizationScheme()
+  /// The size that the model may have, where single tensors get more bits than the scheme gives them.
+  package var budget: SizeBudget?
+  /// True when the embedding and the output head may get more bits, too.
+  package var budgetsTables = true
+  /// True when calibration trains the matrices of each layer, once they are rounded, towards what the float layer computes.
+  package var trainsLayers = false
   /// A tokenizer file or directory to use instead of the one beside the checkpoint.
   package var tokenizer: String?
   /// Replaces an existing output.
@@ -13,10 +19,20 @@ package struct ConversionOptions: Equatable, Sendable {
   package init() {}
 }
 
+/// The size of a model that is to be used as well as it can.
+package enum SizeBudget: Equatable, Sendable {
+  /// Bytes of the file of weights.
+  case bytes(Int)
+  /// Bits for each weight over the whole model, scales and norms included.
+  case bitsPerWeight(Double)
+}
+
 /// Progress of a conversion.
 package struct ConversionProgress: Equatable, Sendable {
   /// The stages of a conversion.
   package enum Stage: Equatable, Sendable {
+    /// Matrices whose rounding was tried, of all.
+    case measuring(tensors: Int, totalTensors: Int)
     /// Blocks that are rounded by their inputs, of all.
     case calibrating(layers: Int, totalLayers: Int)
     /// The tensor at work, and source bytes read so far, of all.
@@ -29,7 +45,8 @@ package struct ConversionProgress: Equatable, Sendable {
   /// The share of the stage that is done, from 0 to 1.
   package var fraction: Double {
     switch stage {
-    case .calibrating(let done, let total), .writing(_, let done, let total): Double(done) / Double(max(1, total))
+    case .measuring(let done, let total), .calibrating(let done, let total), .writing(_, let done, let total):
+      Double(done) / Double(max(1, total))
     }
   }
 }

@@ -43,6 +43,11 @@ struct ConversionPlan {
       tensor.clips = try Self.trainedScales(tensor, in: checkpoint, opened.json)
       planned.append(tensor)
     }
+    if let name = scheme.tensorBits.keys.sorted().first(where: { name in
+      !planned.contains { $0.name == name && $0.stored.format.grid != nil }
+    }) {
+      throw .noSuchMatrix(name, path: source)
+    }
     for name in declarations.scales {
       let info = try rethrow(as: ConversionError.checkpoint, checkpoint.tensor(name))
       planned.append(PlannedTensor(scalar: name, info))
@@ -100,7 +105,7 @@ struct PlannedTensor {
   init(_ parameter: ParameterDeclaration, _ info: TensorInfo, _ scheme: QuantizationScheme) {
     stored = ModelTensor(
       name: parameter.name.tensor, shape: info.shape, rows: info.rows, columns: info.columns,
-      format: scheme.format(of: parameter.role, source: WeightFormat(info.dtype) ?? .f32))
+      format: scheme.format(of: parameter.name, parameter.role, source: WeightFormat(info.dtype) ?? .f32))
     sourceBytes = info.count * info.dtype.byteCount
     storage = stored.format.grid?.description ?? stored.format.dtype.rawValue
   }

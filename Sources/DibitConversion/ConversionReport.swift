@@ -2,6 +2,7 @@ internal import DibitCheckpoint
 package import DibitJSON
 package import DibitKernels
 internal import DibitModel
+internal import DibitModelStore
 
 /// The result of a conversion for each tensor.
 package struct ConversionReport: Equatable, Sendable {
@@ -31,6 +32,16 @@ package struct ConversionReport: Equatable, Sendable {
     package var isExact: Bool { error?.noise == 0 }
   }
 
+  /// The result for a layer that was trained behind its rounding.
+  package struct TrainedLayer: Equatable, Sendable {
+    /// The number of the layer.
+    package let layer: Int
+    /// The squared error of the stream behind it over the square of that, as the layer was rounded: the mean over tokens that were held out.
+    package let before: Double
+    /// The same in the end.
+    package let after: Double
+  }
+
   /// The path of the checkpoint.
   package let source: String
   /// The path of the model directory.
@@ -49,6 +60,22 @@ package struct ConversionReport: Equatable, Sendable {
   package internal(set) var fileBytes = 0
   /// The reason for which the tokenizer may be another model's; nil where nothing speaks for that.
   package internal(set) var tokenizerDoubt: String?
+
+  /// The bits that were chosen for tensors, where a size was given; empty without.
+  package internal(set) var choices: [BitChoice] = []
+
+  /// The layers that were trained behind their rounding, in order; empty where none was.
+  package internal(set) var layers: [TrainedLayer] = []
+
+  /// A report with the tensors as they are planned, without errors.
+  init(planned plan: ConversionPlan, source: String, output: String) {
+    self.init(source: source, output: output, plan)
+    tensors = plan.tensors.map { tensor in
+      Tensor(
+        name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
+        bytes: tensor.stored.byteCount, error: nil)
+    }
+  }
 
   /// A report without tensors yet.
   init(source: String, output: String, _ plan: ConversionPlan) {
@@ -69,8 +96,9 @@ package struct ConversionReport: Equatable, Sendable {
     tensors.allSatisfy { tensor in tensor.error.map { $0.noise == 0 } ?? (tensor.bytes >= tensor.sourceBytes) }
   }
 
-  /// Signal-to-noise ratio in dB over all rounded tensors; nil when none was rounded, infinite when all lay on the grid.
+  /// Signal-to-noise ratio in dB over all rounded tensors; nil when none was rounded or layers were trained, infinite when all lay on the grid.
   package var decibels: Double? {
+    guard layers.isEmpty else { return nil }
     var total = GridQuantization.Error()
     let rounded = tensors.compactMap(\.error)
     for error in rounded {
@@ -87,7 +115,27 @@ package struct ConversionReport: Equatable, Sendable {
 
   /// The report for machines; `schema` changes when a key changes its meaning. Exact tensors have `"snr_db": null`.
   package var json: JSONValue {
-    [
+    var members = members
+    if !choices.isEmpty {
+      members["choices"] = .array(
+        choices.map { choice in
+          [
+            "name": .string(choice.name), "bits": .integer(choice.bits), "kl_divergence": .number(choice.divergence),
+            "least_bits": .integer(choice.leastBits), "least_kl_divergence": .number(choice.leastDivergence),
+          ]
+        })
+    }
+    if !layers.isEmpty {
+      members["layers"] = .array(
+        layers.map { layer in
+          ["layer": .integer(layer.layer), "error_rounded": .number(layer.before), "error_trained": .number(layer.after)]
+        })
+    }
+    return .object(members)
+  }
+
+  private var members: JSONObject {
+    let members: JSONValue = [
       "schema": 1, "source": .string(source), "output": .string(output), "architecture": .string(architecture), "digest": .string(digest),
       "parameters": .integer(elements), "source_bytes": .integer(sourceBytes), "source_file_bytes": .integer(fileBytes),
       "output_bytes": .integer(outputBytes),
@@ -101,5 +149,6 @@ package struct ConversionReport: Equatable, Sendable {
           ]
         }),
     ]
+    return members.object ?? JSONObject()
   }
 }

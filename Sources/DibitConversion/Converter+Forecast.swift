@@ -11,14 +11,18 @@ extension Converter {
   ///
   /// The report's tensors have no errors, because nothing is rounded, its size has no header, and there is no digest. Its seconds are those
   /// of one piece of the largest tensor, scaled to all: without the time of writing.
-  package func forecast() throws(ConversionError) -> ConversionReport {
-    let plan = try checkedPlan()
-    var report = ConversionReport(source: source, output: output, plan)
-    report.tensors = plan.tensors.map { tensor in
-      ConversionReport.Tensor(
-        name: tensor.name, shape: tensor.stored.shape, storage: tensor.storage, sourceBytes: tensor.sourceBytes,
-        bytes: tensor.stored.byteCount, error: nil)
-    }
+  ///
+  /// - Parameters:
+  ///   - measured: text in tokens that the options' budget, where there is one, is spent by.
+  ///   - calibrates: True where rounding would be calibrated.
+  package func forecast(
+    measuringOn measured: [[Int32]] = [], calibrates: Bool = false, progress: (ConversionProgress) -> Bool = { _ in true }
+  ) throws(ConversionError) -> ConversionReport {
+    _ = try checkedPlan()
+    let (converter, choices) = try choosingBits(on: measured, calibrates: calibrates, progress)
+    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: converter.options.scheme)
+    var report = ConversionReport(planned: plan, source: source, output: output)
+    report.choices = choices
     report.outputBytes = report.tensors.reduce(0) { $0 + $1.bytes }
     report.seconds = try secondsPerByte(plan) * Double(report.sourceBytes)
     return report

@@ -14,11 +14,13 @@ internal import Synchronization
 package struct Converter: Sendable {
   let source: String
   let output: String
-  let options: ConversionOptions
+  var options: ConversionOptions
   let compute: Compute
 
   /// Elements that are rounded in one piece: 8 MB of F16.
   private static let pieceElements = 4 << 20
+  /// Metadata of the file of weights.
+  static let metadata = [(key: "format", value: "pt")]
 
   /// A conversion of the checkpoint directory `source` to the model directory `output`.
   package init(source: String, output: String, options: ConversionOptions, on compute: Compute) {
@@ -29,7 +31,10 @@ package struct Converter: Sendable {
   }
 
   /// Finds the failures that ``run(calibratingOn:progress:)`` would begin with; nothing is written.
-  package func check() throws(ConversionError) { _ = try checkedPlan() }
+  package func check() throws(ConversionError) {
+    let plan = try checkedPlan()
+    if let budget = options.budget { _ = try spare(of: budget, plan) }
+  }
 
   func checkedPlan() throws(ConversionError) -> ConversionPlan {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
@@ -40,12 +45,26 @@ package struct Converter: Sendable {
 
   /// Converts; `progress` is called for each layer and each piece and stops the conversion, leaving nothing behind, by returning false.
   ///
-  /// - Parameter windows: text in tokens that rounding is calibrated on; nil to round each tensor by itself.
+  /// - Parameters:
+  ///   - windows: text in tokens that rounding is calibrated on; nil to round each tensor by itself.
+  ///   - measured: text in tokens that the options' budget, where there is one, is spent by; nil for `windows`.
   package func run(
-    calibratingOn windows: [[Int32]]? = nil, progress: (ConversionProgress) -> Bool = { _ in true }
+    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil,
+    progress: (ConversionProgress) -> Bool = { _ in true }
   ) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
+    let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
+    var report = try converter.convert(calibratingOn: windows, progress)
+    report.choices = choices
+    let elapsed = clock.now - start
+    report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
+    return report
+  }
+
+  private func convert(
+    calibratingOn windows: [[Int32]]?, _ progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> ConversionReport {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let check = WeightsCheck.begin(source)
     let directory = try staged()
@@ -56,10 +75,7 @@ package struct Converter: Sendable {
         progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
       }
     }
-    var report = try write(plan, calibrated, into: directory, waitingFor: check, progress)
-    let elapsed = clock.now - start
-    report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
-    return report
+    return try write(plan, calibrated, into: directory, waitingFor: check, progress)
   }
 
   /// Writes weights that were rounded before, and all else of the source, into a directory, which appears when it is whole.
@@ -89,6 +105,9 @@ package struct Converter: Sendable {
     waitingFor check: WeightsCheck?, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport {
     var report = ConversionReport(source: source, output: output, plan)
+    report.layers = (weights?.trained ?? [:]).sorted { $0.key < $1.key }.map { layer, result in
+      ConversionReport.TrainedLayer(layer: layer, before: result.before, after: result.after)
+    }
     let weightsDigest = try writeWeights(plan, weights, to: directory.path(of: StoreFile.weights), &report, progress)
     var origin = JSONObject([(key: "path", value: .string(source)), (key: "bytes", value: .integer(report.sourceBytes))])
     if let training { origin["training"] = training }
@@ -117,7 +136,7 @@ package struct Converter: Sendable {
     _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> String {
     var pieces = try PieceWriter(
-      path: path, tensors: plan.tensors.flatMap(\.stored.declarations), metadata: [(key: "format", value: "pt")])
+      path: path, tensors: plan.tensors.flatMap(\.stored.declarations), metadata: Self.metadata)
     report.outputBytes = pieces.byteCount
     var pass = Pass(checkpoint: plan.checkpoint, total: plan.tensors.reduce(0) { $0 + $1.sourceBytes })
     for tensor in plan.tensors {

@@ -13,12 +13,14 @@ package struct RoundedWeights {
   private let weights: [Int: Weight]  // by parameter
   private let errors: [Int: GridQuantization.Error]
   private var scales: [String: Float] = [:]  // of keys and values
+  /// The layers that were trained behind their rounding, by their number.
+  let trained: [Int: Calibrator.TrainedLayer]
 
   /// All weights of a trained model, norms and the scales of keys and values included.
   package init(_ configuration: ModelConfiguration, _ trained: DecoderWeights) {
     parameters = DecoderWeights.declarations(of: configuration).parameters
     weights = Dictionary(uniqueKeysWithValues: trained.parameters.map { ($0.index, $0.weight) })
-    errors = [:]
+    (errors, self.trained) = ([:], [:])
     let names = ParameterNames(configuration)
     for (layer, pair) in trained.keyValueScales.enumerated() {
       scales[names.keyScale(layer)] = pair.key
@@ -26,10 +28,11 @@ package struct RoundedWeights {
     }
   }
 
-  private init(_ parameters: [ParameterDeclaration], _ rounded: [Int: Calibrator.Rounded]) {
+  private init(_ parameters: [ParameterDeclaration], _ result: Calibrator.Result) {
     self.parameters = parameters
-    weights = rounded.mapValues(\.weight)
-    errors = rounded.mapValues(\.error)
+    weights = result.rounded.mapValues(\.weight)
+    errors = result.rounded.compactMapValues(\.error)
+    trained = result.trained
   }
 
   /// Rounds the source of a conversion on windows of text, until `progress` returns false.
@@ -41,16 +44,18 @@ package struct RoundedWeights {
     let scheme = options.scheme
     // Float layers in BF16: what they compute differs far less from floats than what is rounded.
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
+    var settings = Calibrator.Options()
+    if options.trainsLayers { settings.training = Calibrator.TrainingOptions() }
     let calibrator = Calibrator(
       opened.configuration, try rethrow(as: ConversionError.source, opened.weightsWithoutMatrices()), windows: windows,
-      options: Calibrator.Options(), on: compute, format: { scheme.format(of: $0.role, source: .bf16) })
+      options: settings, on: compute, format: { scheme.format(of: $0.name, $0.role, source: .bf16) })
     do throws(CalibrationError<ConversionError>) {
-      let rounded = try calibrator.run(
+      let result = try calibrator.run(
         weights: { parameter throws(ConversionError) in
           let weight = try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index]))
           return try finite(weight.floats(on: compute), parameter.name)
         }, progress: progress)
-      return RoundedWeights(declarations, rounded)
+      return RoundedWeights(declarations, result)
     } catch {
       switch error {
       case .source(let error): throw error

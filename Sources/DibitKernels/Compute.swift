@@ -58,7 +58,7 @@ package final class Compute: Sendable {
   /// The reason for which OpenBLAS, though it is installed and was asked for, runs no products; nil where it does, or was not asked for.
   package var productLibraryNote: String? { products.note }
 
-  /// At least `count` floats that belong to `worker` until its task ends.
+  /// At least `count` floats that belong to `worker` until its task ends; outside of a task they belong to whoever runs one at that time.
   func scratch(_ worker: Int, count: Int) -> UnsafeMutablePointer<Float> { unsafe scratch[worker].reserve(count) }
 
   /// Calls `body` with ranges that cover `0..<count`, each of `step` elements but the last.

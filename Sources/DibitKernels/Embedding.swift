@@ -23,13 +23,18 @@ package enum Embedding {
     let begin = compute.begin()
     defer { compute.end("embedding", begin, rows: y.rows, columns: y.columns, bytes: ids.count * (w.byteCount / max(w.rows, 1))) }
     require(y.rows == ids.count && y.columns == w.columns, "Embedding: \(ids.count) ids, W \(w.shape), y \(y.shape)")
-    let (ys, row) = unsafe (y.mutablePointer, compute.scratch(0, count: w.columns))
-    for i in ids.indices {
-      let id = Int(ids[i])
-      require(id >= 0 && id < w.rows, "Embedding: id \(id) outside 0..<\(w.rows)")
-      unsafe withUnsafePointer(to: unsafe w.kernelView) {
-        unsafe compute.kernels.expand($0, id, id + 1, 0, w.columns, row, w.columns)
-        unsafe compute.kernels.add(row, ys + i * w.columns, w.columns)
+    let (ys, columns) = unsafe (y.mutablePointer, w.columns)
+    unsafe ids.withUnsafeBufferPointer { ids in
+      compute.forEachRange(ids.count, step: 16) { r, worker in
+        let row = unsafe compute.scratch(worker, count: columns)
+        for i in r {
+          let id = unsafe Int(ids[i])
+          require(id >= 0 && id < w.rows, "Embedding: id \(id) outside 0..<\(w.rows)")
+          unsafe withUnsafePointer(to: unsafe w.kernelView) {
+            unsafe compute.kernels.expand($0, id, id + 1, 0, columns, row, columns)
+            unsafe compute.kernels.add(row, ys + i * columns, columns)
+          }
+        }
       }
     }
   }

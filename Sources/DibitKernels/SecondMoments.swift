@@ -6,24 +6,20 @@ package import DibitTensor
 package struct SecondMoments: ~Copyable, Sendable {
   /// `Σ x xᵀ`, `[n, n]`.
   package private(set) var products: Matrix
-  /// `Σ x²` of each input, `[1, n]`, with rows that are far longer than most cut down to a bound.
-  package private(set) var energies: Matrix
+  /// `Σ x²` of each input.
+  package private(set) var energies: InputEnergies
   /// `Σ dᵀ x` for what the inputs lack, `d`, beside those of a reference, `[n, n]`. Summed as it is: as the difference of two sums it would be lost
-  /// in their rounding.
+  /// in their rounding. No elements without a reference.
   package private(set) var cross: Matrix
   /// `Σ lᵀ x` for what the sum `l` that the layer adds to lacks, `[m, n]`; no rows where it adds to none.
   package private(set) var lost: Matrix
 
-  /// The multiple of the median length of a row's square from which a row is cut down: one token of a text can carry more energy than all
-  /// others together.
-  private static let bound = 100.0
-
-  /// No rows of `columns` inputs yet, of a layer whose `outputs` are added to a sum.
-  package init(columns: Int, outputs: Int = 0) {
+  /// No rows of `columns` inputs yet, which are compared with those of a reference or not, of a layer whose `outputs` are added to a sum.
+  package init(columns: Int, isCompared: Bool = false, outputs: Int = 0) {
     lost = Matrix(rows: outputs, columns: columns)
     products = Matrix(rows: columns, columns: columns)
-    cross = Matrix(rows: columns, columns: columns)
-    energies = Matrix(rows: 1, columns: columns)
+    cross = Matrix(rows: isCompared ? columns : 0, columns: columns)
+    energies = InputEnergies(columns: columns)
   }
 
   /// Adds the rows of `x: [n, columns]`, what each lacks beside that of a reference, `[n, columns]`, and what the sum lacks, `[n, outputs]`.
@@ -61,20 +57,6 @@ package struct SecondMoments: ~Copyable, Sendable {
 
   private mutating func add(_ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, on compute: Compute) {
     Self.product(x, x, pairs, into: &products, on: compute)
-    let columns = x.columns
-    guard x.rows > 0 else { return }
-    // SAFETY: indices lie in `x` and in a row of sums.
-    let (values, sums) = unsafe (x.pointer, energies.mutablePointer)
-    let squares = (0..<x.rows).map { unsafe compute.kernels.sum_of_squares(values + $0 * columns, columns) }
-    let bound = Self.bound * squares.sorted()[squares.count / 2]
-    compute.forEachRange(columns, step: 64) { part, _ in
-      for row in squares.indices {
-        let share = squares[row] > bound ? Float(bound / squares[row]) : 1
-        for column in part {
-          let value = unsafe values[row * columns + column]
-          unsafe sums[column] += share * value * value
-        }
-      }
-    }
+    energies.add(x, on: compute)
   }
 }

@@ -153,6 +153,7 @@ extension Decoder {
   /// before the first one. What else a loss says of the stream at a layer is added to it between two such calls.
   package func backward(_ runner: inout ModelRunner, layers: Range<Int>, _ d: inout BackwardState) {
     require(runner.isRecording, "Decoder.backward: the runner did not record the forward pass")
+    require(runner.recording != .newest || layers.count == 1, "Decoder.backward: of \(layers) only the layer that ran last was recorded")
     require(d.dStream.rows == runner.rows, "Decoder.backward: dStream \(d.dStream.shape), \(runner.rows) rows")
     runner.pass.parameters = weights.parameters
     runBackward(layers, &runner, &d)

@@ -19,12 +19,22 @@ package enum Recording: Equatable, Sendable {
   case all
   /// The activations of so many last layers; of the others what goes in, from which the backward pass computes the rest again.
   case last(Int)
+  /// Those of the layer that ran last: for passes of one layer alone.
+  case newest
 
   /// Layers of `layers` whose activations are computed again.
   func recomputed(of layers: Int) -> Int {
     switch self {
-    case .none, .all: 0
+    case .none, .all, .newest: 0
     case .last(let kept): max(0, layers - kept)
+    }
+  }
+
+  /// The number of first layers that write their activations to the same memory.
+  func sharing(of layers: Int) -> Int {
+    switch self {
+    case .none, .newest: layers
+    case .all, .last: recomputed(of: layers)
     }
   }
 }
@@ -122,7 +132,7 @@ package struct ModelRunner: ~Copyable, Sendable {
     for _ in 0..<recomputed { inputs.append(Matrix(rows: rows, columns: channels)) }
     logitRows = Matrix(rows: limits.logitRows, columns: channels)
     logits = Matrix(rows: limits.logitRows, columns: limits.logitRows > 0 ? configuration.vocabularySize : 0)
-    (shapes, indices) = Self.shapes(layout, sharing: recording == .none ? configuration.layers : recomputed, saved)
+    (shapes, indices) = Self.shapes(layout, sharing: recording.sharing(of: configuration.layers), saved)
     blocks = UniqueArray()
     for shape in shapes { blocks.append(Block.Activations(rows: rows, for: (shape, saved))) }
   }

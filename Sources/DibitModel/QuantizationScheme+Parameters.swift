@@ -1,8 +1,9 @@
 package import DibitQuantization
 
 extension QuantizationScheme {
-  /// Returns the format of a parameter that comes from floats such as `source`: the only place that says so. Norms and biases stay F32.
-  package func format(of role: ParameterRole, source: WeightFormat = .f32) -> WeightFormat {
-    role.isMatrix ? format(isTable: role.isTable, source: source) : .f32
+  /// Returns the format of a parameter of this name and role that comes from floats such as `source`: the only place that says so. Norms and
+  /// biases stay F32.
+  package func format(of name: ParameterName, _ role: ParameterRole, source: WeightFormat = .f32) -> WeightFormat {
+    role.isMatrix ? format(of: name.tensor, isTable: role.isTable, source: source) : .f32
   }
 }

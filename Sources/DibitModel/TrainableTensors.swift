@@ -60,12 +60,17 @@ package struct TrainableList: Equatable, Sendable {
   /// The tensors.
   package let entries: [Trainable]
   private let adapted: Int
-  private let firstWeight: Int?
+  /// True when parameters are trained.
+  package let includesWeights: Bool
+  private let weights: [Int: Int]  // parameter to entry
   private let logScales: [Int: Int]  // parameter to entry
 
-  /// The matrices of an adapter, where there is one, and with `includesWeights` every parameter: where it is rounded, in the form that
-  /// `rounding` says.
-  package init(_ weights: DecoderWeights, adapter: AdapterLayout?, includesWeights: Bool, rounding: TrainedRounding? = nil) {
+  /// The matrices of an adapter, where there is one, and with `includesWeights` every parameter, or those that `isTrained` says: where one is
+  /// rounded, in the form that `rounding` says.
+  package init(
+    _ weights: DecoderWeights, adapter: AdapterLayout?, includesWeights: Bool, rounding: TrainedRounding? = nil,
+    where isTrained: (Parameter) -> Bool = { _ in true }
+  ) {
     var entries: [Trainable] = []
     let modules = adapter?.modules ?? []
     for (entry, module) in modules.enumerated() {
@@ -80,16 +85,18 @@ package struct TrainableList: Equatable, Sendable {
       }
     }
     adapted = modules.count
-    firstWeight = includesWeights ? entries.count : nil
-    var logScales: [Int: Int] = [:]
+    self.includesWeights = includesWeights
+    var (indices, logScales): ([Int: Int], [Int: Int]) = ([:], [:])
     if includesWeights {
       func add(_ parameter: Parameter, _ role: Trainable.Role, columns: Int, suffix: String = "") {
         // The parts of a fused tensor share its name.
         let name = "\(parameter.index).\(parameter.name.tensor)\(suffix)"
         entries.append(Trainable(name: name, role: role, rows: parameter.weight.rows, columns: columns))
       }
-      for parameter in weights.parameters {
-        let isRounded = rounding?.scheme.format(of: parameter.role).grid != nil
+      let parameters = weights.parameters.filter(isTrained)
+      for parameter in parameters {
+        indices[parameter.index] = entries.count
+        let isRounded = rounding?.scheme.format(of: parameter.name, parameter.role).grid != nil
         let (index, role, columns) = (parameter.index, parameter.role, parameter.weight.columns)
         if isRounded, rounding?.movesOffsets == true {
           add(parameter, .offset(index: index, role), columns: columns, suffix: ".offset")
@@ -98,8 +105,8 @@ package struct TrainableList: Equatable, Sendable {
         }
       }
       if let rounding, rounding.movesScales {
-        for parameter in weights.parameters {
-          guard let grid = rounding.scheme.format(of: parameter.role).grid else { continue }
+        for parameter in parameters {
+          guard let grid = rounding.scheme.format(of: parameter.name, parameter.role).grid else { continue }
           logScales[parameter.index] = entries.count
           add(
             parameter, .logScale(index: parameter.index, parameter.role), columns: grid.groups(columns: parameter.weight.columns),
@@ -107,6 +114,7 @@ package struct TrainableList: Equatable, Sendable {
         }
       }
     }
+    self.weights = indices
     self.logScales = logScales
     self.entries = entries
   }
@@ -114,11 +122,8 @@ package struct TrainableList: Equatable, Sendable {
   /// The number of trained numbers.
   package var elementCount: Int { entries.reduce(0) { $0 + $1.rows * $1.columns } }
 
-  /// True when all parameters are trained.
-  package var includesWeights: Bool { firstWeight != nil }
-
   /// The index of the gradient of a parameter as passes run it: of the parameter itself or of its offsets; nil where it is frozen.
-  package func weight(_ index: Int) -> Int? { firstWeight.map { $0 + index } }
+  package func weight(_ index: Int) -> Int? { weights[index] }
 
   /// The index of the logarithms of a parameter's scales; nil where they are not trained.
   package func logScale(_ index: Int) -> Int? { logScales[index] }

@@ -6,13 +6,22 @@ extension QuantizationScheme {
   package static let key = "quantization"
   private static let formatName = "dibit-grid"
   private static let version = 2
+  /// The version of models whose tensors differ in bits, which readers of the other one would not find.
+  private static let mixedVersion = 3
 
   /// The block of config.json that says how to read the tensors.
   package var json: JSONValue {
-    [
-      "format": .string(Self.formatName), "version": .integer(Self.version), "bits": .integer(bits),
-      "group_size": group.map { .integer($0) } ?? "row", "embedding_bits": .integer(embeddingBits),
-    ]
+    var members = JSONObject([
+      (key: "format", value: .string(Self.formatName)),
+      (key: "version", value: .integer(tensorBits.isEmpty ? Self.version : Self.mixedVersion)),
+      (key: "bits", value: .integer(bits)), (key: "group_size", value: group.map { .integer($0) } ?? "row"),
+      (key: "embedding_bits", value: .integer(embeddingBits)),
+    ])
+    if !tensorBits.isEmpty {
+      members["tensor_bits"] = .object(
+        JSONObject(tensorBits.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
+    }
+    return .object(members)
   }
 
   /// Reads that block.
@@ -21,7 +30,9 @@ extension QuantizationScheme {
       .unsupported(key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     guard json["format"]?.string == Self.formatName else { throw refuse("format", "'\(Self.formatName)'") }
-    guard json["version"]?.int == Self.version else { throw refuse("version", "\(Self.version)") }
+    guard let version = json["version"]?.int, version == Self.version || version == Self.mixedVersion else {
+      throw refuse("version", "\(Self.version) or \(Self.mixedVersion)")
+    }
     guard let bits = json["bits"]?.int, Self.bitChoices.contains(bits) else { throw refuse("bits", Self.words(Self.bitChoices)) }
     guard let embeddingBits = json["embedding_bits"]?.int, Self.tableBitChoices.contains(embeddingBits) else {
       throw refuse("embedding_bits", Self.words(Self.tableBitChoices))
@@ -32,6 +43,15 @@ extension QuantizationScheme {
     case .string("row"): group = nil
     case .integer(let size) where Self.groups.contains(size): group = size
     default: throw refuse("group_size", "32, 64, 128 or 'row'")
+    }
+    guard version == Self.mixedVersion else { return }
+    guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }
+    for (name, value) in tensors.members {
+      guard let bits = value.int, GridLevels(bits: bits) != nil else {
+        throw .unsupported(
+          key: "tensor_bits.\(name)", expected: Self.words(GridLevels.all.map(\.bits)), found: value.serialized())
+      }
+      tensorBits[name] = bits
     }
   }
 }

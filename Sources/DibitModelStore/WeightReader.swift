@@ -28,7 +28,7 @@ struct WeightReader {
     let (name, rows, columns) = (parameter.name, parameter.rows, parameter.columns)
     let info = try info(name.tensor)
     if !parameter.isMatrix { return try vector(name.tensor, info, columns) }
-    if info.dtype == .u8, let grid = scheme?.format(of: parameter.role).grid { return try packed(parameter, grid, info) }
+    if info.dtype == .u8, let grid = scheme?.format(of: parameter.name, parameter.role).grid { return try packed(parameter, grid, info) }
     guard info.dtype.isFloat else { throw .tensor(name.tensor, path: path, expected: "a float dtype", found: info.dtype.rawValue) }
     try checkShape(name, [rows, columns], info)
     guard let format = WeightFormat(info.dtype),

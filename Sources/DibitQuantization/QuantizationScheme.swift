@@ -6,6 +6,8 @@ package struct QuantizationScheme: Equatable, Sendable {
   package var group: Int? = 64
   /// Bits of the embedding and of an output head of its own, one of ``tableBitChoices``.
   package var embeddingBits = GridLevels.four.bits
+  /// Bits of the matrices that have others than those, by the names of their tensors; each on a grid.
+  package var tensorBits: [String: Int] = [:]
 
   /// 2 bits in groups of 64, embedding at 4 bits.
   package init() {}
@@ -27,9 +29,9 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// True when linear layers lie on a grid.
   package var isQuantized: Bool { GridLevels(bits: bits) != nil }
 
-  /// Returns the format of a matrix, a table or a linear layer's: which floats are kept depends on those of the `source`.
-  package func format(isTable: Bool, source: WeightFormat) -> WeightFormat {
-    let bits = isTable ? embeddingBits : bits
+  /// Returns the format of a matrix, a table or a linear layer's, in a tensor: which floats are kept depends on those of the `source`.
+  package func format(of tensor: String, isTable: Bool, source: WeightFormat) -> WeightFormat {
+    let bits = tensorBits[tensor] ?? (isTable ? embeddingBits : bits)
     if let levels = GridLevels(bits: bits) { return .grid(Grid(levels, group: group)) }
     return bits == 32 ? .f32 : source == .f16 ? .f16 : .bf16
   }

@@ -1,8 +1,6 @@
 internal import DibitStatistics
 
-/// A report as one page for a browser: no network, no scripts, light and dark, for phones, desks, printers and screen readers.
-///
-/// Every text of the report is escaped; the page also forbids scripts and everything from elsewhere by its content security policy.
+/// A report as a page for a browser. Every text of the report is escaped.
 package struct HTMLReport: Sendable {
   let report: EvaluationReport
 
@@ -18,47 +16,15 @@ package struct HTMLReport: Sendable {
       ("speed", "Speed", speed), ("mistakes", "Mistakes", mistakes), ("others", "Other runs", others), ("training", "Training", training),
       ("again", "Once more", provenance), ("reading", "How to read this page", HTMLReport.reading),
     ].filter { !$0.body.isEmpty }
-    var page = """
-      <!doctype html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width,initial-scale=1">
-      <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
-      <meta name="referrer" content="no-referrer">
-      \(Self.generator)
-      <title>\(title.html)</title>
-      <style>
-      \(HTMLStyle.sheet)
-      </style>
-      </head>
-      <body class="\(report.standing.rawValue)">
-      <a class="skip" href="#scores">Skip to the scores</a>
-      <header>
-      <p class="over">\(title.html)</p>
-      <h1>\(headline.html)</h1>
-      <p class="verdict">\(report.verdict.html.signed.replacing("p = ", with: "p&nbsp;= "))</p>
-      \(caution)\(facts)
-      <nav aria-label="Sections">
-      """
-    for section in sections { page += "<a href=\"#\(section.id)\">\(section.title)</a>" }
-    page += "</nav>\n</header>\n<main>\n"
-    for section in sections {
-      page += "<section id=\"\(section.id)\" aria-labelledby=\"\(section.id)-h\"><h2 id=\"\(section.id)-h\">\(section.title)</h2>\n"
-      page += section.body + "</section>\n"
-    }
-    return page
-      + "</main>\n<footer>Made by <code>dibit evaluate</code>. The page holds all it shows and loads nothing.</footer>\n</body>\n</html>\n"
+    let header =
+      "<h1>\(headline.html)</h1>\n<p class=\"verdict\">\(report.verdict.html.signed.replacing("p = ", with: "p&nbsp;= "))</p>\n"
+      + caution + facts
+    return HTMLPage(command: Self.command, title: title, style: report.standing.rawValue, header: header, sections: sections).html
   }
 
+  private static let command = "evaluate"
   /// The mark that tells these pages from others.
-  package static let generator = "<meta name=\"generator\" content=\"dibit evaluate\">"
-
-  /// Styles are the page's own; everything else is forbidden.
-  private static let policy = [
-    "script-src", "img-src", "font-src", "connect-src", "media-src", "object-src", "frame-src", "worker-src", "manifest-src", "base-uri",
-    "form-action",
-  ].map { $0 + " 'none'" }.joined(separator: "; ")
+  package static let generator = HTMLPage.generator(command)
 
   private var title: String {
     ["Evaluation", report.model.map { "of " + $0 }, report.data.map { "on " + $0 }].compactMap(\.self).joined(separator: " ")

@@ -21,16 +21,17 @@ extension RankedReports {
       + "\(report.labelFact), \(group.count) \(plural(group.count, "report"))"
     var lines = Self.prose(what, width) + [""]
     let hasFiles = reports.count > 1
-    var rows = [["rank", "run", "accuracy", "95 %", "macro F1", "log loss"] + (hasFiles ? ["file"] : [])]
+    var header = ["rank", "run", "accuracy", "95 %", "macro F1", "log loss"]
+    if hasFiles { header.append("file") }
+    var rows = [header]
     for entry in group.entries {
       let run = entry.run
-      rows.append(
-        [
-          "\(entry.rank)\(entry.mayBeNoise == true ? " ~" : entry.mayBeNoise == nil ? " ?" : "")",
-          (run.kind == .baseline ? "· " : "") + run.name, percent(run.metrics.accuracy),
-          run.accuracyInterval.map { "\(fixed(100 * $0.lower, 1))-\(fixed(100 * $0.upper, 1))" } ?? "", fixed(run.metrics.macroF1, 3),
-          run.logLoss.map { fixed($0, 3) } ?? "",
-        ] + (hasFiles ? [reports[entry.report].file] : []))
+      let mark = entry.mayBeNoise.map { $0 ? " ~" : "" } ?? " ?"
+      let interval = run.accuracyInterval.map { "\(fixed(100 * $0.lower, 1))-\(fixed(100 * $0.upper, 1))" } ?? ""
+      var row = ["\(entry.rank)\(mark)", run.kind == .baseline ? "· \(run.name)" : run.name, percent(run.metrics.accuracy)]
+      row += [interval, fixed(run.metrics.macroF1, 3), run.logLoss.map { fixed($0, 3) } ?? ""]
+      if hasFiles { row.append(reports[entry.report].file) }
+      rows.append(row)
     }
     // What a terminal has no room for: the file, then what accuracy does not need.
     lines += Self.table(rows, left: [0, 1, 6], name: 1, dropping: [6, 5, 4], width)

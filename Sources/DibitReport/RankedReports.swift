@@ -113,8 +113,11 @@ package struct RunHistory: Equatable, Sendable {
 
   /// The histories of runs, baselines left out, that at least two of the dated reports have.
   static func histories(_ reports: [(index: Int, saved: SavedReport)], _ metric: RunMetric) -> [RunHistory] {
-    let dated = reports.compactMap { report in report.saved.date.map { (index: report.index, date: $0, report: report.saved.report) } }
-      .sorted { $0.date < $1.date || $0.date == $1.date && $0.index < $1.index }
+    var dated: [(index: Int, date: ReportDate, report: EvaluationReport)] = []
+    for (index, saved) in reports {
+      if let date = saved.date { dated.append((index, date, saved.report)) }
+    }
+    dated.sort { $0.date < $1.date || $0.date == $1.date && $0.index < $1.index }
     var found: [(name: String, kind: ReportedRun.Kind, points: [Point])] = []
     for (index, date, report) in dated {
       for run in report.runs {
@@ -123,8 +126,8 @@ package struct RunHistory: Equatable, Sendable {
           found.append((run.name, run.kind, [Point(report: index, date: date, value: value, change: nil)]))
           continue
         }
-        let before = found[known].points.last?.value
-        let change = value.flatMap { value in before.map { value - $0 } }
+        var change: Double?
+        if let value, let before = found[known].points.last?.value { change = value - before }
         found[known].points.append(Point(report: index, date: date, value: value, change: change))
       }
     }

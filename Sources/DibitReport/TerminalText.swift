@@ -1,7 +1,7 @@
 /// Text in a terminal: what may be written there, and how many cells it takes.
 package enum TerminalText {
   /// `text` on one line, without anything that moves the cursor, changes colours or reverses the direction of writing.
-  static func clean(_ text: String) -> String {
+  package static func clean(_ text: String) -> String {
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       switch scalar.properties.generalCategory {

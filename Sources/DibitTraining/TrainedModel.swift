@@ -180,7 +180,7 @@ extension DecoderWeights {
   /// Gives each matrix that `scheme` packs its format; norms stay floats. ``round(_:on:)`` fills them.
   fileprivate mutating func prepare(for scheme: QuantizationScheme) {
     updateEach { parameter in
-      let format = scheme.format(of: parameter.role)
+      let format = scheme.format(of: parameter.name, parameter.role)
       guard format.grid != nil else { return }
       parameter.weight = Weight(zerosWithRows: parameter.weight.rows, columns: parameter.weight.columns, format: format)
     }

@@ -17,6 +17,12 @@ import Testing
     let nearest = try divergence("nearest")
     let calibrated = try divergence("calibrated", "--calibrate", "--threads", "1")
     #expect(calibrated < 0.8 * nearest, "\(calibrated), nearest \(nearest)")
+    let thorough = try dibit("convert", source, "-o", scratch("thorough"), "--calibrate", "--effort", "thorough", "--json")
+    let layers = try #require(try thorough.json()["layers"]?.array)
+    #expect(layers.compactMap { $0["layer"]?.int } == [0, 1])
+    #expect(
+      layers.allSatisfy { ($0["error_trained"]?.double ?? .infinity) <= ($0["error_rounded"]?.double ?? 0) }, "\(layers)")
+    #expect(try thorough.json()["snr_db"] == .null && dibit("verify", scratch("thorough")).status == 0)
     let again = try dibit("convert", source, "-o", scratch("again"), "--calibrate", "--threads", "3")
     #expect(again.status == 0)
     for stage in ["writing text: ", "calibrating: 100 %", "converting: 100 %"] { #expect(again.errors.contains(stage)) }
@@ -36,6 +42,71 @@ import Testing
     #expect(try dibit("verify", scratch("model")).status == 0)
   }
 
+  @Test("a mean of bits and a size are spent where they bring most; the model is used as any other", arguments: [true, false])
+  func mixed(calibrates: Bool) throws {
+    let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
+    let calibrate = calibrates ? ["--calibrate"] : []
+    let mean = try dibit(["convert", source, "-o", scratch("mean"), "--bits", "5", "--group-size", "32"] + calibrate)
+    #expect(mean.status == 0, "\(mean.errors)")
+    #expect(mean.errors.contains("measuring: 100 %") && mean.output.contains("Matrices by what the rounding of each alone costs"))
+    let text = try #require(mean.output.firstRange(of: " bits per weight over all").map { mean.output[..<$0.lowerBound].suffix(4) })
+    let bits = try #require(Double(text), "\(mean.output)")
+    #expect(bits > 4.5 && bits <= 5)
+    let size = try dibit(
+      ["convert", source, "-o", scratch("size"), "--size", "60k", "--group-size", "32", "--threads", "1", "--json"] + calibrate)
+    let report = try size.json()
+    #expect(try contents(scratch("size") + "/model.safetensors").count == report["output_bytes"]?.int)
+    #expect(try #require(report["output_bytes"]?.int) <= 60_000)
+    let choices = try #require(report["choices"]?.array)
+    #expect(choices.allSatisfy { ($0["least_bits"]?.int == 4) == ($0["name"]?.string?.contains("layers") == false) })
+    #expect(choices.count == 16 && Set(choices.compactMap { $0["bits"]?.int }).count > 1)
+    // The same on other threads; and what a dry run says is what is made.
+    let again = try dibit(["convert", source, "-o", scratch("again"), "--size", "60k", "--group-size", "32", "--threads", "3"] + calibrate)
+    #expect(again.status == 0)
+    #expect(try contents(scratch("again") + "/model.safetensors") == contents(scratch("size") + "/model.safetensors"))
+    let forecast = try dibit(
+      ["convert", source, "-o", scratch("forecast"), "--size", "60k", "--group-size", "32", "--dry-run", "--json"] + calibrate)
+    #expect(try forecast.json()["choices"] == report["choices"])
+    #expect(!scratch.names.contains("forecast"))
+    #expect(try dibit("verify", scratch("size")).status == 0)
+    // What training on the grid makes of it has the same bits in the same places.
+    try scratch.write(String(repeating: TinyCheckpoint.sentences.joined(separator: ". ") + "\n", count: 100), to: "text.txt")
+    let trained = try dibit(
+      "qat", source, "--from", scratch("size"), "--data", scratch("text.txt"), "-o", scratch("trained"), "--steps", "5", "--set",
+      "batch_size=2", "--set", "max_seq_length=16")
+    #expect(trained.status == 0, "\(trained.errors)")
+    func storage(_ name: String) throws -> JSONValue? { try dibit("inspect", scratch(name), "--json").json()["quantization"] }
+    #expect(try storage("trained") == storage("size") && storage("size")?["tensor_bits"] != nil)
+    // Its floats are packed as they are where each matrix gets the bits that it had.
+    #expect(try dibit("export", scratch("trained"), "--format", "safetensors", "-o", scratch("floats")).status == 0)
+    let packed = try dibit("convert", scratch("floats"), "-o", scratch("packed"), "--like", scratch("size"), "--json")
+    #expect(packed.status == 0, "\(packed.errors)")
+    let tensors = try #require(try packed.json()["tensors"]?.array).filter { $0["storage"]?.string?.contains("groups") == true }
+    #expect(tensors.count == 16 && tensors.allSatisfy { $0["exact"]?.bool == true })
+    #expect(try storage("packed") == storage("size"))
+  }
+
+  @Test("bits and sizes that cannot be had are told, and nothing is written")
+  func unreachable() throws {
+    let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
+    func fails(_ arguments: [String], _ status: Int32, _ message: String) throws {
+      let outcome = try dibit(["convert", source, "-o", scratch("model")] + arguments)
+      #expect(outcome.status == status && outcome.errors.contains(message), "\(outcome.errors)")
+      #expect(!scratch.names.contains("model"))
+    }
+    try fails(["--bits", "2.1"], 65, "--bits: 2.1 bits per weight over all are asked for, but with as few everywhere as may be there are")
+    try fails(
+      ["--size", "1k", "--calibrate"], 65, "--size: 1,000 bytes are asked for, but with as few bits everywhere as may be the weights take")
+    try fails(["--size", "lots"], 64, "--size: expected a size like 800M or 2G, found 'lots'")
+    try fails(["--bits", "1"], 64, "--bits: expected 2, 4, 8, 16 or 32, or a mean between 2 and 8, found 1")
+    try fails(["--bits", "nan"], 64, "--bits: expected 2, 4, 8, 16 or 32")
+    try fails(["--bits", "3", "--size", "1M"], 64, "--size: with a mean of --bits the size is given already")
+    try fails(["--like", source], 65, "'\(source)': expected a converted model, found a checkpoint")
+    try fails(["--like", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
+    try fails(["--like", source, "--bits", "4"], 64, "--bits: goes without --like, which says all bits and groups")
+    try fails(["--bits", "16", "--size", "1M"], 64, "--size: expected weights of 2, 4 or 8 bits to choose more for, found 16 bits")
+  }
+
   @Test("text that does not do is told, and nothing is written")
   func failures() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
@@ -49,6 +120,8 @@ import Testing
     try fails(["--calibrate", "--calibration-text", scratch("short.txt")], 65, "tokens to calibrate on; at least 1000 are needed")
     try fails(["--calibrate", "--calibration-text", scratch("empty.txt")], 65, "'\(scratch("empty.txt"))'")
     try fails(["--calibrate", "--calibration-text", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
+    try fails(["--effort", "thorough"], 64, "--effort: goes with --calibrate")
+    try fails(["--calibrate", "--effort", "great"], 64, "--effort: expected standard or thorough, found 'great'")
     try fails(["--calibration-text", scratch("short.txt")], 64, "--calibration-text: goes with --calibrate")
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "qat", "evaluate", "crossvalidate", "curve", "report",
-    "perplexity",
+    "perplexity", "compare",
     "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version", "manual",
   ]
 

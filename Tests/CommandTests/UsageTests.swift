@@ -7,7 +7,7 @@ import Testing
   static let wrongCalls: [(arguments: [String], message: String)] = [
     (["convert"], "Missing expected argument '<checkpoint>'"),
     (["convert", "a"], "Missing expected argument '--output <output>'"),
-    (["convert", "a", "-o", "b", "--bits", "3"], "--bits: expected 2, 4, 8, 16 or 32, found 3"),
+    (["convert", "a", "-o", "b", "--bits", "9"], "--bits: expected 2, 4, 8, 16 or 32, or a mean between 2 and 8, found 9"),
     (["convert", "a", "-o", "b", "--bits", "two"], "--bits: expected a number, found 'two'"),
     (["convert", "a", "-o", "b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 8, 16 or 32, found 2"),
     (["convert", "a", "-o", "b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),

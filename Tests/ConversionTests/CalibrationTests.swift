@@ -1,3 +1,4 @@
+@testable import DibitCalibration
 import DibitConversion
 import DibitKernels
 import DibitModel
@@ -15,11 +16,11 @@ import Testing
     return (0..<count).map { _ in (0..<length).map { _ in Int32(rng.below(vocabulary)) } }
   }
 
-  private func calibrated(_ source: String, _ output: String, _ scheme: QuantizationScheme, _ windows: [[Int32]], threads: Int = 2) throws
-    -> ConversionReport
-  {
+  private func calibrated(
+    _ source: String, _ output: String, _ scheme: QuantizationScheme, _ windows: [[Int32]], threads: Int = 2, trainsLayers: Bool = false
+  ) throws -> ConversionReport {
     var options = ConversionOptions()
-    options.scheme = scheme
+    (options.scheme, options.trainsLayers) = (scheme, trainsLayers)
     return try Converter(source: source, output: output, options: options, on: Compute(threads: threads)).run(calibratingOn: windows)
   }
 
@@ -44,21 +45,16 @@ import Testing
 
   @Test(
     "a calibrated model is nearer to its source on other texts than a rounded one, in every family",
-    arguments: LayoutTests.families + ["llama", "afm7"])
+    arguments: LayoutTests.allFamilies)
   func families(family: String) throws {
     let scratch = Scratch()
-    let source =
-      switch family {
-      case "llama": try TinyCheckpoint.llama().write(to: scratch)
-      case "afm7": try TinyCheckpoint.afm7().write(to: scratch)
-      default: try LayoutTests.source(family, in: scratch)
-      }
+    let source = try LayoutTests.anySource(family, in: scratch)
     let vocabulary = try ModelSource.open(source).configuration.vocabularySize
     let scheme = scheme(2, group: 32)
     try convert(source, scratch("nearest"), scheme)
-    let progress = try calibrated(
+    let report = try calibrated(
       source, scratch("calibrated"), scheme, windows(40, of: 24, vocabulary: vocabulary, seed: 1))
-    #expect(progress.tensors.contains { $0.error != nil })
+    #expect(report.tensors.contains { $0.error != nil } && report.layers.isEmpty)
     let held = windows(8, of: 24, vocabulary: vocabulary, seed: 2)
     let (nearest, found) = (
       try distance(scratch("nearest"), from: source, held), try distance(scratch("calibrated"), from: source, held)
@@ -66,13 +62,94 @@ import Testing
     #expect(found < 0.9 * nearest, "\(found), nearest \(nearest)")
   }
 
-  @Test("any number of threads gives the same bytes")
-  func threads() throws {
+  @Test(
+    "training brings the stream behind each layer nearer to the float model's, in every family",
+    arguments: LayoutTests.allFamilies)
+  func layers(family: String) throws {
+    let scratch = Scratch()
+    let source = try LayoutTests.anySource(family, in: scratch)
+    let model = try ModelSource.open(source)
+    let (configuration, weights, scheme) = (model.configuration, try model.weights(), scheme(2, group: 32))
+    var options = Calibrator.Options()
+    options.training = Calibrator.TrainingOptions()
+    options.training?.steps = 200
+    options.training?.rate = 2e-2
+    options.training?.scaleRate = 1e-2
+    let text = windows(40, of: 24, vocabulary: configuration.vocabularySize, seed: 1)
+    let calibrator = Calibrator(configuration, weights, windows: text, options: options, on: compute) {
+      scheme.format(of: $0.name, $0.role)
+    }
+    let result = try calibrator.run(weights: { $0.weight.floats(on: compute) })
+    #expect(result.trained.keys.sorted() == Array(0..<configuration.layers))
+    for (layer, loss) in result.trained {
+      #expect(loss.after <= loss.before, "layer \(layer): \(loss.before), \(loss.after)")
+    }
+    // Where no step helped a layer stays as it was rounded; that is not so for all.
+    #expect(result.trained.values.contains { $0.after < 0.98 * $0.before }, "\(result.trained)")
+    // What is trained has no error of its own any more; the tables, which are not, have theirs.
+    for parameter in weights.parameters where parameter.isMatrix {
+      let rounded = try #require(result.rounded[parameter.index])
+      #expect(rounded.weight.format == scheme.format(of: parameter.name, parameter.role))
+      #expect((rounded.error == nil) == !parameter.role.isTable)
+    }
+  }
+
+  @Test("any number of threads gives the same bytes", arguments: [false, true])
+  func threads(trainsLayers: Bool) throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
     let text = windows(20, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 3)
-    let reports = try [1, 3].map { try calibrated(source, scratch("m\($0)"), scheme(2), text, threads: $0) }
+    let reports = try [1, 3].map { try calibrated(source, scratch("m\($0)"), scheme(2), text, threads: $0, trainsLayers: trainsLayers) }
     #expect(reports[0].digest == reports[1].digest)
+  }
+
+  @Test("the loss of a layer counts each row by its target; its gradient is that of differences")
+  func layerLoss() {
+    var rng = SplitMix64(seed: 7)
+    let target = (0..<12).map { rng.uniform(bound: $0 < 4 ? 100 : 1) }
+    var values = target.map { $0 + rng.uniform(bound: 0.5) }
+    func loss(_ values: [Float]) -> Double {
+      (0..<3).reduce(0.0) { sum, row in
+        let part = row * 4..<row * 4 + 4
+        let (d, t) = part.reduce((0.0, 0.0)) { sums, index in
+          let (x, t) = (Double(values[index]), Double(target[index]))
+          return (sums.0 + (x - t) * (x - t), sums.1 + t * t)
+        }
+        return sum + d / t / 3
+      }
+    }
+    var gradient = Matrix(rows: 3, columns: 4)
+    let found = BlockTrainer.loss(Matrix(rows: 3, columns: 4, values: values), target, gradient: &gradient)
+    #expect(abs(found - loss(values)) <= 1e-6 * found)
+    for index in values.indices {
+      let value = values[index]
+      values[index] = value + 0.01
+      let above = loss(values)
+      let step = Double(values[index])
+      values[index] = value - 0.01
+      let slope = (above - loss(values)) / (step - Double(values[index]))
+      values[index] = value
+      #expect(abs(Double(gradient.values[index]) - slope) <= 1e-4 * abs(slope) + 1e-8)
+    }
+  }
+
+  @Test("a layer's training is stopped between two steps, and nothing is left behind")
+  func stoppingTraining() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    var options = ConversionOptions()
+    options.trainsLayers = true
+    var calls = 0
+    #expect(throws: ConversionError.interrupted) {
+      _ = try Converter(source: source, output: scratch("model"), options: options, on: compute).run(
+        calibratingOn: windows(4, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 4)
+      ) { progress in
+        #expect(progress.stage == .calibrating(layers: 0, totalLayers: 2))
+        calls += 1
+        return calls < 5
+      }
+    }
+    #expect(calls == 5 && scratch.names == ["source"])
   }
 
   @Test("a calibration that is stopped leaves nothing behind; progress counts layers, then bytes")
@@ -104,9 +181,12 @@ import Testing
     try convert(source, scratch("rounded"), scheme(2))
     try Exporter(model: scratch("rounded"), output: scratch("floats"), overwrite: false, on: compute).writeSafetensors(.f32)
     let text = windows(8, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 5)
-    let report = try calibrated(scratch("floats"), scratch("again"), scheme(2), text)
-    #expect(report.isLossless)
-    #expect(try contents(scratch("again") + "/model.safetensors") == contents(scratch("rounded") + "/model.safetensors"))
+    for trainsLayers in [false, true] {
+      let output = scratch("again-\(trainsLayers)")
+      let report = try calibrated(scratch("floats"), output, scheme(2), text, trainsLayers: trainsLayers)
+      #expect(report.isLossless && report.layers.isEmpty)
+      #expect(try contents(output + "/model.safetensors") == contents(scratch("rounded") + "/model.safetensors"))
+    }
   }
 
   @Test("inputs that are not finite, and weights, are told with their tensor")

@@ -10,6 +10,17 @@ import Testing
 @Suite struct LayoutTests {
   static let folder = String(#filePath.dropLast("ConversionTests/LayoutTests.swift".count)) + "Fixtures/parity/"
   static let families = ["gpt2", "gpt_neox", "phi3"]
+  /// These, one whose matrices lie as they are read, and one whose layers share keys and values.
+  static let allFamilies = families + ["llama", "afm7"]
+
+  /// A small checkpoint of any of ``allFamilies``.
+  static func anySource(_ family: String, in scratch: Scratch) throws -> String {
+    switch family {
+    case "llama": try TinyCheckpoint.llama().write(to: scratch)
+    case "afm7": try TinyCheckpoint.afm7().write(to: scratch)
+    default: try source(family, in: scratch)
+    }
+  }
 
   /// The fixture as a source that can be converted, its tensors under the names that `rename` gives.
   static func source(_ family: String, in scratch: Scratch, rename: (String) -> String = { $0 }) throws -> String {

@@ -175,7 +175,10 @@ import Testing
   }
 
   @Test func nearestCentroidIsSureWhereRowsAreFarApart() {
-    let rows: [[Float]] = (0..<20).map { $0 % 2 == 0 ? [1, 0.01 * Float($0)] : [0.01 * Float($0), 1] }
+    let rows = (0..<20).map { index -> [Float] in
+      let small = 0.01 * Float(index)
+      return index % 2 == 0 ? [1, small] : [small, 1]
+    }
     let sure = NearestCentroid(features: rows, labels: (0..<20).map { $0 % 2 }, count: 2)
     #expect(exp(sure.logProbabilities([1, 0])[0]) > 0.99)
     // Labels that have nothing to do with the rows: no confidence is warranted.

@@ -3,6 +3,8 @@ import DibitKernels
 import DibitQuantization
 import DibitTensor
 import DibitTestSupport
+import Dispatch
+import Synchronization
 import Testing
 
 @Suite struct SwiGLUTests {
@@ -167,6 +169,22 @@ import Testing
       Embedding.forward(Self.ids.span, weight: w, into: &y, on: $0)
       return y.values
     }
+  }
+
+  /// Models that share the threads of a process run side by side: scratch memory must belong to the task that runs.
+  @Test("rows are added exactly, also while others add theirs on the same threads", arguments: [1, 2])
+  func additionsSideBySide(threads: Int) {
+    let compute = Compute(threads: threads, usesBLAS: false)
+    let failures = Atomic<Int>(0)
+    let ids = [Int32](repeating: 1, count: 64)
+    DispatchQueue.concurrentPerform(iterations: 4) { caller in
+      let w = Weight(rows: 2, columns: 1000, values: [Float](repeating: Float(caller + 1), count: 2000))
+      var y = Matrix(rows: 64, columns: 1000)
+      for _ in 0..<5000 { Embedding.add(ids.span, weight: w, to: &y, on: compute) }
+      // Small whole numbers: exact.
+      if y.values != [Float](repeating: Float(5000 * (caller + 1)), count: 64_000) { failures.add(1, ordering: .relaxed) }
+    }
+    #expect(failures.load(ordering: .relaxed) == 0)
   }
 
   @Test func anIdOutsideTheTableTraps() async {

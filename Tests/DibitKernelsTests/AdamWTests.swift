@@ -36,7 +36,10 @@ import Testing
     var options = AdamW()
     options.weightDecay = 0.1
     let start = uniforms(count, seed: 1)
-    let gradients = (0..<20).map { step in uniforms(count, seed: UInt64(100 + step)).map { $0 + (step % 3 == 0 ? 0.5 : 0) } }
+    let gradients = (0..<20).map { step -> [Float] in
+      let shift: Float = step % 3 == 0 ? 0.5 : 0
+      return uniforms(count, seed: UInt64(100 + step)).map { $0 + shift }
+    }
     let (rate, scale): (Float, Float) = (0.05, 0.5)
     var reference = Reference(start)
     for gradient in gradients { reference.step(gradient, rate: rate, scale: scale, options, decays: decays) }

@@ -115,7 +115,7 @@ import Testing
       return
     }
     var packed = Weight(zerosWithRows: 21, columns: n, format: .grid(grid))
-    CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+    CalibratedRounding.fitScales(of: w, importance: moments.energies.sums.span, into: &packed, on: compute)
     var nearest = packed
     _ = GridQuantization.chooseCodes(of: w, into: &nearest, on: compute)
     var losses = [error(x, w, nearest)]
@@ -152,7 +152,7 @@ import Testing
       moments.add(x, on: compute)
       guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else { return nil }
       var packed = Weight(zerosWithRows: 50, columns: 80, format: .grid(bits: 2, group: 16 * 5))
-      CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+      CalibratedRounding.fitScales(of: w, importance: moments.energies.sums.span, into: &packed, on: compute)
       rounding.chooseCodes(of: w, into: &packed, on: compute)
       return packed
     }
@@ -167,7 +167,7 @@ import Testing
     let other = inputs(301, n, seed: 22)
     let missing = inputs(301, 5, seed: 23)
     func moments(_ compute: Compute, _ x: borrowing Matrix) -> SecondMoments {
-      var moments = SecondMoments(columns: n, outputs: 5)
+      var moments = SecondMoments(columns: n, isCompared: true, outputs: 5)
       moments.add(x, lacking: other, lost: missing, on: compute)
       return moments
     }
@@ -178,7 +178,7 @@ import Testing
     #expect(isRounded(products, expected.products.values))
     #expect(isRounded(found.cross.values, expected.cross.values))
     #expect(isRounded(found.lost.values, expected.lost.values))
-    #expect(found.energies.values == expected.energies.values)
+    #expect(found.energies.sums.values == expected.energies.sums.values)
     for row in 0..<n { for column in 0..<row { #expect(products[row * n + column] == products[column * n + row]) } }
   }
 
@@ -193,7 +193,7 @@ import Testing
     for row in 0..<500 { for column in 0..<n { lossy[row, column] = 0.8 * x[row, column] + 0.1 * rng.normal() } }
     var lacking = Matrix(rows: 500, columns: n)
     for row in 0..<500 { for column in 0..<n { lacking[row, column] = x[row, column] - lossy[row, column] } }
-    var moments = SecondMoments(columns: n)
+    var moments = SecondMoments(columns: n, isCompared: true)
     moments.add(lossy, lacking: lacking, on: compute)
     func corrected(_ moments: borrowing SecondMoments, alpha: Float, beta: Float) throws -> Weight {
       let found = CalibratedRounding.corrected(w, by: moments, alpha: alpha, beta: beta, on: compute)
@@ -221,7 +221,7 @@ import Testing
     let other = weight(9, n, seed: 11)
     var missing = Matrix(rows: 500, columns: 9)
     Linear.forward(lossy, weight: other, into: &missing, on: compute)
-    var sums = SecondMoments(columns: n, outputs: 9)
+    var sums = SecondMoments(columns: n, isCompared: true, outputs: 9)
     sums.add(lossy, lacking: lacking, lost: missing, on: compute)
     let restored = try corrected(sums, alpha: 0, beta: 1)
     var outputs = Matrix(rows: 500, columns: 9)
@@ -245,7 +245,7 @@ import Testing
         return
       }
       var packed = Weight(zerosWithRows: 5, columns: 32, format: .grid(bits: 2, group: 32))
-      CalibratedRounding.fitScales(of: w, importance: moments.energies.span, into: &packed, on: compute)
+      CalibratedRounding.fitScales(of: w, importance: moments.energies.sums.span, into: &packed, on: compute)
       let lost = rounding.chooseCodes(of: w, into: &packed, on: compute)
       #expect(lost.noise.isFinite)
       let floats = packed.floats(on: compute).values

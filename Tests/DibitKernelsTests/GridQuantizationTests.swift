@@ -37,7 +37,8 @@ import Testing
     return (0..<(1 << (x.count * (bits - 1)))).reduce(energy) { best, assignment in
       var (p, q) = (0.0, 0.0)
       for (index, magnitude) in magnitudes.enumerated() {
-        let level = Double(assignment >> (index * (bits - 1)) & ((1 << (bits - 1)) - 1)) + (bits == 8 ? 0 : 0.5)
+        let code = assignment >> (index * (bits - 1)) & ((1 << (bits - 1)) - 1)
+        let level = Double(code) + (bits == 8 ? 0 : 0.5)
         p += level * magnitude
         q += level * level
       }

@@ -106,7 +106,7 @@ extension KernelCheck {
       let values = run.matrix(shape[0], shape[1]).values
       weight.withMutableValues { span in for index in span.indices { span[index] = values[index] } }
       let compute = run.compute
-      var moments = SecondMoments(columns: shape[1], outputs: shape[0])
+      var moments = SecondMoments(columns: shape[1], isCompared: true, outputs: shape[0])
       moments.add(x, lacking: run.matrix(2 * shape[1], shape[1]), lost: run.matrix(2 * shape[1], shape[0]), on: compute)
       var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: shape[2])))
       var lost = GridQuantization.Error()
@@ -114,7 +114,7 @@ extension KernelCheck {
         guard let corrected = CalibratedRounding.corrected(weight, by: moments, alpha: 0.5, beta: 0.5, on: compute),
           let rounding = CalibratedRounding.make(moments: moments.products, on: compute)
         else { return }
-        CalibratedRounding.fitScales(of: corrected, importance: moments.energies.span, into: &packed, on: compute)
+        CalibratedRounding.fitScales(of: corrected, importance: moments.energies.sums.span, into: &packed, on: compute)
         lost = rounding.chooseCodes(of: corrected, into: &packed, on: compute)
       }
       run.record((lost.noise / lost.signal).squareRoot())

@@ -190,8 +190,10 @@ struct GGUFConfiguration {
       throw .shape(tensor: name, expected: "a list of F32", found: tensor.shape)
     }
     let bytes = file.bytes(of: tensor).array
-    let values = stride(from: 0, to: bytes.count, by: 4).map { at in
-      Float(bitPattern: (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[at + $1]) << UInt32(8 * $1) })
+    let values = stride(from: 0, to: bytes.count, by: 4).map { at -> Float in
+      var pattern: UInt32 = 0
+      for byte in bytes[at..<at + 4].reversed() { pattern = pattern << 8 | UInt32(byte) }
+      return Float(bitPattern: pattern)
     }
     guard values.allSatisfy({ $0.isFinite && $0 > 0 }) else {
       throw .shape(tensor: name, expected: "positive numbers", found: tensor.shape)

@@ -1,0 +1,242 @@
+internal import BasicContainers
+internal import DibitKernels
+internal import DibitModel
+internal import DibitQuantization
+internal import DibitTensor
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+extension Calibrator {
+  /// The settings of the training of layers.
+  package struct TrainingOptions: Equatable, Sendable {
+    /// Steps for each layer.
+    package var steps = 100
+    /// The highest rate of weights, in units of the mean scale of their matrix.
+    package var rate: Float = 5e-3
+    /// The highest rate of the logarithms of scales.
+    package var scaleRate: Float = 4e-3
+    /// Steps in which rates rise.
+    package var warmUp = 8
+    /// Steps between two looks at text that is held out.
+    package var validation = 32
+
+    /// The defaults.
+    package init() {}
+  }
+
+  /// A layer that was trained behind its rounding.
+  package struct TrainedLayer: Equatable, Sendable {
+    /// The mean over tokens, on text that is held out, of the squared error of the stream behind the layer, over its square, as it was rounded.
+    package let before: Double
+    /// The same in the end.
+    package let after: Double
+  }
+}
+
+/// Trains the rounded matrices of one layer, weights and scales, on a text: what the layer makes of the stream of the rounded model shall be
+/// what the float layer makes of the float model's.
+///
+/// The loss is the mean over tokens of the squared difference over the square of the target, because what reads the stream normalises it.
+/// Every pass runs the matrices as they will ship; gradients go through the choice of levels as ``GridRounding`` says.
+struct BlockTrainer: ~Copyable {
+  private var matrices = UniqueArray<TrainedMatrix>()
+  private var runner: ModelRunner
+  private var backward: BackwardState
+  private let layer: Int
+  private let options: Calibrator.TrainingOptions
+
+  /// A trainer of matrices of a layer for batches of up to `rows` rows in `segments` segments.
+  ///
+  /// - Parameters:
+  ///   - decoder: with the rounded matrices.
+  ///   - targets: the floats of those that are trained, by parameter.
+  init(
+    _ decoder: borrowing Decoder, layer: Int, targets: [Int: Weight], rows: Int, segments: Int, options: Calibrator.TrainingOptions,
+    on compute: Compute
+  ) {
+    (self.layer, self.options) = (layer, options)
+    for index in targets.keys.sorted() {
+      guard let floats = targets[index] else { continue }
+      matrices.append(TrainedMatrix(index, floats, rounded: decoder.weights.parameters[index].weight, on: compute))
+    }
+    runner = ModelRunner(
+      decoder, ModelRunner.Limits(rows: rows, segments: segments), adapter: nil, recording: .newest, on: compute)
+    let list = TrainableList(decoder.weights, adapter: nil, includesWeights: true) { targets[$0.index] != nil }
+    backward = BackwardState(decoder, rows: rows, adapter: nil, training: list)
+  }
+
+  /// Trains on batches of `passage`, which stands before the layer, towards `reference`, which stands behind it; leaves the matrices in the
+  /// passage's decoder that had the least loss on batches that are held out, which may be those that were there.
+  ///
+  /// - Returns: that loss before and after; nil where `goesOn`, which is asked at each step, returned false.
+  mutating func run(
+    _ passage: inout Passage, towards reference: borrowing Passage, batches: Int, while goesOn: () -> Bool
+  ) -> Calibrator.TrainedLayer? {
+    // One in eight is held out; where there are few, what is trained on is all there is.
+    let heldOut = batches < 4 ? Array(0..<batches) : (0..<batches).filter { $0 % 8 == 7 || $0 == batches - 1 }
+    let trained = batches < 4 ? heldOut : (0..<batches).filter { !heldOut.contains($0) }
+    var random = SplitMix64(seed: UInt64(layer), purpose: "calibration.batches")
+    let before = loss(heldOut, passage, reference)
+    var (best, bestWeights) = (before, weights(of: passage))
+    for index in 0..<matrices.count { matrices[index].round(into: &passage.decoder.weights, on: runner.compute) }
+    var order: [Int] = []
+    for step in 1...options.steps {
+      guard goesOn() else { return nil }
+      if order.isEmpty {
+        order = trained
+        random.shuffle(&order)
+      }
+      backward.work.gradients.clear()
+      let batch = order.removeLast()
+      passage.run(batch, layer: layer, branches: 0..<2, &runner)
+      backward.setRows(runner.rows)
+      _ = Self.loss(runner.stream, reference.streams[batch], gradient: &backward.dStream)
+      passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
+      self.step(step, &passage.decoder.weights)
+      guard step % options.validation == 0 || step == options.steps else { continue }
+      let now = loss(heldOut, passage, reference)
+      if now < best { (best, bestWeights) = (now, weights(of: passage)) }
+    }
+    for index in 0..<matrices.count {
+      let (parameter, weight) = (matrices[index].parameter, bestWeights[index])
+      passage.decoder.weights.update(parameter) { $0.weight = weight }
+    }
+    return Calibrator.TrainedLayer(before: before, after: best)
+  }
+
+  private func weights(of passage: borrowing Passage) -> [Weight] {
+    (0..<matrices.count).map { passage.decoder.weights.parameters[matrices[$0].parameter].weight }
+  }
+
+  /// One step of the optimiser, `step` counted from 1.
+  private mutating func step(_ step: Int, _ weights: inout DecoderWeights) {
+    let warmUp = Float(min(step, options.warmUp)) / Float(options.warmUp)
+    let done = Float(step - 1) / Float(options.steps)
+    let factor = warmUp * (0.05 + 0.95 * (1 + cos(Float.pi * done)) / 2)
+    let compute = runner.compute
+    for index in 0..<matrices.count {
+      guard let entry = backward.work.gradients.list.weight(matrices[index].parameter) else { continue }
+      Self.step(
+        &matrices[index], &backward.work.gradients.values[entry], step, rate: factor * options.rate, scaleRate: factor * options.scaleRate,
+        &weights, on: compute)
+    }
+  }
+
+  // The owners come apart here: an element of one field would lock the whole struct.
+  private static func step(
+    _ matrix: inout TrainedMatrix, _ gradient: inout Matrix, _ step: Int, rate: Float, scaleRate: Float, _ weights: inout DecoderWeights,
+    on compute: Compute
+  ) {
+    matrix.step(
+      &gradient, packed: weights.parameters[matrix.parameter].weight, rate: rate, scaleRate: scaleRate, step: step, on: compute)
+    matrix.round(into: &weights, on: compute)
+  }
+
+  /// The loss over some batches.
+  private mutating func loss(_ batches: [Int], _ passage: borrowing Passage, _ reference: borrowing Passage) -> Double {
+    var (sum, rows) = (0.0, 0)
+    for batch in batches {
+      passage.run(batch, layer: layer, branches: 0..<2, &runner)
+      backward.setRows(runner.rows)
+      sum += Self.loss(runner.stream, reference.streams[batch], gradient: &backward.dStream) * Double(runner.rows)
+      rows += runner.rows
+    }
+    return sum / Double(max(rows, 1))
+  }
+
+  /// `mean over rows of |x - t|² / |t|²`, and overwrites `gradient: [n, C]` with its gradient by `x: [n, C]`.
+  static func loss(_ x: borrowing Matrix, _ target: [Float], gradient: inout Matrix) -> Double {
+    let (rows, columns) = (x.rows, x.columns)
+    var sum = 0.0
+    let values = x.span
+    var gradients = gradient.mutableSpan
+    for row in 0..<rows {
+      let part = row * columns..<(row + 1) * columns
+      var (square, difference): (Float, Float) = (0, 0)
+      for index in part {
+        let d = values[index] - target[index]
+        square += target[index] * target[index]
+        difference += d * d
+      }
+      let weight = 1 / (square + .leastNormalMagnitude)
+      for index in part { gradients[index] = 2 * weight / Float(rows) * (values[index] - target[index]) }
+      sum += Double(difference * weight)
+    }
+    return sum / Double(max(rows, 1))
+  }
+}
+
+/// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales.
+private struct TrainedMatrix: ~Copyable {
+  let parameter: Int
+  private var floats: Weight
+  private var logScales: Matrix
+  private var dLogScales: Matrix
+  private var moments: Moments
+  private var scaleMoments: Moments
+  /// Rates of the floats are in units of the mean scale.
+  private let unit: Float
+
+  /// Begins with these floats, moved as little as they must be to have the codes of `rounded`.
+  init(_ parameter: Int, _ floats: Weight, rounded: Weight, on compute: Compute) {
+    self.parameter = parameter
+    self.floats = floats
+    let groups = rounded.format.grid?.groups(columns: rounded.columns) ?? 0
+    func zeros(_ columns: Int) -> Matrix { Matrix(rows: rounded.rows, columns: columns) }
+    logScales = zeros(groups)
+    dLogScales = zeros(groups)
+    moments = Moments(first: zeros(rounded.columns), second: zeros(rounded.columns))
+    scaleMoments = Moments(first: zeros(groups), second: zeros(groups))
+    GridRounding.takeLogScales(of: rounded, into: &logScales)
+    GridRounding.pull(&self.floats, toCodesOf: rounded, on: compute)
+    unit = GridRounding.meanScale(logScales)
+  }
+
+  /// Rounds the floats as they are now.
+  func round(into weights: inout DecoderWeights, on compute: Compute) {
+    weights.update(parameter) { parameter in
+      GridRounding.setScales(logScales, of: &parameter.weight, on: compute)
+      GridQuantization.round(floats, into: &parameter.weight, scaleBits: nil, on: compute)
+    }
+  }
+
+  /// One step along the gradient of the rounded matrix, which is overwritten.
+  mutating func step(_ gradient: inout Matrix, packed: Weight, rate: Float, scaleRate: Float, step: Int, on compute: Compute) {
+    GridRounding.backward(floats, packed: packed, dWeight: &gradient, dLogScales: &dLogScales, on: compute)
+    Self.step(&floats, gradient, &moments, rate: rate * unit, step: step, on: compute)
+    Self.step(&logScales, dLogScales, &scaleMoments, rate: scaleRate, step: step, on: compute)
+  }
+
+  // The owners come apart here: one field would lock the whole struct.
+  private static func step(
+    _ floats: inout Weight, _ gradient: borrowing Matrix, _ moments: inout Moments, rate: Float, step: Int, on compute: Compute
+  ) {
+    floats.withMutableValues { values in moments.step(&values, gradient, rate: rate, step: step, on: compute) }
+  }
+
+  private static func step(
+    _ logScales: inout Matrix, _ gradient: borrowing Matrix, _ moments: inout Moments, rate: Float, step: Int, on compute: Compute
+  ) {
+    var values = logScales.mutableSpan
+    moments.step(&values, gradient, rate: rate, step: step, on: compute)
+  }
+}
+
+/// The moments of an optimiser, for numbers of which none decays.
+private struct Moments: ~Copyable {
+  var first: Matrix
+  var second: Matrix
+  private static let optimizer = {
+    var optimizer = AdamW()
+    // Gradients are as small as the share of a weight in the error of a whole layer.
+    optimizer.epsilon = 1e-20
+    return optimizer
+  }()
+
+  mutating func step(_ values: inout MutableSpan<Float>, _ gradient: borrowing Matrix, rate: Float, step: Int, on compute: Compute) {
+    Self.optimizer.step(
+      &values, gradient: gradient, moment1: &first, moment2: &second, learningRate: rate, step: step, decays: false, on: compute)
+  }
+}

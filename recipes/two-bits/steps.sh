@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Bring a float checkpoint to two bits step by step, and show what each step is worth.
+#
+#   recipes/two-bits/steps.sh CHECKPOINT TRAINING-TEXT TEST-TEXT [OUTPUT-DIRECTORY [STEPS]]
+#
+# CHECKPOINT is what `dibit convert` reads. TRAINING-TEXT and TEST-TEXT are text files or folders of them, and must not share text. Writes
+#
+#   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
+#   OUTPUT/calibrated         two bits, rounded by what layers read: minutes
+#   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
+#   OUTPUT/four               four bits, calibrated: minutes
+#   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
+#   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
+#
+# OUTPUT is .build-two-bits unless it is given. What is there already is not made again, and a training that was stopped goes on. DIBIT names the
+# program; by default the one on the PATH.
+
+set -u -o pipefail
+case "${1:-}" in
+-h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+if [ $# -lt 3 ] || [ $# -gt 5 ]; then
+    printf 'usage: steps.sh CHECKPOINT TRAINING-TEXT TEST-TEXT [OUTPUT-DIRECTORY [STEPS]]\n' >&2
+    exit 64
+fi
+checkpoint=$1 training=$2 test=$3 out=${4:-.build-two-bits} steps=${5:-150}
+dibit=${DIBIT:-dibit}
+command -v "$dibit" >/dev/null 2>&1 || { printf 'steps: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
+mkdir -p "$out" || exit 73
+
+# step NAME ARGUMENTS...: runs dibit for OUTPUT/NAME unless that is there, and says how long it took.
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    if [ -e "$out/$name/manifest.json" ]; then
+        printf '%s: there already\n' "$name"
+        return
+    fi
+    "$dibit" "$@" --output "$out/$name" >"$out/$name.log" || exit
+    printf '%s: %d min %02d s\n' "$name" $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
+}
+
+step nearest convert "$checkpoint" --no-check
+step calibrated convert "$checkpoint" --no-check --calibrate
+step mixed convert "$checkpoint" --no-check --calibrate --bits 3
+step four convert "$checkpoint" --no-check --calibrate --bits 4
+resume=()
+[ ! -e "$out/trained.checkpoints" ] || resume=(--resume)
+step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" ${resume[@]+"${resume[@]}"}
+"$dibit" compare "$out"/{nearest,calibrated,mixed,four,trained} --reference "$checkpoint" --data "$test" \
+    --html "$out/comparison.html" --overwrite
