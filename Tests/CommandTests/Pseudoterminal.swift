@@ -37,17 +37,16 @@ final class TerminalProcess {
     return String(decoding: screen, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
-  /// Waits until the screen ends with `text`, with `part` somewhere before, and returns what came since the last time; fails the test after
-  /// ten seconds.
+  /// Waits until the screen ends with `text`, with `part` somewhere before, and returns what came since the last time; fails the test when
+  /// that never comes.
   @discardableResult
   func wait(for text: String, behind part: String = "") throws -> String {
     var now = seen
-    func isThere() -> Bool { now.hasSuffix(text) && (part.isEmpty || now.contains(part)) }
-    for _ in 0..<2000 where !isThere() && process.isRunning {
-      usleep(5000)
+    let isThere = process.runs {
       now = seen
+      return now.hasSuffix(text) && (part.isEmpty || now.contains(part))
     }
-    try #require(isThere(), "never came so far; it wrote: \(now)")
+    try #require(isThere, "never came so far; it wrote: \(now)")
     screen = []
     return now
   }

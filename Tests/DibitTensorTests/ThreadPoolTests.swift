@@ -194,7 +194,7 @@ import Testing
       #expect(Self.threadCount > extra)
     }
     // Other tests run beside this one and have a few threads of their own.
-    for _ in 0..<500 where Self.threadCount >= extra { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6000 where Self.threadCount >= extra { try await Task.sleep(for: .milliseconds(10)) }
     #expect(Self.threadCount < extra)
   }
 
