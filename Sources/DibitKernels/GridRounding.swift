@@ -1,3 +1,4 @@
+internal import CDibitKernels
 internal import DibitQuantization
 package import DibitTensor
 
@@ -99,27 +100,24 @@ package enum GridRounding {
   package static func backward(
     _ weight: Weight, packed: Weight, dWeight: inout Matrix, inScales: Bool = false, dLogScales: inout Matrix, on compute: Compute
   ) {
-    guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
+    guard let grid = packed.format.grid else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(
       weight.count == packed.count && dWeight.count == packed.count, "GridRounding: \(weight.shape), \(dWeight.shape), \(packed.shape)")
-    if dLogScales.count > 0 { _ = groups(of: packed, dLogScales.shape, dLogScales.count) }
-    let trainsScales = dLogScales.count > 0
-    let (gradient, scaleGradient) = unsafe (dWeight.mutablePointer, dLogScales.mutablePointer)
-    let values = weight.values
+    let (columns, groups) = (packed.columns, packed.groups)
+    var scaleGradient: UnsafeMutablePointer<Float>?
+    if dLogScales.count > 0 {
+      _ = Self.groups(of: packed, dLogScales.shape, dLogScales.count)
+      unsafe scaleGradient = dLogScales.mutablePointer
+    }
+    let (view, values, gradient) = unsafe (packed.kernelView, weight.values, dWeight.mutablePointer)
     unsafe values.withUnsafeBufferPointer { values in
-      forEachGroup(packed, on: compute) { scale, row, group, part in
-        var sum: Float = 0
-        let inverse = scale > 0 ? 1 / scale : 0
-        let factor = inScales ? scale : 1
-        for index in part {
-          // SAFETY: indices lie in the weight, which has as many elements as its gradient; each group has a scale of its own.
-          let (u, g) = unsafe (values[index] * inverse, gradient[index])
-          let level = levels.nearest(u)
-          let isInside = abs(u) < levels.end
-          sum += g * (isInside ? level - u : level)
-          unsafe gradient[index] = isInside ? g * factor : 0
-        }
-        if trainsScales { unsafe scaleGradient[row * packed.groups + group] = sum * scale }
+      guard let floats = values.baseAddress, let scales = unsafe view.scales else { return }
+      compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, _ in
+        let at = rows.lowerBound
+        // SAFETY: three matrices of one shape, and a scale for each group of whole panels.
+        unsafe compute.kernels.round_backward(
+          grid.kernel, grid.kernelGroup(columns), inScales ? 1 : 0, floats + at * columns, rows.count, columns, scales + at * groups,
+          gradient + at * columns, scaleGradient.map { unsafe $0 + at * groups })
       }
     }
   }
@@ -168,11 +166,6 @@ extension GridLevels {
   /// The level that is nearest to a number; of two, the one farther from zero.
   fileprivate func nearest(_ u: Float) -> Float {
     let magnitude = hasZero ? (abs(u) + 0.5).rounded(.down) : abs(u).rounded(.down) + 0.5
-    return Float(signOf: u, magnitudeOf: min(magnitude, top))
+    return Float(signOf: u, magnitudeOf: min(magnitude, level(codes.upperBound)))
   }
-
-  /// The number beyond which nothing is nearer to a level than half a step.
-  fileprivate var end: Float { top + 0.5 }
-
-  private var top: Float { level(codes.upperBound) }
 }

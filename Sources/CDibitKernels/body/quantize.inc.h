@@ -358,3 +358,35 @@ INLINE void pack_codes_of(int bits, int twice, const uint8_t *chosen, ptrdiff_t 
 static void pack_codes(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes) {
   FOR_GRID(grid, pack_codes_of, chosen, rows, columns, codes);
 }
+
+INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, int in_scales, const float *x, ptrdiff_t rows, ptrdiff_t columns,
+                              const uint16_t *scales, float *dx, float *dlog_scales) {
+  (void)bits;
+  const ptrdiff_t groups = (columns + group - 1) / group;
+  const float first = has_zero(twice) ? 0 : 0.5f, top = (float)last_index(twice) + first, end = top + 0.5f;
+  for (ptrdiff_t r = 0; r < rows; r++, x += columns, dx += columns) {
+    for (ptrdiff_t g = 0; g < groups; g++) {
+      const float s = half_to_float(scales[(r / 16 * groups + g) * 16 + r % 16]), inverse = s > 0 ? 1.0f / s : 0;
+      const ptrdiff_t last = g + 1 < groups ? (g + 1) * group : columns;
+      V total = {0};
+      for (ptrdiff_t c = g * group; c < last; c += LANES) {
+        const ptrdiff_t some = last - c < LANES ? last - c : LANES;
+        const V u = load_some(x + c, some) * inverse, d = load_some(dx + c, some), a = abs_v(u);
+        const VI sign = (VI)u & (int32_t)0x80000000, is_inside = a < end;
+        // Beyond the ends the nearest level is the last one, however far; index_v cuts off there.
+        const V level = (V)((VI)(index_v(twice, a, splat(1.0f)) + first) | sign);
+        total += d * (level - (V)((VI)u & is_inside));
+        store_some(dx + c, (V)((VI)(in_scales ? d * s : d) & is_inside), some);
+      }
+      if (dlog_scales) dlog_scales[r * groups + g] = sum(total) * s;
+    }
+  }
+}
+
+// The gradient dx of what was rounded, turned into that of the floats x that were rounded with these scales, [panels, groups, 16]; with
+// `in_scales`, of what is added to x in units of the scale. Overwrites dlog_scales [rows, groups], if there is one, with the gradient of the
+// logarithms of the scales. The first row begins a panel.
+static void round_backward(dibit_format grid, ptrdiff_t group, int in_scales, const float *x, ptrdiff_t rows, ptrdiff_t columns,
+                           const uint16_t *scales, float *dx, float *dlog_scales) {
+  FOR_GRID(grid, round_backward_of, group, in_scales, x, rows, columns, scales, dx, dlog_scales);
+}

@@ -19,6 +19,7 @@ const dibit_kernels DIBIT_TABLE = {
   .fit_scales = fit_scales,
   .choose_codes = choose_codes,
   .pack_codes = pack_codes,
+  .round_backward = round_backward,
   .fit_important = fit_important,
   .solve_factored = solve_factored,
   .round_feedback = round_feedback,

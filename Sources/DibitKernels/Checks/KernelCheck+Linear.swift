@@ -12,7 +12,7 @@ extension KernelCheck {
   /// Products with weights of every format, and what packs them.
   static let linear: [KernelCheck] =
     formats.map(matvec) + formats.map(tiles) + formats.map(expand) + GridLevels.all.map(quantize) + GridLevels.all.map(pack)
-    + GridLevels.all.map(calibrate) + [
+    + GridLevels.all.map(roundBackward) + GridLevels.all.map(calibrate) + [
       gemmNT, gemmNN, gemmTN, backward,
     ]
     + GridLevels.all.map(backwardBFloat) + [floatsBFloat, adapterBFloat]
@@ -92,6 +92,26 @@ extension KernelCheck {
       let compute = run.compute
       run.measure(bytes: codes.count) { GridQuantization.pack(codes.span, into: &packed, on: compute) }
       run.record(packed.elements.array.map { UInt32($0) })
+    }
+  }
+
+  /// Gradients through the choice of levels. The shape is rows, columns and group.
+  private static func roundBackward(_ levels: GridLevels) -> KernelCheck {
+    KernelCheck(
+      "round backward \(levels.bits)-bit", ["round_backward"], awkward: [[1, 16, 16], [3, 100, 32], [21, 257, 64], [2, 77, 77]],
+      large: [1024, 2048, 64]
+    ) { run, shape in
+      let grid = Grid(levels, group: shape[2])
+      let packed = run.weight(shape[0], shape[1], .grid(grid))
+      let weight = run.weight(shape[0], shape[1], .f32)
+      var gradient = run.matrix(shape[0], shape[1])
+      var scales = Matrix(rows: shape[0], columns: grid.groups(columns: shape[1]))
+      let compute = run.compute
+      run.measure(bytes: 12 * gradient.count) {
+        GridRounding.backward(weight, packed: packed, dWeight: &gradient, dLogScales: &scales, on: compute)
+      }
+      run.record(gradient)
+      run.record(scales)
     }
   }
 
