@@ -64,8 +64,9 @@ package struct CalibrationText {
   /// - Returns: nil when `progress`, told the tokens that are written and their total, returns false.
   package func write(on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool) throws -> [[Int32]]? {
     let length = min(Self.window, source.configuration.contextLength)
-    let model = MeasuredModel(source.configuration, weights: try source.weights())
-    var writer = TextWriter(model, length: length, on: Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16))
+    let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
+    let model = MeasuredModel(source.configuration, weights: try source.weights(inBFloat: compute.floats == .bfloat16))
+    var writer = TextWriter(model, length: length, on: compute)
     let (plain, chat) = (tokenizer.encode(""), chatBeginning())
     var rng = SplitMix64(seed: 0, purpose: "calibration.beginnings")
     var windows: [[Int32]] = []

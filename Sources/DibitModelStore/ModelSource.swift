@@ -70,11 +70,17 @@ package struct ModelSource: Sendable {
     return (declarations.parameters, declarations.scales.filter { checkpoint.info($0) != nil })
   }
 
-  /// The parameters, over the mapped files where they are stored as kernels read them.
-  package func weights() throws(ModelStoreError) -> DecoderWeights {
+  /// The parameters, over the mapped files where they are stored as kernels read them; with `inBFloat`, F32 matrices as BF16, for products
+  /// that would round them one by one.
+  package func weights(inBFloat: Bool = false) throws(ModelStoreError) -> DecoderWeights {
     try checkThatNothingIsLeftOut()
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
-    return try DecoderWeights(configuration, provide: reader.weight, provideScale: reader.scale)
+    return try DecoderWeights(
+      configuration,
+      provide: { parameter throws(ModelStoreError) in
+        let weight = try reader.weight(parameter)
+        return inBFloat && parameter.isMatrix ? weight.roundedToBFloat() : weight
+      }, provideScale: reader.scale)
   }
 
   /// The parameters with their matrices left out, which ``matrix(_:)`` reads one at a time: a job that needs one layer after the other needs

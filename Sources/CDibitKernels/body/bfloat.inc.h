@@ -104,6 +104,24 @@ INLINE W neighbours_v(V low, V high) {
 #endif
 }
 
+// Asks for 32 columns of a row of a weight that is not packed, from `c` on, wherever they lie: an address of no memory is ignored.
+INLINE void prefetch_row(const dibit_weight *w, ptrdiff_t row, ptrdiff_t c) {
+  const uintptr_t size = w->format == DIBIT_F32 ? 4 : 2;
+  const uintptr_t first = (uintptr_t)w->elements + size * (uintptr_t)(row * w->columns + c);
+  for (uintptr_t at = 0; at < size * 2 * LANES; at += 64) __builtin_prefetch((const void *)(first + at));
+}
+
+// The pairs of 32 columns of a row of a weight that is not packed, from `c` on, which is even; zeros behind its last column.
+INLINE W row_pairs_v(const dibit_weight *w, ptrdiff_t row, ptrdiff_t c) {
+  // In BF16 they lie there.
+  if (w->format == DIBIT_BF16 && c + 2 * LANES <= w->columns) {
+    W pairs;
+    __builtin_memcpy(&pairs, (const uint16_t *)w->elements + row * w->columns + c, sizeof pairs);
+    return pairs;
+  }
+  return neighbours_v(float_row_v(w, row, c), float_row_v(w, row, c + LANES));
+}
+
 // Rows become columns: squares of 1, 2, 4 and 8 lanes beside the diagonal change places.
 INLINE void transpose_v(W rows[LANES]) {
 #define EXCHANGE(distance, upper, lower)                       \
@@ -131,7 +149,9 @@ static void pair_columns(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t col0, 
       W lanes[LANES];
       for (ptrdiff_t r = 0; r < LANES; r++) {
         const ptrdiff_t row = row0 + first + r;
-        lanes[r] = row < w->rows ? neighbours_v(float_row_v(w, row, c), float_row_v(w, row, c + LANES)) : (W){0};
+        // Many rows at a time, a piece of each: the hardware does not see what comes.
+        prefetch_row(w, row, c + 4 * LANES);
+        lanes[r] = row < w->rows ? row_pairs_v(w, row, c) : (W){0};
       }
       transpose_v(lanes);
       for (ptrdiff_t p = 0; p < pairs; p++) *(WU *)(out + ((c - col0) / 2 + p) * PAIR_COLUMNS + first) = lanes[p];

@@ -37,11 +37,19 @@ INLINE V kv_vector(dibit_kv_format format, const void *elements, ptrdiff_t at, f
   return signed_codes_v((const int8_t *)elements + at + d, D - d) * scale;
 }
 
+// Rows between what is read and what is asked for.
+enum { PREFETCHED = 16 };
+
+INLINE uintptr_t kv_bytes(dibit_kv_format format) { return format == DIBIT_KV_F32 ? 4 : format == DIBIT_KV_F16 ? 2 : 1; }
+
 INLINE void expand_keys_as(dibit_kv_format format, const dibit_kv *kv, const dibit_segment *s, ptrdiff_t first, ptrdiff_t count,
                            ptrdiff_t kv_head, ptrdiff_t kv_heads, ptrdiff_t D, float *restrict out) {
   for (ptrdiff_t t = first; t < first + count; t++) {
     const ptrdiff_t at = key_row(s, t) * kv_heads + kv_head;
     const float scale = format == DIBIT_KV_I8_SCALED ? kv->scales[at] : kv->scale;
+    // Rows of all heads lie between those of one: the hardware does not see what comes. An address of no memory is ignored.
+    const uintptr_t ahead = (uintptr_t)((key_row(s, t + PREFETCHED) * kv_heads + kv_head) * D) * kv_bytes(format);
+    __builtin_prefetch((const void *)((uintptr_t)kv->elements + ahead));
     for (ptrdiff_t d = 0; d < D; d += LANES, out += LANES) store(out, kv_vector(format, kv->elements, at * D, scale, d, D));
   }
 }
