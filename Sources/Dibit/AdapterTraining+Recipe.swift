@@ -1,7 +1,7 @@
 internal import DibitCheckpoint
 package import DibitDataset
 internal import DibitFailure
-internal import DibitFiles
+package import DibitFiles
 package import DibitModel
 package import DibitModelStore
 package import DibitRecipe
@@ -29,9 +29,15 @@ extension AdapterTraining.Options {
     try DibitError.check("rank", rank, 1...4096)
     try DibitError.check("alpha", alpha, 1e-6...1e6)
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
+    try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
     if overwrites, resumes {
       throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
     }
+  }
+
+  /// The inputs of a training, which no output may destroy.
+  package func inputs(of model: String, _ data: String) -> JobInputs {
+    JobInputs([model, data, recipe, start, teacher?.model, teacher?.adapter])
   }
 
   /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a

@@ -102,6 +102,34 @@ public enum AdapterTraining {
     case plain
   }
 
+  /// An adapter that has learnt the task already, usually on a float model, whose answers the new one learns to give.
+  ///
+  /// ```swift
+  /// options.teacher = .init(model: "llama-float", adapter: "notes-float")
+  /// ```
+  public struct Teacher: Equatable, Sendable {
+    /// The model that the adapter belongs to, converted, with the tokenizer of the one in training.
+    public var model: String
+    /// The adapter, of the same labels and prompt.
+    public var adapter: String
+    /// The part that labels have in what is learnt, from 0 to 0.99; the teacher has the rest.
+    public var labelShare: Double
+
+    /// A teacher of half of what is learnt.
+    ///
+    /// ```swift
+    /// let teacher = AdapterTraining.Teacher(model: "llama-float", adapter: "notes-float")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - model: The model that the adapter belongs to.
+    ///   - adapter: The adapter.
+    ///   - labelShare: The part that labels have in what is learnt.
+    public init(model: String, adapter: String, labelShare: Double = 0.5) {
+      (self.model, self.adapter, self.labelShare) = (model, adapter, labelShare)
+    }
+  }
+
   /// Options for training an adapter. Those that are nil are as the recipe says, and where that says nothing as the defaults of the command
   /// line.
   ///
@@ -135,6 +163,8 @@ public enum AdapterTraining {
     public var seed: UInt64?
     /// An adapter of the same model to go on from, which gives the start and the shape; its labels may be others. Nil for a new one.
     public var start: String?
+    /// An adapter to learn answers from; nil to learn from labels alone.
+    public var teacher: Teacher?
     /// Replaces an adapter that is there, and begins anew where a stopped run left checkpoints.
     public var overwrites = false
     /// Goes on with the run that was stopped, from its newest whole checkpoint: the adapter has the same bytes as without the stop.

@@ -20,6 +20,8 @@ package struct AdapterTrainingJob: Sendable {
   package let split: SplitSummary
   /// The adapter that training goes on from; nil for a new adapter.
   package let start: AdapterStart?
+  /// The adapter that answers are learnt from, beside the labels; nil for none.
+  private let teacher: AdapterTeacher?
   /// The options of the training.
   package let options: TrainingOptions
   /// The task in which the model is asked about labelled texts.
@@ -43,6 +45,7 @@ package struct AdapterTrainingJob: Sendable {
   ) throws {
     (self.model, dataPath, self.recipe, self.compute) = (model, path, options.recipe, compute)
     start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
+    teacher = try options.teacher.map { try AdapterTeacher($0, for: model, on: compute) }
     self.options = options.engineOptions(recipe, from: start?.configuration)
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
@@ -52,7 +55,10 @@ package struct AdapterTrainingJob: Sendable {
     self.dataset = dataset
     prompts = try ModelPrompts(model)
     task = try options.task(recipe, for: model, asked: prompts, labels: dataset.labels, note: note)
-    let begins: [(key: String, value: JSONValue)] = start.map { [(key: "from", value: .string($0.digest))] } ?? []
+    try teacher?.check(Self.description(of: dataset, task, self.options, prompts))
+    let begins: [(key: String, value: JSONValue)] =
+      (start.map { [(key: "from", value: .string($0.digest))] } ?? [])
+      + (teacher.map { [(key: "teacher", value: .object($0.identity))] } ?? [])
     identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
       options: JSONObject(self.options.members(compute, task) + prompts.identity(of: task) + begins),
@@ -106,7 +112,7 @@ package struct AdapterTrainingJob: Sendable {
     }
     return try AdapterTrainer(
       model.makeDecoder(), examples: examples, validation: validation, options: options, from: start?.adapter(as: options.adapter),
-      on: compute)
+      teacher: teacher?.trainer(), on: compute)
   }
 
   /// A training into a directory, which appears when it is done.
@@ -165,12 +171,18 @@ package struct AdapterTrainingJob: Sendable {
     return all
   }
 
-  private func manifest(_ result: TrainingResult) -> JSONObject {
-    let description = AdapterDescription(
+  private static func description(
+    of dataset: Dataset, _ task: TaggingTask, _ options: TrainingOptions, _ prompts: ModelPrompts
+  ) -> AdapterDescription {
+    AdapterDescription(
       kind: dataset.kind, labels: dataset.labels, task: task, seed: options.optimization.seed, dataDigest: dataset.digest,
       templateDigest: prompts.templateDigest(for: task))
-    var manifest = description.json
+  }
+
+  private func manifest(_ result: TrainingResult) -> JSONObject {
+    var manifest = Self.description(of: dataset, task, options, prompts).json
     if let start { manifest["from"] = start.json }
+    if let teacher { manifest["teacher"] = teacher.json }
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
       "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),

@@ -41,7 +41,7 @@ extension Model {
       let job = try AdapterTrainingJob(
         options, recipe: recipe, model: stored, dataset: dataset, at: data,
         on: runtime.compute(for: .training(ProductPrecision(recipe: recipe?.optimization))), note: note)
-      var destination = AdapterTrainingJob.Output(output, inputs: JobInputs([stored.path, data, options.recipe, options.start]))
+      var destination = AdapterTrainingJob.Output(output, inputs: options.inputs(of: stored.path, data))
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)
       if options.resumes, let manifest = try job.completed(destination) { return AdapterTraining.Report(manifest, path: output) }

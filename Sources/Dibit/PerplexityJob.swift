@@ -35,7 +35,7 @@ package struct PerplexityJob: Sendable {
     limit: Int? = nil
   ) throws {
     (self.model, self.adapter, self.reference) = (model, adapter, reference)
-    if let reference { try Self.check(reference, against: model) }
+    try reference?.checkTokenizer(against: model, as: "a reference")
     let context = Self.context(model, reference)
     guard context >= 2 else { throw DibitError(.invalidData, "'\(model.path)' has a context of \(context); at least 2 are needed") }
     let size = min(window ?? Self.usualWindow, context)
@@ -71,21 +71,6 @@ package struct PerplexityJob: Sendable {
   private static func check(_ result: Perplexity, of path: String) throws(DibitError) {
     guard result.loss.isFinite else {
       throw DibitError(.invalidData, "the loss is not a number: the weights of '\(path)' are damaged")
-    }
-  }
-
-  /// Two models can be compared if the same token means the same to both.
-  private static func check(_ reference: StoredModel, against model: StoredModel) throws(DibitError) {
-    let sizes = [reference, model].map(\.configuration.vocabularySize)
-    guard sizes[0] == sizes[1] else {
-      throw DibitError(
-        .invalidData,
-        "'\(reference.path)' has a vocabulary of \(sizes[0]) tokens, '\(model.path)' one of \(sizes[1]): a reference needs the same tokenizer"
-      )
-    }
-    for id in 0..<Int32(sizes[0]) where reference.tokenizer.bytes(of: id) != model.tokenizer.bytes(of: id) {
-      throw DibitError(
-        .invalidData, "token \(id) of '\(reference.path)' is not that of '\(model.path)': a reference needs the same tokenizer")
     }
   }
 

@@ -36,6 +36,15 @@ struct TrainCommand: ParsableCommand {
     help: ArgumentHelp(
       "Go on from this adapter of the same model, which gives the start and the shape; its labels may be others.", valueName: "adapter"))
   var from: String?
+  @Option(
+    help: ArgumentHelp(
+      "Learn the answers of an adapter of this model, usually one of floats with the same tokenizer, beside the labels.", valueName: "model"
+    ))
+  var teacher: String?
+  @Option(help: ArgumentHelp("The adapter of the teacher: its labels and prompt are those of the new one.", valueName: "adapter"))
+  var teacherAdapter: String?
+  @Option(help: ArgumentHelp("The part that labels have in what is learnt beside a teacher, 0 to 0.99.", valueName: "share"))
+  var labelShare: Double?
   @OptionGroup var adapter: AdapterRecipeArguments
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
@@ -46,11 +55,26 @@ struct TrainCommand: ParsableCommand {
 
   func validate() throws {
     guard output != nil || plan else { throw ValidationError("--output: the adapter directory to create is missing") }
+    guard (teacher == nil) == (teacherAdapter == nil) else {
+      throw ValidationError(
+        "--teacher and --teacher-adapter: expected both or neither, found \(teacher == nil ? "the adapter" : "the model") alone")
+    }
+    guard labelShare == nil || teacher != nil else { throw ValidationError("--label-share: expected beside --teacher, found without one") }
+    try checkOptions(options.check)
+  }
+
+  private var options: AdapterTraining.Options {
+    var options = adapter.options(settings: training.settings.set, from: from)
+    if let teacher, let teacherAdapter {
+      options.teacher = AdapterTraining.Teacher(model: teacher, adapter: teacherAdapter)
+      if let labelShare { options.teacher?.labelShare = labelShare }
+    }
+    return options
   }
 
   func run() throws {
     Interrupt.listen()
-    var options = adapter.options(settings: training.settings.set, from: from)
+    var options = options
     options.memoryLimit = try training.memoryLimitBytes()
     let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe?.optimization)
@@ -59,7 +83,7 @@ struct TrainCommand: ParsableCommand {
       options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: Terminal.note)
     job.prompts.announce(job.task.form)
     // Without an output there is only a plan: see validate().
-    var output = AdapterTrainingJob.Output(self.output ?? "", inputs: JobInputs([self.model, data, adapter.recipe, from]))
+    var output = AdapterTrainingJob.Output(self.output ?? "", inputs: options.inputs(of: self.model, data))
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe?.optimization))
     if !plan {
       try training.checkOutputs(output.path, output.inputs)

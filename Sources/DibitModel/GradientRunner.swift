@@ -53,7 +53,7 @@ package struct GradientRunner: ~Copyable {
       return squaredError(teacher, layers, targets, weights, total: 1, body)
     }
     return head.forward(
-      decoder, hidden: runner.hidden, targets: targets, weights: weights, teacher: objective.teacher, on: runner.compute, eachRow: body)
+      decoder, hidden: runner.hidden, targets: targets, weights: weights, objective: objective, on: runner.compute, eachRow: body)
   }
 
   /// As ``loss(targets:weights:_:eachRow:)`` with weights divided by `total`, and begins the backward pass with the gradient of that sum.
@@ -66,7 +66,7 @@ package struct GradientRunner: ~Copyable {
       return squaredError(teacher, layers, targets, weights, total: total, body)
     }
     return head.forwardBackward(
-      decoder, hidden: runner.hidden, targets: targets, weights: weights, teacher: objective.teacher, total: total,
+      decoder, hidden: runner.hidden, targets: targets, weights: weights, objective: objective, total: total,
       dHidden: &backward.dHidden, gradients: &backward.work.gradients, on: runner.compute, eachRow: body)
   }
 

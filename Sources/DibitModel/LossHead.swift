@@ -43,18 +43,19 @@ package struct LossHead: ~Copyable, Sendable {
   }
 
   /// The sum of `weight[i] · loss[i]` in nats over the rows whose target is not negative: the loss of the target, or the divergence from
-  /// `teacher`.
+  /// the teacher of `objective`.
   ///
   /// `hidden: [n, C]`, `targets` and `weights` have `n` entries; `body` is told each labelled row's own loss.
   package mutating func forward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
-    teacher: (any Teacher)? = nil, on compute: Compute, eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
+    objective: Objective = .crossEntropy, on compute: Compute, eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
     forEachChunk(hidden, all, allWeights) { head, count in
       decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
-      if let teacher {
+      if let teacher = objective.teacher {
         head.ask(teacher, count)
+        head.mixTargets(share: objective.targetShare, compute)
         Divergence.forward(&head.logits, from: head.teacherLogits, losses: &head.losses, on: compute)
       } else {
         Self.loss(&head.logits, head.targets, &head.losses, compute)
@@ -67,11 +68,12 @@ package struct LossHead: ~Copyable, Sendable {
     return total
   }
 
-  /// As ``forward(_:hidden:targets:weights:teacher:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the
+  /// As ``forward(_:hidden:targets:weights:objective:on:eachRow:)`` with weights divided by `total`, and overwrites `dHidden: [n, C]` with the
   /// gradient of that sum; accumulates the output weight's where it is trained.
   package mutating func forwardBackward(
     _ decoder: borrowing Decoder, hidden: borrowing Matrix, targets all: Span<Int32>, weights allWeights: Span<Float>,
-    teacher: (any Teacher)? = nil, total weight: Float = 1, dHidden: inout Matrix, gradients: inout TrainableTensors, on compute: Compute,
+    objective: Objective = .crossEntropy, total weight: Float = 1, dHidden: inout Matrix, gradients: inout TrainableTensors,
+    on compute: Compute,
     eachRow body: (_ row: Int, _ loss: Float) -> Void = { _, _ in }
   ) -> Double {
     var total = 0.0
@@ -80,8 +82,9 @@ package struct LossHead: ~Copyable, Sendable {
       decoder.logits(head.rows, rounded: &head.rounded, into: &head.logits, on: compute)
       let cap = decoder.configuration.logitSoftCap
       if cap != nil { head.capped.copy(head.logits) }
-      if let teacher {
+      if let teacher = objective.teacher {
         head.ask(teacher, count)
+        head.mixTargets(share: objective.targetShare, compute)
         Divergence.forwardBackward(&head.logits, from: head.teacherLogits, weights: head.weights, losses: &head.losses, on: compute)
       } else {
         Self.lossAndGradient(&head.logits, head.targets, head.weights, &head.losses, compute)
@@ -119,7 +122,16 @@ package struct LossHead: ~Copyable, Sendable {
     Self.ask(teacher, positions, count, &teacherLogits)
   }
 
+  /// Mixes ``teacherLogits`` with the targets.
+  private mutating func mixTargets(share: Float, _ compute: Compute) {
+    if share > 0 { Self.mix(&teacherLogits, targets, share, compute) }
+  }
+
   // The owners come apart here: a span of one field would lock the whole struct.
+
+  private static func mix(_ logits: inout Matrix, _ targets: borrowing Buffer<Int32>, _ share: Float, _ compute: Compute) {
+    Divergence.mix(&logits, with: targets.span.extracting(0..<logits.rows), share: share, on: compute)
+  }
 
   private static func ask(_ teacher: any Teacher, _ positions: borrowing Buffer<Int>, _ count: Int, _ logits: inout Matrix) {
     teacher.logits(of: positions.span.extracting(0..<count), into: &logits)

@@ -17,8 +17,8 @@ package protocol Teacher: AnyObject {
 package enum Objective {
   /// The negative log-likelihood of the targets, in nats.
   case crossEntropy
-  /// The divergence of the predictions from a teacher's, in nats.
-  case divergence(from: any Teacher)
+  /// The divergence of the predictions from a teacher's, in nats, of which the targets have taken the place of a share.
+  case divergence(from: any Teacher, targetShare: Float = 0)
   /// The mean of the squared differences between the residual stream behind the first `layers` layers and a teacher's. Later layers do not
   /// run.
   case squaredError(from: any Teacher, layers: Int)
@@ -27,9 +27,12 @@ package enum Objective {
   var teacher: (any Teacher)? {
     switch self {
     case .crossEntropy: nil
-    case .divergence(let teacher), .squaredError(let teacher, _): teacher
+    case .divergence(let teacher, _), .squaredError(let teacher, _): teacher
     }
   }
+
+  /// The share of the targets in what predictions are compared with.
+  var targetShare: Float { if case .divergence(_, let share) = self { share } else { 0 } }
 
   /// The number of layers it runs through; nil for all.
   var layers: Int? { if case .squaredError(_, let layers) = self { layers } else { nil } }
@@ -38,16 +41,19 @@ package enum Objective {
 /// A model as a teacher, which runs beside the one in training and is not trained.
 package final class ModelTeacher: Teacher {
   private let decoder: Decoder
+  private let adapter: LoadedAdapter?
   private var runner: ModelRunner
   private var rows: Matrix  // [r, C]
   private var rounded: QuantizedRows
   private var layers: Int?
 
-  /// A teacher for batches of up to `rows` rows in `sequences` sequences, of which `chunk` rows of logits exist at a time.
+  /// A teacher for batches of up to `rows` rows in `sequences` sequences, of which `chunk` rows of logits exist at a time; it runs under
+  /// `adapter`, if there is one.
   package init(
-    _ configuration: ModelConfiguration, weights: DecoderWeights, rows: Int, sequences: Int, chunk: Int = 1024, layers: Int? = nil,
-    on compute: Compute
+    _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: LoadedAdapter? = nil, rows: Int, sequences: Int,
+    chunk: Int = 1024, layers: Int? = nil, on compute: Compute
   ) {
+    self.adapter = adapter
     decoder = Decoder(configuration, weights: weights)
     runner = ModelRunner(decoder, ModelRunner.Limits(rows: rows, segments: sequences), precision: .float32, on: compute)
     self.rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
@@ -63,7 +69,7 @@ package final class ModelTeacher: Teacher {
     runner.removeAll()
     var start = 0
     for length in lengths {
-      runner.append(tokens.extracting(start..<start + length), start: start)
+      runner.append(tokens.extracting(start..<start + length), start: start, adapter: adapter)
       start += length
     }
     decoder.forward(&runner, through: layers)

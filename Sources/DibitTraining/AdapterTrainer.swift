@@ -9,12 +9,14 @@ package struct AdapterTrainer: ~Copyable {
 
   /// A trainer with fresh parameters from the seed of `options`; the weights of `decoder` stay as they are.
   ///
-  /// - Parameter start: an adapter of the shape that `options` ask for, whose parameters are the start in their place; moments begin anew.
+  /// - Parameters:
+  ///   - start: An adapter of the shape that `options` ask for, whose parameters are the start in their place; moments begin anew.
+  ///   - teacher: The model that answers should be like those of; nil to learn the labels alone.
   /// - Throws: ``TrainingError/noExamples`` when there is nothing to learn from, ``TrainingError/memoryLimit(given:least:)`` when the limit
   ///   cannot be kept.
   package init(
     _ decoder: borrowing Decoder, examples: [TrainingExample], validation: [TrainingExample], options: TrainingOptions,
-    from start: consuming Adapter? = nil, on compute: Compute
+    from start: consuming Adapter? = nil, teacher: TeacherModel? = nil, on compute: Compute
   ) throws(TrainingError) {
     guard !examples.isEmpty else { throw .noExamples }
     var adapter = Adapter(options.adapter, for: decoder.weights)
@@ -26,10 +28,11 @@ package struct AdapterTrainer: ~Copyable {
       adapter.initialize(using: &rng)
       adapter.initializeMagnitudes(of: decoder.weights, on: compute)
     }
+    let source = ExampleEpochs(examples, validation: validation, options: options)
+    let (objective, bytes) = teacher?.objective(for: source.capacity, on: compute) ?? (.crossEntropy, 0)
     let loop = TrainingLoop(
-      .adapter, ExampleEpochs(examples, validation: validation, options: options),
-      decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
-      options: options.optimization, on: compute)
+      .adapter, source, decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
+      options: options.optimization, objective: objective, besides: bytes, on: compute)
     try loop.plan.check(limit: options.optimization.memoryLimit)
     self.examples = examples
     self.loop = consume loop

@@ -12,22 +12,19 @@ package struct Pretrainer: ~Copyable {
   ///
   /// - Parameters:
   ///   - start: The same weights rounded already, in the formats of the options' rounding, which moves scales: as which they begin.
-  ///   - teacher: The weights of a model of the same shape, whose predictions the trained one's should be; nil to predict the text itself.
+  ///   - teacher: The model whose predictions the trained one's should be; nil to predict the text itself.
   /// - Throws: ``TrainingError/tooLittleText(tokens:needed:)``, or ``TrainingError/memoryLimit(given:least:)`` when the limit cannot be kept.
   package init(
     _ decoder: consuming Decoder, text: [Int32], validation: [Int32], options: PretrainingOptions, from start: DecoderWeights? = nil,
-    teacher: DecoderWeights? = nil, on compute: Compute
+    teacher: TeacherModel? = nil, on compute: Compute
   ) throws(TrainingError) {
     guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
     let adapter = Adapter.none(for: decoder.weights)
     let source = TextWindows(text, validation: validation, options: options)
-    let model = teacher.map {
-      ModelTeacher(
-        decoder.configuration, weights: $0, rows: source.capacity.rows, sequences: source.capacity.sequences, on: compute)
-    }
+    let (objective, bytes) = teacher?.objective(for: source.capacity, on: compute) ?? (.crossEntropy, 0)
     let loop = TrainingLoop(
       .weights, source, decoder: decoder, adapter: adapter, trainsWeights: true, options: options.optimization, from: start,
-      objective: model.map { .divergence(from: $0) } ?? .crossEntropy, besides: model?.byteCount ?? 0, on: compute)
+      objective: objective, besides: bytes, on: compute)
     try loop.plan.check(limit: options.optimization.memoryLimit)
     self.options = options
     self.text = text

@@ -7,6 +7,10 @@ import Dispatch
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite struct SwiGLUTests {
   static func forward(_ gate: [Float], _ up: [Float], on compute: Compute) -> [Float] {
     var y = Matrix(rows: 1, columns: gate.count)
@@ -98,6 +102,28 @@ import Testing
     var none = Matrix(rows: 5, columns: 1)
     Divergence.forward(&same, from: Matrix(teacher, columns: columns), losses: &none, on: Machine.usual)
     #expect(none.values == [0, 0, 0, 0, 0] && same.values == teacher)
+  }
+
+  @Test("predictions mixed with a target are the mean of both", arguments: [1, 7, 100], [0, 0.25, 0.9] as [Float])
+  func mixture(columns: Int, share: Float) {
+    let logits = uniforms(5 * columns, seed: 4, bound: 9)
+    let targets = (0..<5).map { Int32($0 * 3 % columns) }
+    func softmax(_ values: [Double]) -> [Double] {
+      let all = values.map { exp($0) }
+      let sum = all.reduce(0, +)
+      return all.map { $0 / sum }
+    }
+    var expected: [Double] = []
+    for row in 0..<5 {
+      for (index, p) in softmax(doubles(Array(logits[row * columns..<(row + 1) * columns]))).enumerated() {
+        expected.append((1 - Double(share)) * p + (index == Int(targets[row]) ? Double(share) : 0))
+      }
+    }
+    agree(expected, within: roundingTolerance(length: columns, magnitude: 4)) { compute in
+      var mixed = Matrix(logits, columns: columns)
+      Divergence.mix(&mixed, with: targets.span, share: share, on: compute)
+      return (0..<5).flatMap { row in softmax((0..<columns).map { Double(mixed[row, $0]) }).map { Float($0) } }
+    }
   }
 
   @Test func anIgnoredRowHasNoLossAndNoGradient() {

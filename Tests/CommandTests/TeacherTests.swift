@@ -1,0 +1,114 @@
+import DibitJSON
+import DibitTestSupport
+import Foundation
+import Testing
+
+/// Learning from an adapter of another model beside the labels.
+@Suite struct TeacherTests {
+  /// A model at two bits, the same in 16 bits with an adapter, and data.
+  private struct Pair {
+    let work: Workplace
+    var floats: String { work.scratch("floats") }
+    var adapter: String { work.scratch("taught") }
+
+    init() throws {
+      work = try Workplace()
+      try #require(try dibit("convert", work.scratch("source"), "--bits", "16", "--output", floats, "--no-check").status == 0)
+      let outcome = try dibit(
+        "train", floats, "--data", work.data, "-o", adapter, "--epochs", "8", "--rank", "4", "--learning-rate", "1e-2")
+      try #require(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    func command(_ name: String, _ options: [String] = []) -> [String] {
+      ["train", work.model, "--data", work.data, "-o", work.scratch(name), "--epochs", "2", "--rank", "4"] + options
+    }
+
+    var teacher: [String] { ["--teacher", floats, "--teacher-adapter", adapter] }
+
+    func manifest(_ name: String) throws -> JSONValue { try JSONValue(parsing: try contents(work.scratch(name) + "/manifest.json")) }
+    func weights(_ name: String) throws -> [UInt8] { try contents(work.scratch(name) + "/adapter_model.safetensors") }
+  }
+
+  @Test("an adapter that learns from another says so, is its own on one thread and two, and depends on the share of the labels")
+  func teaches() throws {
+    let pair = try Pair()
+    for (name, options) in [
+      ("alone", []), ("half", pair.teacher + ["--threads", "1"]), ("again", pair.teacher + ["--label-share", "0.5", "--threads", "2"]),
+      ("answers", pair.teacher + ["--label-share", "0"]),
+    ] {
+      let outcome = try dibit(pair.command(name, options))
+      try #require(outcome.status == 0, "\(outcome.errors)")
+    }
+    #expect(try pair.weights("half") == pair.weights("again"))
+    #expect(try pair.weights("half") != pair.weights("alone") && pair.weights("half") != pair.weights("answers"))
+    let teacher = try #require(try pair.manifest("half")["teacher"])
+    #expect(teacher["model"] == .string(pair.floats) && teacher["adapter"] == .string(pair.adapter) && teacher["label_share"] == 0.5)
+    #expect(try teacher["digest"] == JSONValue(parsing: contents(pair.adapter + "/manifest.json"))["digest"])
+    #expect(try pair.manifest("alone")["teacher"] == nil)
+    #expect(try dibit("predict", pair.work.model, "--adapter", pair.work.scratch("half"), pair.work.data).status == 0)
+  }
+
+  @Test("a stopped run goes on with the same teacher only, to the same bytes")
+  func resumes() throws {
+    let pair = try Pair()
+    let long = pair.teacher + ["--set", "epochs=40", "--checkpoint-every", "2"]
+    let options = pair.command("stopped").filter { $0 != "--epochs" && $0 != "2" }
+    let whole = pair.command("whole").filter { $0 != "--epochs" && $0 != "2" }
+    try #require(try dibit(whole + long).status == 0)
+    let process = try DibitProcess(options + long)
+    try process.wait { process.errors.contains("step ") }
+    process.interrupt()
+    try #require(try process.finish().status == 130)
+    let other = try dibit(options + long + ["--resume", "--label-share", "0.25"])
+    #expect(other.status == 65 && other.errors.contains("teacher"), "\(other.errors)")
+    let outcome = try dibit(options + long + ["--resume"])
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    #expect(try pair.weights("stopped") == pair.weights("whole"))
+  }
+
+  @Test("teachers that do not fit are refused in one line")
+  func refusals() throws {
+    let pair = try Pair()
+    let (work, floats, adapter) = (pair.work, pair.floats, pair.adapter)
+    func fails(_ options: [String], _ status: Int32, _ message: String) throws {
+      try expectFailure(pair.command("no") + options, status: status, message: message)
+    }
+    let usage = "--teacher and --teacher-adapter: expected both or neither, found"
+    for (options, message) in [
+      (["--teacher", floats], "\(usage) the model alone"), (["--teacher-adapter", adapter], "\(usage) the adapter alone"),
+      (["--label-share", "0.5"], "--label-share: expected beside --teacher, found without one"),
+      (pair.teacher + ["--label-share", "1"], "--label-share: expected a number from 0.0 to 0.99, found 1.0"),
+    ] {
+      let outcome = try dibit(pair.command("no") + options)
+      #expect(outcome.status == 64 && outcome.errorLines == ["error: \(message); see 'dibit train --help'"], "\(outcome.errors)")
+    }
+    try fails(
+      ["--teacher", floats, "--teacher-adapter", work.scratch("none")], 66, "'\(work.scratch("none"))': no such file or directory")
+    // Other labels, and the same ones asked in another way.
+    try work.scratch.write("the sea is deep and blue", to: "colours/blue/1.txt")
+    try work.scratch.write("the red paint dries", to: "colours/red/1.txt")
+    try differs(pair, ["--data", work.scratch("colours")], in: "labels (")
+    try differs(pair, ["--data", work.data, "--set", "prompt.instruction=What is it?"], in: "instructions (")
+    try differs(pair, ["--data", work.data, "--prompt-form", "plain"], in: "forms of the prompt")
+    // Another tokenizer.
+    var other = try TinyCheckpoint.afm7()
+    other.tokenizer = other.tokenizer.replacingOccurrences(of: "<turn_start>", with: "<turn_begin>")
+    let path = work.scratch("other")
+    try #require(try dibit("convert", other.write(to: work.scratch, "second"), "--bits", "16", "-o", path, "--no-check").status == 0)
+    let outcome = try dibit(pair.command("no", ["--teacher", path, "--teacher-adapter", adapter]))
+    #expect(outcome.status == 65 && outcome.errorLines.count == 1, "\(outcome.errors)")
+    #expect(outcome.errors.contains("is not that of '\(work.model)': a teacher needs the same tokenizer"), "\(outcome.errors)")
+    // What it learns from is not overwritten.
+    let over = try dibit(["train", work.model, "--data", work.data, "-o", adapter, "--overwrite"] + pair.teacher)
+    #expect(over.status == 73 && over.errorLines.count == 1, "\(over.errors)")
+  }
+
+  /// A run whose teacher learnt something else.
+  private func differs(_ pair: Pair, _ options: [String], in difference: String) throws {
+    let outcome = try dibit(["train", pair.work.model, "-o", pair.work.scratch("no"), "--rank", "4"] + pair.teacher + options)
+    #expect(outcome.status == 65 && outcome.errorLines.count == 1, "\(outcome.errors)")
+    #expect(
+      outcome.errors.contains("'\(pair.adapter)': expected a teacher of the same labels and prompt, found other")
+        && outcome.errors.contains(difference), "\(outcome.errors)")
+  }
+}
