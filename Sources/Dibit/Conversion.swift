@@ -1,4 +1,5 @@
 package import DibitConversion
+internal import DibitFailure
 internal import DibitInference
 internal import DibitKernels
 internal import DibitModelStore
@@ -84,8 +85,11 @@ public enum Conversion {
     public var tokenizer: String?
     /// The way in which weights are rounded.
     public var rounding = Rounding.nearest
-    /// Replaces a model that is there.
+    /// Replaces a model that is there, and begins anew where a calibration that was stopped left what it had done.
     public var overwrites = false
+    /// Goes on with a calibration that was stopped, behind the layers that it had done; the model has the same bytes as without the stop. Where
+    /// there is none, one begins.
+    public var resumes = false
     /// Compares the converted model with its source, on a short text that the source writes.
     public var checks = true
 
@@ -221,6 +225,12 @@ extension Conversion.Options {
     if rounding != .nearest, !options.scheme.isQuantized {
       throw DibitError(.invalidArgument, option: "rounding", "expected weights of 2, 4 or 8 bits to calibrate, found \(bits) bits")
     }
+    if resumes, rounding == .nearest {
+      throw DibitError(.invalidArgument, option: "resumes", "expected a rounding that is calibrated: any other takes seconds")
+    }
+    if overwrites, resumes {
+      throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
+    }
     (options.tokenizer, options.overwrite) = (tokenizer, overwrites)
     return options
   }
@@ -241,7 +251,8 @@ extension Model {
   ///   - options: Bits and groups.
   ///   - threads: Threads to use; nil for one for each core.
   /// - Returns: The job. It fails with ``DibitError`` for a source that is damaged, or of a kind that Dibit does not know, and for an output
-  ///   that is in the way. A job that is cancelled while it converts leaves nothing behind.
+  ///   that is in the way. A job that is cancelled while it converts leaves nothing under that name; what a calibration has done is kept in `output` with
+  ///   `.checkpoints` behind it, for ``Conversion/Options/resumes``.
   public static func convert(
     _ source: String, to output: String, options: Conversion.Options = Conversion.Options(), threads: Int? = nil
   ) -> Job<Conversion.Progress, Conversion.Report> {

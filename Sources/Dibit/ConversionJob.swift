@@ -40,9 +40,26 @@ package struct ConversionJob {
 
   /// Converts, until `progress` returns false.
   package func run(progress: (Progress) -> Bool) throws -> ConversionReport {
-    let calibrates = options.rounding != .nearest
-    let text = calibrates || options.budget != nil ? try text(progress) : nil
-    return try converter.run(calibratingOn: calibrates ? text : nil, measuringOn: text) { progress(.converting($0)) }
+    guard options.rounding != .nearest else {
+      return try converter.run(measuringOn: options.budget != nil ? text(progress) : nil) { progress(.converting($0)) }
+    }
+    try converter.check()
+    let store = try converter.calibrationStore(resumes: options.resumes)
+    let text = try text(keptIn: store, progress)
+    return try converter.run(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
+  }
+
+  /// The text to calibrate on, which is kept; a text that the source wrote before is not written again.
+  private func text(keptIn store: CalibrationStore, _ progress: (Progress) -> Bool) throws -> [[Int32]] {
+    let kept = try store.windows()
+    if let kept, case .calibrated(let texts, _) = options.rounding, texts.isEmpty { return kept }
+    let text = try text(progress)
+    guard let kept else {
+      try store.keep(text)
+      return text
+    }
+    guard text == kept else { throw ConversionError.otherConversion(directory: store.path) }
+    return text
   }
 
   /// The text to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.

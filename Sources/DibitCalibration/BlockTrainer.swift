@@ -32,6 +32,9 @@ extension Calibrator {
     package let before: Double
     /// The same in the end.
     package let after: Double
+
+    /// A layer with these errors.
+    package init(before: Double, after: Double) { (self.before, self.after) = (before, after) }
   }
 }
 

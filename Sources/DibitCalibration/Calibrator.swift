@@ -4,16 +4,6 @@ package import DibitModel
 package import DibitQuantization
 package import DibitTensor
 
-/// The reasons why a calibration has no result.
-package enum CalibrationError<Source: Error>: Error {
-  /// A weight could not be had.
-  case source(Source)
-  /// The inputs of a layer are not finite.
-  case notFinite(tensor: String)
-  /// It was asked to stop.
-  case stopped
-}
-
 /// The inputs of a layer are not finite.
 private struct InputsNotFinite: Error {
   let tensor: String
@@ -25,51 +15,6 @@ private struct InputsNotFinite: Error {
 /// together, with the second moments of those inputs behind everything that is rounded already; then the rounded layers compute what the next
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
-  /// The settings of a calibration.
-  package struct Options: Equatable, Sendable {
-    /// The share of its own moment by which each input's moment is raised.
-    package var damping: Float = 0.01
-    /// Sweeps of coordinate descent behind the first choice of codes.
-    package var sweeps = 4
-    /// The share of what its inputs lost that a layer makes up for.
-    package var inputCorrection: Float = 0.5
-    /// The share of what the residual stream lost that a layer which adds to it makes up for.
-    package var streamCorrection: Float = 0.5
-    /// Rows of a pass.
-    package var rows = 2048
-    /// Tokens that tell what the output head reads.
-    package var headTokens = 8192
-    /// The training of each layer behind its rounding; nil for none.
-    package var training: TrainingOptions?
-
-    /// The defaults.
-    package init() {}
-  }
-
-  /// A linear layer or table that was rounded.
-  package struct Rounded: Sendable {
-    /// Its weight on the grid.
-    package let weight: Weight
-    /// The loss from rounding, each input counted by its second moments; nil where it was trained since.
-    package let error: GridQuantization.Error?
-  }
-
-  /// The result of a calibration.
-  package struct Result: Sendable {
-    /// The matrices that were rounded, by the index of the parameter.
-    package internal(set) var rounded: [Int: Rounded] = [:]
-    /// Layers that were trained, by their number.
-    package internal(set) var trained: [Int: TrainedLayer] = [:]
-  }
-
-  /// The progress of a calibration.
-  package struct Progress: Equatable, Sendable {
-    /// Layers that are done.
-    package let layers: Int
-    /// All layers.
-    package let totalLayers: Int
-  }
-
   private let configuration: ModelConfiguration
   private let batches: [[[Int32]]]
   private let options: Options
@@ -94,15 +39,30 @@ package struct Calibrator: Sendable {
   ///
   /// - Parameters:
   ///   - provide: the float weight of a parameter.
+  ///   - recall: what a calibration like this one made of a part before, which is then not rounded again; nil for a part that it did not
+  ///     come to. The result is the same.
+  ///   - keep: told what was made of each other part.
   ///   - isDone: told how many layers are done, at least once for each; stops the calibration by returning false.
   package func run<E: Error>(
-    weights provide: (Parameter) throws(E) -> Weight, progress isDone: (Progress) -> Bool = { _ in true }
+    weights provide: (Parameter) throws(E) -> Weight, recall: ((Part) throws(E) -> Result?)? = nil,
+    keep: ((Part, Result) throws(E) -> Void)? = nil, progress isDone: (Progress) -> Bool = { _ in true }
   ) throws(CalibrationError<E>) -> Result {
+    func recalled(_ part: Part) throws(CalibrationError<E>) -> Result? {
+      do throws(E) { return try recall?(part) } catch { throw .source(error) }
+    }
+    func finish(_ part: Part, _ made: Result) throws(CalibrationError<E>) {
+      do throws(E) { try keep?(part, made) } catch { throw .source(error) }
+    }
     var result = Result()
     var floats = weights
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
     var runner = ModelRunner(Decoder(configuration, weights: floats), Self.limits(of: batches), precision: .float32, on: compute)
-    try roundTables(floats, &runner, &result.rounded, provide)
+    if let tables = try recalled(.tables) {
+      result = tables
+    } else {
+      try roundTables(floats, &runner, &result.rounded, provide)
+      try finish(.tables, result)
+    }
     var reference = Passage(Decoder(configuration, weights: floats), batches, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, &runner)
@@ -117,23 +77,29 @@ package struct Calibrator: Sendable {
         try load(parameter, into: &reference.decoder.weights, provide)
         passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
       }
-      let before = options.training == nil ? [] : passage.streams
-      for branches in reference.decoder.steps(of: layer) {
-        do throws(InputsNotFinite) {
-          try roundFirst(layer, branches, reference, &passage, &runner, &result.rounded)
-          try roundLast(layer, branches, &reference, &passage, &runner, &result.rounded)
-        } catch { throw .notFinite(tensor: error.tensor) }
-        for batch in batches.indices {
-          passage.run(batch, layer: layer, branches: branches, &runner)
-          passage.advance(batch, layer: layer, branches: branches, runner)
+      if let made = try recalled(.layer(layer)) {
+        for (index, rounded) in made.rounded { passage.decoder.weights.update(index) { $0.weight = rounded.weight } }
+        for branches in reference.decoder.steps(of: layer) { advance(&reference, layer, branches, &runner) }
+        advance(&passage, behind: layer, &runner)
+        result.merge(made)
+      } else {
+        var made = Result()
+        let before = options.training == nil ? [] : passage.streams
+        for branches in reference.decoder.steps(of: layer) {
+          do throws(InputsNotFinite) {
+            try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
+            try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
+          } catch { throw .notFinite(tensor: error.tensor) }
+          advance(&passage, layer, branches, &runner)
         }
-      }
-      if options.training != nil {
-        passage.restore(before)
-        let goesOn = train(layer, reference, &passage, &runner, &result) {
-          isDone(Progress(layers: layer, totalLayers: configuration.layers))
+        if options.training != nil {
+          passage.restore(before)
+          let goesOn = train(layer, reference, &passage, &made) { isDone(Progress(layers: layer, totalLayers: configuration.layers)) }
+          guard goesOn else { throw .stopped }
+          advance(&passage, behind: layer, &runner)
         }
-        guard goesOn else { throw .stopped }
+        try finish(.layer(layer), made)
+        result.merge(made)
       }
       // The layer whose keys and values others attend to computes them again.
       for parameter in linears where layer != configuration.keyValueLayers - 1 {
@@ -145,10 +111,24 @@ package struct Calibrator: Sendable {
     return result
   }
 
-  /// Trains a layer that is rounded, and takes the passage behind it; false where `goesOn` stopped it.
+  /// Takes a passage behind branches of a layer.
+  private func advance(_ passage: inout Passage, _ layer: Int, _ branches: Range<Int>, _ runner: inout ModelRunner) {
+    for batch in batches.indices {
+      passage.run(batch, layer: layer, branches: branches, &runner)
+      passage.advance(batch, layer: layer, branches: branches, runner)
+    }
+  }
+
+  /// Takes the passage of the rounded model behind a layer that is done.
+  private func advance(_ passage: inout Passage, behind layer: Int, _ runner: inout ModelRunner) {
+    // What was trained ran as a whole.
+    let steps = options.training == nil ? passage.decoder.steps(of: layer) : [0..<2]
+    for branches in steps { advance(&passage, layer, branches, &runner) }
+  }
+
+  /// Trains a layer that is rounded; false where `goesOn` stopped it.
   private func train(
-    _ layer: Int, _ reference: borrowing Passage, _ passage: inout Passage, _ runner: inout ModelRunner, _ result: inout Result,
-    while goesOn: () -> Bool
+    _ layer: Int, _ reference: borrowing Passage, _ passage: inout Passage, _ result: inout Result, while goesOn: () -> Bool
   ) -> Bool {
     // What lies on the grid is what it is to be.
     let parameters = linears(of: layer).filter { result.rounded[$0.index]?.error?.noise ?? 0 > 0 }
@@ -163,11 +143,6 @@ package struct Calibrator: Sendable {
       for parameter in parameters {
         result.rounded[parameter.index] = Rounded(weight: passage.decoder.weights.parameters[parameter.index].weight, error: nil)
       }
-    }
-    for batch in batches.indices {
-      let branches = 0..<2
-      passage.run(batch, layer: layer, branches: branches, &runner)
-      passage.advance(batch, layer: layer, branches: branches, runner)
     }
     return true
   }

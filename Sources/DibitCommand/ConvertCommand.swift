@@ -69,6 +69,7 @@ struct ConvertCommand: ParsableCommand {
   var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments
   @Flag(help: "Replace an existing output.") var overwrite = false
+  @Flag(help: "Go on with --calibrate behind the layers that are kept of it after it was stopped; to the same bytes.") var resume = false
   @Flag(help: "Say what would be written, and about how long it takes; write nothing.") var dryRun = false
   @Flag(inversion: .prefixedNo, help: "Compare the converted model with its source on a short text that the source writes.")
   var check = true
@@ -90,7 +91,7 @@ struct ConvertCommand: ParsableCommand {
     if let sizeLimit { options.budget = .bytes(try MemorySize(option: "--size", sizeLimit).bytes) }
     (options.embeddingBits, options.tokenizer, options.overwrites) = (embeddingBits, tokenizer, overwrite)
     if let groupSize { options.groupSize = Int(groupSize).map { .weights($0) } ?? .row }
-    options.like = like
+    (options.like, options.resumes) = (like, resume)
     if calibrate { options.rounding = .calibrated(texts: calibrationText, effort: effort ?? .standard) }
     return options
   }
@@ -101,6 +102,8 @@ struct ConvertCommand: ParsableCommand {
       throw ValidationError("--calibrate: \(givenBits) bits are not rounded to a grid: there is nothing to calibrate")
     }
     if effort != nil, !calibrate { throw ValidationError("--effort: goes with --calibrate") }
+    if resume, !calibrate { throw ValidationError("--resume: goes with --calibrate") }
+    if resume, overwrite { throw ValidationError("--resume: expected either it or --overwrite, found both") }
     if !calibrationText.isEmpty, !calibrate { throw ValidationError("--calibration-text: goes with --calibrate") }
     if let bitsPerWeight, !isMean, givenBits == nil || !QuantizationScheme.bitChoices.contains(where: { $0 == givenBits }) {
       throw ValidationError(
@@ -124,7 +127,7 @@ struct ConvertCommand: ParsableCommand {
     let ofModels = [
       ("bits", bitsPerWeight != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
       ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check), ("calibrate", calibrate), ("size", sizeLimit != nil),
-      ("like", like != nil),
+      ("like", like != nil), ("resume", resume),
     ]
     if base != nil, let stray = ofModels.first(where: \.1) { throw ValidationError("--\(stray.0): goes without --base") }
   }

@@ -19,6 +19,10 @@ package enum ConversionError: EngineError, Equatable {
   case noSuchMatrix(String, path: String)
   case budget(SizeBudget, leastBytes: Int, leastBits: Double)
   case interrupted
+  // What a calibration keeps.
+  case interruptedCalibration(directory: String, layers: Int)
+  case incomplete(directory: String, layers: Int)
+  case otherConversion(directory: String)
 }
 
 extension ConversionError {
@@ -47,6 +51,12 @@ extension ConversionError {
     case .inputsNotFinite(let tensor):
       "tensor '\(tensor)': what the model computes to multiply it with is not finite on the text to calibrate on: the checkpoint is damaged"
     case .interrupted: "interrupted: nothing was written"
+    case .interruptedCalibration(let directory, let layers):
+      "interrupted: the text and \(counted(layers, "layer")) are kept in '\(directory)': pass \(optionName("resume")) to go on"
+    case .incomplete(let directory, let layers):
+      "'\(directory)' holds a conversion that was stopped after \(counted(layers, "layer")): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
+    case .otherConversion(let directory):
+      "'\(directory)' holds a conversion of another source, in another way or on another text: convert as before to go on, or pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
     }
   }
 
@@ -54,7 +64,13 @@ extension ConversionError {
   private static func raised(_ bits: Double) -> Double { (bits * 100).rounded(.up) / 100 }
 
   /// The kind of failure.
-  package var kind: FailureKind { cause?.kind ?? (self == .interrupted ? .interrupted : .badData) }
+  package var kind: FailureKind {
+    switch self {
+    case .interrupted, .interruptedCalibration: .interrupted
+    case .incomplete: .cannotCreate
+    default: cause?.kind ?? .badData
+    }
+  }
 
   /// The failure of the source, of a file or of a checkpoint.
   package var cause: (any EngineError)? {

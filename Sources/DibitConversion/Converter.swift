@@ -36,6 +36,19 @@ package struct Converter: Sendable {
     if let budget = options.budget { _ = try spare(of: budget, plan) }
   }
 
+  /// Opens what a calibration of this conversion keeps beside its output; see ``CalibrationStore``.
+  package func calibrationStore(resumes: Bool) throws(ConversionError) -> CalibrationStore {
+    let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
+    var digests: [JSONValue] = []
+    for path in opened.checkpoint.filePaths { digests.append(.string(try rethrow(as: ConversionError.file, fileDigest(path)))) }
+    let identity: JSONValue = [
+      "source": .array(digests), "quantization": options.scheme.json, "budget": .string(options.budget.map { "\($0)" } ?? "none"),
+      "tables": .bool(options.budgetsTables), "trains_layers": .bool(options.trainsLayers), "isa": .string("\(compute.isa)"),
+    ]
+    return try CalibrationStore(
+      output: output, inputs: JobInputs([source, options.tokenizer]), identity: identity, resumes: resumes, discards: options.overwrite)
+  }
+
   func checkedPlan() throws(ConversionError) -> ConversionPlan {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     // An output that may not be created is told; the hidden directory goes at once.
@@ -48,22 +61,30 @@ package struct Converter: Sendable {
   /// - Parameters:
   ///   - windows: text in tokens that rounding is calibrated on; nil to round each tensor by itself.
   ///   - measured: text in tokens that the options' budget, where there is one, is spent by; nil for `windows`.
+  ///   - store: keeps what calibration has done, until the model is there; nil to keep nothing.
   package func run(
-    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil,
+    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil, keepingIn store: CalibrationStore? = nil,
     progress: (ConversionProgress) -> Bool = { _ in true }
   ) throws(ConversionError) -> ConversionReport {
     let clock = ContinuousClock()
     let start = clock.now
-    let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
-    var report = try converter.convert(calibratingOn: windows, progress)
-    report.choices = choices
+    var report: ConversionReport
+    do throws(ConversionError) {
+      let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
+      report = try converter.convert(calibratingOn: windows, keepingIn: store, progress)
+      report.choices = choices
+    } catch {
+      guard error == .interrupted, let store else { throw error }
+      throw .interruptedCalibration(directory: store.path, layers: store.layers)
+    }
+    store?.removeAll()
     let elapsed = clock.now - start
     report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
     return report
   }
 
   private func convert(
-    calibratingOn windows: [[Int32]]?, _ progress: (ConversionProgress) -> Bool
+    calibratingOn windows: [[Int32]]?, keepingIn store: CalibrationStore?, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport {
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let check = WeightsCheck.begin(source)
@@ -71,7 +92,7 @@ package struct Converter: Sendable {
     var calibrated: RoundedWeights?
     if let windows {
       try refuseTrainedScales(plan)
-      calibrated = try RoundedWeights.calibrated(source, options, windows: windows, on: compute) { done in
+      calibrated = try RoundedWeights.calibrated(source, options, windows: windows, keepingIn: store, on: compute) { done in
         progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
       }
     }

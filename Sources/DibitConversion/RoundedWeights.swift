@@ -35,9 +35,10 @@ package struct RoundedWeights {
     trained = result.trained
   }
 
-  /// Rounds the source of a conversion on windows of text, until `progress` returns false.
+  /// Rounds the source of a conversion on windows of text, until `progress` returns false; `store` keeps what is done.
   static func calibrated(
-    _ source: String, _ options: ConversionOptions, windows: [[Int32]], on compute: Compute, progress: (Calibrator.Progress) -> Bool
+    _ source: String, _ options: ConversionOptions, windows: [[Int32]], keepingIn store: CalibrationStore?, on compute: Compute,
+    progress: (Calibrator.Progress) -> Bool
   ) throws(ConversionError) -> RoundedWeights {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     let declarations = try rethrow(as: ConversionError.source, opened.declarations().parameters)
@@ -54,7 +55,10 @@ package struct RoundedWeights {
         weights: { parameter throws(ConversionError) in
           let weight = try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index]))
           return try finite(weight.floats(on: compute), parameter.name)
-        }, progress: progress)
+        },
+        recall: { part throws(ConversionError) in
+          try store?.recall(part) { (declarations[$0], scheme.format(of: declarations[$0].name, declarations[$0].role, source: .bf16)) }
+        }, keep: { part, made throws(ConversionError) in try store?.keep(part, made) }, progress: progress)
       return RoundedWeights(declarations, result)
     } catch {
       switch error {

@@ -29,6 +29,41 @@ import Testing
     #expect(try contents(scratch("again") + "/model.safetensors") == contents(scratch("calibrated") + "/model.safetensors"))
   }
 
+  @Test("killed or stopped, it goes on behind the layers that are done, to the same bytes")
+  func resumes() throws {
+    let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
+    func command(_ name: String, _ options: String...) -> [String] {
+      ["convert", source, "-o", scratch(name), "--calibrate", "--effort", "thorough", "--no-check"] + options
+    }
+    // Where nothing is kept, one begins.
+    try #require(try dibit(command("whole", "--resume")).status == 0)
+    let expected = try contents(scratch("whole") + "/model.safetensors")
+    let kept = scratch("killed") + ".checkpoints"
+    let process = try DibitProcess(command("killed"))
+    try process.wait { exists(kept + "/layer-0.safetensors") }
+    process.kill()
+    try #require(process.waitForSignal() == 9)
+    let again = try dibit(command("killed"))
+    #expect(again.status == 73 && again.errorLines.count == 1, "\(again.errors)")
+    #expect(again.errors.contains("'\(kept)' holds a conversion that was stopped after 1 layer: pass --resume to go on, or --overwrite"))
+    let other = try dibit(command("killed", "--resume", "--group-size", "32"))
+    #expect(other.status == 65 && other.errorLines.count == 1, "\(other.errors)")
+    #expect(other.errors.contains("'\(kept)' holds a conversion of another source, in another way or on another text"))
+    let resumed = try dibit(command("killed", "--resume", "--threads", "1"))
+    #expect(resumed.status == 0 && !resumed.errors.contains("writing text"), "\(resumed.errors)")
+    #expect(try contents(scratch("killed") + "/model.safetensors") == expected)
+    #expect(!exists(kept))
+    let stopped = try DibitProcess(command("stopped"))
+    try stopped.wait { exists(scratch("stopped") + ".checkpoints/layer-0.safetensors") }
+    stopped.interrupt()
+    let outcome = try stopped.finish()
+    #expect(outcome.status == 130, "\(outcome.errors)")
+    #expect(
+      outcome.errors.contains("interrupted: the text and 1 layer are kept in '\(scratch("stopped")).checkpoints': pass --resume to go on"))
+    #expect(try dibit(command("stopped", "--overwrite")).status == 0)
+    #expect(try contents(scratch("stopped") + "/model.safetensors") == expected)
+  }
+
   @Test("text of a user's own, from several places")
   func given() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)

@@ -1,0 +1,187 @@
+internal import DibitCalibration
+internal import DibitCheckpoint
+internal import DibitFailure
+package import DibitFiles
+package import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitQuantization
+internal import DibitTensor
+
+/// What a calibrated conversion keeps in a directory beside its output, to go on with after it was stopped: the text, and each layer from when
+/// it is done.
+///
+/// The directory goes when the conversion is done: see ``removeAll()``.
+package final class CalibrationStore {
+  /// The directory's path.
+  package let path: String
+  /// Layers that are kept.
+  package private(set) var layers: Int
+  private let identity: String
+  private var directory: JobDirectory
+
+  private static let text = "text.safetensors"
+  private static let tables = "tables.safetensors"
+  private static func name(of layer: Int) -> String { "layer-\(layer).safetensors" }
+
+  /// Opens or creates the directory beside `output`.
+  ///
+  /// - Parameters:
+  ///   - identity: All that the result depends on but the text.
+  ///   - resumes: True to go on with what is there; without, nothing may be unless `discards` says that it is to be removed.
+  package init(
+    output: String, inputs: JobInputs, identity: JSONValue, resumes: Bool, discards: Bool
+  ) throws(ConversionError) {
+    self.identity = identity.serialized()
+    do throws(FileError) {
+      path = try JobDirectory.path(of: output)
+      directory = try JobDirectory(of: output, inputs: inputs)
+      let names = try directory.names()
+      if let other = names.first(where: {
+        $0 != Self.text && $0 != Self.tables && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
+      }) {
+        throw .notReplaceable(path: path, .foreignFile(other, job: "conversion"))
+      }
+      layers = names.count { $0.hasPrefix("layer-") }
+      guard !resumes, !names.isEmpty else { return }
+      if discards { for name in names { directory.remove(name) } }
+    } catch { throw .file(error) }
+    guard discards else { throw .incomplete(directory: path, layers: layers) }
+    layers = 0
+  }
+
+  /// The windows of text that are kept; nil where there are none.
+  ///
+  /// - Throws: ``ConversionError/otherConversion(directory:)`` for those of a conversion of something else, or in another way.
+  package func windows() throws(ConversionError) -> [[Int32]]? {
+    guard let file = try open(Self.text) else { return nil }
+    guard let tokens = try bytes("tokens", of: file), let lengths = try bytes("lengths", of: file) else {
+      throw .otherConversion(directory: path)
+    }
+    var all = Self.integers(tokens)[...]
+    return Self.integers(lengths).map { length in
+      defer { all = all.dropFirst(Int(length)) }
+      return Array(all.prefix(Int(length)))
+    }
+  }
+
+  /// Keeps windows of text.
+  package func keep(_ windows: [[Int32]]) throws(ConversionError) {
+    let (tokens, lengths) = (windows.flatMap { $0 }, windows.map { Int32($0.count) })
+    try write(
+      Self.text, [(name: "tokens", dtype: .i32, shape: [tokens.count]), (name: "lengths", dtype: .i32, shape: [lengths.count])], []
+    ) { writer throws(CheckpointError) in
+      try writer.append(Self.bytes(tokens).span)
+      try writer.append(Self.bytes(lengths).span)
+    }
+  }
+
+  /// Removes the directory: the model is there.
+  package func removeAll() { directory.removeAll() }
+
+  /// The parts of a model that are kept, as parameters say that they must be; nil for one that is not, or not whole.
+  func recall(_ part: Calibrator.Part, _ format: (Int) -> (weight: ParameterDeclaration, format: WeightFormat)) throws(ConversionError)
+    -> Calibrator.Result?
+  {
+    guard let file = try open(Self.name(of: part)) else { return nil }
+    guard let losses = file.metadata("losses").flatMap({ try? JSONValue(parsing: Array($0.utf8)) })?.object else {
+      throw .otherConversion(directory: path)
+    }
+    var rounded: [Int: Calibrator.Rounded] = [:]
+    for (key, loss) in losses.members {
+      guard let index = Int(key), let codes = try bytes(key + ".codes", of: file), let scales = try bytes(key + ".scales", of: file) else {
+        throw .otherConversion(directory: path)
+      }
+      let (declaration, format) = format(index)
+      let (rows, columns) = (declaration.rows, declaration.columns)
+      guard format.elementByteCount(rows: rows, columns: columns) == codes.count,
+        format.scaleByteCount(rows: rows, columns: columns) == scales.count
+      else { throw .otherConversion(directory: path) }
+      var error: GridQuantization.Error?
+      if let signal = loss["signal"]?.double, let noise = loss["noise"]?.double {
+        var known = GridQuantization.Error()
+        (known.signal, known.noise) = (signal, noise)
+        error = known
+      }
+      rounded[index] = Calibrator.Rounded(
+        weight: Weight(
+          rows: rows, columns: columns, format: format, elements: codes.aligned(to: Grid.blockBytes), scales: scales.aligned(to: 2)),
+        error: error)
+    }
+    var trained: [Int: Calibrator.TrainedLayer] = [:]
+    if case .layer(let layer) = part, let errors = file.metadata("trained").flatMap({ try? JSONValue(parsing: Array($0.utf8)) }),
+      let before = errors["before"]?.double, let after = errors["after"]?.double
+    {
+      trained[layer] = Calibrator.TrainedLayer(before: before, after: after)
+    }
+    return Calibrator.Result(rounded: rounded, trained: trained)
+  }
+
+  /// Keeps a part that is done.
+  func keep(_ part: Calibrator.Part, _ made: Calibrator.Result) throws(ConversionError) {
+    let weights = made.rounded.sorted { $0.key < $1.key }
+    let losses = weights.map { index, rounded in
+      (
+        key: "\(index)",
+        value: rounded.error.map { JSONValue.object(JSONObject([("signal", .number($0.signal)), ("noise", .number($0.noise))])) } ?? .null
+      )
+    }
+    var metadata = [(key: "losses", value: JSONValue.object(JSONObject(losses)).serialized())]
+    if case .layer(let layer) = part, let errors = made.trained[layer] {
+      let value = JSONValue.object(JSONObject([("before", .number(errors.before)), ("after", .number(errors.after))]))
+      metadata.append((key: "trained", value: value.serialized()))
+    }
+    let tensors = weights.flatMap { index, rounded in
+      [
+        (name: "\(index).codes", dtype: DType.u8, shape: [rounded.weight.elements.count]),
+        (name: "\(index).scales", dtype: DType.u8, shape: [rounded.weight.scales.count]),
+      ]
+    }
+    try write(Self.name(of: part), tensors, metadata) { writer throws(CheckpointError) in
+      for (_, rounded) in weights {
+        try writer.append(rounded.weight.elements.bytes)
+        try writer.append(rounded.weight.scales.bytes)
+      }
+    }
+    if case .layer(let layer) = part { layers = max(layers, layer + 1) }
+  }
+
+  private static func name(of part: Calibrator.Part) -> String {
+    switch part {
+    case .tables: tables
+    case .layer(let layer): name(of: layer)
+    }
+  }
+
+  /// A whole file of this conversion; nil where there is none.
+  private func open(_ name: String) throws(ConversionError) -> SealedFile? {
+    guard isRegularFile(directory.path(of: name)),
+      let file = try rethrow(as: ConversionError.checkpoint, SealedFile(path: directory.path(of: name)))
+    else { return nil }
+    guard file.metadata("identity") == identity else { throw .otherConversion(directory: path) }
+    return file
+  }
+
+  private func bytes(_ name: String, of file: SealedFile) throws(ConversionError) -> Bytes? {
+    try rethrow(as: ConversionError.checkpoint, file.checkpoint.bytes(name))
+  }
+
+  private func write(
+    _ name: String, _ tensors: [(name: String, dtype: DType, shape: [Int])], _ metadata: [(key: String, value: String)],
+    _ body: (inout SafetensorsWriter) throws(CheckpointError) -> Void
+  ) throws(ConversionError) {
+    do throws(CheckpointError) {
+      _ = try SealedFile.write(
+        tensors, metadata: [(key: "identity", value: identity)] + metadata, to: directory.path(of: name), body)
+    } catch { throw .checkpoint(error) }
+    directory.keep()
+  }
+
+  private static func bytes(_ values: [Int32]) -> [UInt8] {
+    values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+  }
+
+  private static func integers(_ bytes: Bytes) -> [Int32] {
+    (0..<bytes.count / 4).map { index in (0..<4).reduce(0) { $0 | Int32(bytes[4 * index + $1]) << (8 * Int32($1)) } }
+  }
+}
