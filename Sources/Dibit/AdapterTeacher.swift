@@ -42,7 +42,7 @@ struct AdapterTeacher: Sendable {
     }
   }
 
-  /// What the bytes of an adapter depend on that learns from it.
+  /// All of it that the bytes of an adapter depend on which learns from it.
   var identity: JSONObject {
     JSONObject([
       (key: "digest", value: adapter.digest.map { .string($0) } ?? .null),

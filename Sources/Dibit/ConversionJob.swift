@@ -35,16 +35,19 @@ package struct ConversionJob {
   /// Forecasts the output without writing it, until `progress` returns false.
   package func forecast(progress: (Progress) -> Bool) throws -> ConversionReport {
     guard options.budget != nil else { return try converter.forecast() }
+    try converter.check()
     return try converter.forecast(measuringOn: try text(progress), calibrates: options.rounding != .nearest) { progress(.converting($0)) }
   }
 
   /// Converts, until `progress` returns false.
   package func run(progress: (Progress) -> Bool) throws -> ConversionReport {
-    guard options.rounding != .nearest else {
-      return try converter.run(measuringOn: options.budget != nil ? text(progress) : nil) { progress(.converting($0)) }
-    }
+    guard options.rounding != .nearest || options.budget != nil else { return try converter.run { progress(.converting($0)) } }
+    // Before minutes of work: what the conversion would refuse.
     try converter.check()
-    let store = try converter.calibrationStore(resumes: options.resumes)
+    guard case .calibrated(let texts, _) = options.rounding else {
+      return try converter.run(measuringOn: try text(progress)) { progress(.converting($0)) }
+    }
+    let store = try converter.calibrationStore(ownText: texts.isEmpty, resumes: options.resumes)
     let text = try text(keptIn: store, progress)
     return try converter.run(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
   }
@@ -64,8 +67,6 @@ package struct ConversionJob {
 
   /// The text to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
   private func text(_ progress: (Progress) -> Bool) throws -> [[Int32]] {
-    // Before minutes of work: what the conversion would refuse.
-    try converter.check()
     let count = options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits)
     let text = try CalibrationText(for: source, tokenizer: options.tokenizer, windows: count)
     if case .calibrated(let texts, _) = options.rounding, !texts.isEmpty { return try text.read(texts) }

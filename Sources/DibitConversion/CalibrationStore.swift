@@ -8,7 +8,7 @@ internal import DibitModel
 internal import DibitQuantization
 internal import DibitTensor
 
-/// What a calibrated conversion keeps in a directory beside its output, to go on with after it was stopped: the text, and each layer from when
+/// The directory beside its output in which a calibrated conversion keeps what it goes on with after it was stopped: the text, and each layer once
 /// it is done.
 ///
 /// The directory goes when the conversion is done: see ``removeAll()``.
@@ -18,6 +18,7 @@ package final class CalibrationStore {
   /// Layers that are kept.
   package private(set) var layers: Int
   private let identity: String
+  private let vocabulary: Int32
   private var directory: JobDirectory
 
   private static let text = "text.safetensors"
@@ -28,11 +29,12 @@ package final class CalibrationStore {
   ///
   /// - Parameters:
   ///   - identity: All that the result depends on but the text.
+  ///   - vocabulary: The size of the model's vocabulary.
   ///   - resumes: True to go on with what is there; without, nothing may be unless `discards` says that it is to be removed.
   package init(
-    output: String, inputs: JobInputs, identity: JSONValue, resumes: Bool, discards: Bool
+    output: String, inputs: JobInputs, identity: JSONValue, vocabulary: Int, resumes: Bool, discards: Bool
   ) throws(ConversionError) {
-    self.identity = identity.serialized()
+    (self.identity, self.vocabulary) = (identity.serialized(), Int32(clamping: vocabulary))
     do throws(FileError) {
       path = try JobDirectory.path(of: output)
       directory = try JobDirectory(of: output, inputs: inputs)
@@ -58,10 +60,14 @@ package final class CalibrationStore {
     guard let tokens = try bytes("tokens", of: file), let lengths = try bytes("lengths", of: file) else {
       throw .otherConversion(directory: path)
     }
-    var all = Self.integers(tokens)[...]
-    return Self.integers(lengths).map { length in
-      defer { all = all.dropFirst(Int(length)) }
-      return Array(all.prefix(Int(length)))
+    let (all, counts) = (Self.integers(tokens), Self.integers(lengths).map { Int($0) })
+    guard counts.allSatisfy({ $0 >= 0 }), counts.reduce(0, +) == all.count, all.allSatisfy({ (0..<vocabulary).contains($0) }) else {
+      throw .otherConversion(directory: path)
+    }
+    var end = 0
+    return counts.map { count in
+      end += count
+      return Array(all[end - count..<end])
     }
   }
 
@@ -79,21 +85,22 @@ package final class CalibrationStore {
   /// Removes the directory: the model is there.
   package func removeAll() { directory.removeAll() }
 
-  /// The parts of a model that are kept, as parameters say that they must be; nil for one that is not, or not whole.
-  func recall(_ part: Calibrator.Part, _ format: (Int) -> (weight: ParameterDeclaration, format: WeightFormat)) throws(ConversionError)
-    -> Calibrator.Result?
-  {
+  /// A part that is kept, its matrices in the formats that they come to have; nil for one that is not, or not whole.
+  func recall(
+    _ part: Calibrator.Part, _ declarations: [ParameterDeclaration], as format: (ParameterDeclaration) -> WeightFormat
+  ) throws(ConversionError) -> Calibrator.Result? {
     guard let file = try open(Self.name(of: part)) else { return nil }
     guard let losses = file.metadata("losses").flatMap({ try? JSONValue(parsing: Array($0.utf8)) })?.object else {
       throw .otherConversion(directory: path)
     }
     var rounded: [Int: Calibrator.Rounded] = [:]
     for (key, loss) in losses.members {
-      guard let index = Int(key), let codes = try bytes(key + ".codes", of: file), let scales = try bytes(key + ".scales", of: file) else {
+      guard let index = Int(key), declarations.indices.contains(index), let codes = try bytes(key + ".codes", of: file),
+        let scales = try bytes(key + ".scales", of: file)
+      else {
         throw .otherConversion(directory: path)
       }
-      let (declaration, format) = format(index)
-      let (rows, columns) = (declaration.rows, declaration.columns)
+      let (rows, columns, format) = (declarations[index].rows, declarations[index].columns, format(declarations[index]))
       guard format.elementByteCount(rows: rows, columns: columns) == codes.count,
         format.scaleByteCount(rows: rows, columns: columns) == scales.count
       else { throw .otherConversion(directory: path) }

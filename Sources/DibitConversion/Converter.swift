@@ -37,16 +37,20 @@ package struct Converter: Sendable {
   }
 
   /// Opens what a calibration of this conversion keeps beside its output; see ``CalibrationStore``.
-  package func calibrationStore(resumes: Bool) throws(ConversionError) -> CalibrationStore {
+  ///
+  /// - Parameter ownText: True where the source writes the text.
+  package func calibrationStore(ownText: Bool = true, resumes: Bool) throws(ConversionError) -> CalibrationStore {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     var digests: [JSONValue] = []
     for path in opened.checkpoint.filePaths { digests.append(.string(try rethrow(as: ConversionError.file, fileDigest(path)))) }
     let identity: JSONValue = [
       "source": .array(digests), "quantization": options.scheme.json, "budget": .string(options.budget.map { "\($0)" } ?? "none"),
       "tables": .bool(options.budgetsTables), "trains_layers": .bool(options.trainsLayers), "isa": .string("\(compute.isa)"),
+      "tokenizer": options.tokenizer.map { .string($0) } ?? .null, "own_text": .bool(ownText),
     ]
     return try CalibrationStore(
-      output: output, inputs: JobInputs([source, options.tokenizer]), identity: identity, resumes: resumes, discards: options.overwrite)
+      output: output, inputs: JobInputs([source, options.tokenizer]), identity: identity,
+      vocabulary: opened.configuration.vocabularySize, resumes: resumes, discards: options.overwrite)
   }
 
   func checkedPlan() throws(ConversionError) -> ConversionPlan {

@@ -57,7 +57,7 @@ package struct RoundedWeights {
           return try finite(weight.floats(on: compute), parameter.name)
         },
         recall: { part throws(ConversionError) in
-          try store?.recall(part) { (declarations[$0], scheme.format(of: declarations[$0].name, declarations[$0].role, source: .bf16)) }
+          try store?.recall(part, declarations) { scheme.format(of: $0.name, $0.role, source: .bf16) }
         }, keep: { part, made throws(ConversionError) in try store?.keep(part, made) }, progress: progress)
       return RoundedWeights(declarations, result)
     } catch {

@@ -12,7 +12,7 @@
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
 #   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
 #
-# OUTPUT is .build-two-bits unless it is given. What is there already is not made again, and a training that was stopped goes on. DIBIT names the
+# OUTPUT is .build-two-bits unless it is given. What is there already is not made again, and what was stopped goes on. DIBIT names the
 # program; by default the one on the PATH.
 
 set -u -o pipefail
@@ -41,9 +41,9 @@ step() {
 }
 
 step nearest convert "$checkpoint" --no-check
-step calibrated convert "$checkpoint" --no-check --calibrate
-step mixed convert "$checkpoint" --no-check --calibrate --bits 3
-step four convert "$checkpoint" --no-check --calibrate --bits 4
+step calibrated convert "$checkpoint" --no-check --calibrate --resume
+step mixed convert "$checkpoint" --no-check --calibrate --resume --bits 3
+step four convert "$checkpoint" --no-check --calibrate --resume --bits 4
 resume=()
 [ ! -e "$out/trained.checkpoints" ] || resume=(--resume)
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" ${resume[@]+"${resume[@]}"}
