@@ -129,7 +129,7 @@ package struct AdapterTrainingJob: Sendable {
       let checkpoints = try CheckpointStore(
         output: output.path, inputs: output.inputs, identity: job.identity, interval: output.interval, resumes: output.resumes,
         discards: output.overwrites)
-      for name in checkpoints.skipped { note("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over") }
+      for finding in checkpoints.findings { note(finding) }
       self.checkpoints = checkpoints
       self.job = job
       self.trainer = trainer

@@ -1,6 +1,9 @@
+internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitFailure
+internal import DibitFiles
 internal import DibitInference
+package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
@@ -9,7 +12,7 @@ internal import DibitTokenizer
 
 /// The text that rounding is calibrated on, as windows of tokens: what a user gives, or what the float model writes itself.
 package struct CalibrationText {
-  /// Tokens of a window.
+  /// Tokens of a window, where the context is no shorter.
   private static let window = 512
   /// Tokens of a text without which second moments say nothing.
   private static let minimum = 1_000
@@ -20,7 +23,10 @@ package struct CalibrationText {
 
   private let source: ModelSource
   private let tokenizer: Tokenizer
-  private let count: Int
+  /// Windows.
+  package let count: Int
+  /// Tokens of a window.
+  package let length: Int
 
   /// Windows to calibrate rounding on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them.
   static func windows(bits: Int) -> Int { bits < 4 ? 128 : 64 }
@@ -31,13 +37,27 @@ package struct CalibrationText {
   /// So many windows of text for a checkpoint.
   package init(for checkpoint: String, tokenizer: String?, windows: Int) throws {
     source = try ModelSource.open(checkpoint)
+    length = min(Self.window, source.configuration.contextLength)
     self.tokenizer = try TokenizerSource.open(tokenizer ?? checkpoint, vocabularySize: source.configuration.vocabularySize).tokenizer
     count = windows
   }
 
+  /// As many windows as have at least so many tokens, and as are written side by side.
+  package init(for checkpoint: String, tokenizer: String?, atLeast tokens: Int) throws {
+    let length = try min(Self.window, ModelSource.open(checkpoint).configuration.contextLength)
+    let (width, piece) = (TextWriter.width, TextWriter.width * length)
+    try self.init(for: checkpoint, tokenizer: tokenizer, windows: (tokens / piece + (tokens % piece > 0 ? 1 : 0)) * width)
+  }
+
+  /// All that a text depends on that the model writes, but the number of windows: more of them begin with the same.
+  package func identity(on compute: Compute) throws -> JSONValue {
+    let digests = try source.checkpoint.filePaths.map { JSONValue.string(try fileDigest($0)) }
+    return ["writer": .array(digests), "window": .integer(length), "isa": .string("\(compute.isa)")]
+  }
+
   /// Windows of the text in files and folders, evenly spaced over it.
   package func read(_ paths: [String]) throws -> [[Int32]] {
-    var text = MeasuredText(window: min(Self.window, source.configuration.contextLength), tokenizer: tokenizer)
+    var text = MeasuredText(window: length, tokenizer: tokenizer)
     for path in paths {
       var tokens: [Int32] = []
       var reader = try TextFolder.open(path: path).makeIterator()
@@ -61,23 +81,33 @@ package struct CalibrationText {
 
   /// Windows that the model writes itself, each token drawn from its own probabilities: plain text, and chats of which it writes both sides.
   ///
+  /// - Parameters:
+  ///   - kept: The first of them, from before.
+  ///   - keep: is given the others, some at a time, with the number of those before them.
   /// - Returns: nil when `progress`, told the tokens that are written and their total, returns false.
-  package func write(on compute: Compute, progress: (_ done: Int, _ total: Int) -> Bool) throws -> [[Int32]]? {
-    let length = min(Self.window, source.configuration.contextLength)
+  package func write(
+    behind kept: [[Int32]] = [], keep: ([[Int32]], Int) throws -> Void = { _, _ in }, on compute: Compute,
+    progress: (_ done: Int, _ total: Int) -> Bool
+  ) throws -> [[Int32]]? {
+    guard kept.count < count else { return Array(kept.prefix(count)) }
+    let kept = kept.prefix(kept.count / TextWriter.width * TextWriter.width)
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     let model = MeasuredModel(source.configuration, weights: try source.weights(inBFloat: compute.floats == .bfloat16))
     var writer = TextWriter(model, length: length, on: compute)
     let (plain, chat) = (tokenizer.encode(""), chatBeginning())
     var rng = SplitMix64(seed: 0, purpose: "calibration.beginnings")
-    var windows: [[Int32]] = []
-    while windows.count < count {
-      let beginnings = (windows.count..<min(windows.count + TextWriter.width, count)).map { index in
+    var windows = Array(kept)
+    // Beginnings that are drawn are drawn one after the other, those of the kept windows as well.
+    for start in stride(from: 0, to: count, by: TextWriter.width) {
+      let beginnings = (start..<min(start + TextWriter.width, count)).map { index in
         if let chat, chat.count < length, index % 10 < Self.chatShare { return chat }
         // Where no token begins a text, any may.
         return plain.isEmpty ? [Int32(rng.below(source.configuration.vocabularySize))] : plain
       }
-      let done = windows.count * length
-      guard let written = try writer.write(beginnings, progress: { progress(done + $0, count * length) }) else { return nil }
+      guard start >= kept.count else { continue }
+      guard let written = try writer.write(beginnings, seed: UInt64(start), progress: { progress(start * length + $0, count * length) })
+      else { return nil }
+      try keep(written, start)
       windows += written
     }
     return windows

@@ -52,27 +52,31 @@ package struct ConversionJob {
     return try converter.run(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
   }
 
-  /// The text to calibrate on, which is kept; a text that the source wrote before is not written again.
+  /// The text to calibrate on, which is kept; what the source wrote before is not written again.
   private func text(keptIn store: CalibrationStore, _ progress: (Progress) -> Bool) throws -> [[Int32]] {
     let kept = try store.windows()
-    if let kept, case .calibrated(let texts, _) = options.rounding, texts.isEmpty { return kept }
-    let text = try text(progress)
-    guard let kept else {
-      try store.keep(text)
-      return text
+    guard case .calibrated(let texts, _) = options.rounding, !texts.isEmpty else {
+      do { return try text(behind: kept, keep: store.keep(_:behind:), progress) } catch ConversionError.interrupted {
+        throw try store.windows().isEmpty ? ConversionError.interrupted : .interruptedCalibration(directory: store.path, layers: 0)
+      }
     }
-    guard text == kept else { throw ConversionError.otherConversion(directory: store.path) }
+    let text = try text(progress)
+    if kept.isEmpty { try store.keep(text) }
+    guard kept.isEmpty || text == kept else { throw ConversionError.otherConversion(directory: store.path) }
     return text
   }
 
   /// The text to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
-  private func text(_ progress: (Progress) -> Bool) throws -> [[Int32]] {
+  private func text(
+    behind kept: [[Int32]] = [], keep: ([[Int32]], Int) throws -> Void = { _, _ in }, _ progress: (Progress) -> Bool
+  ) throws -> [[Int32]] {
     let count = options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits)
     let text = try CalibrationText(for: source, tokenizer: options.tokenizer, windows: count)
     if case .calibrated(let texts, _) = options.rounding, !texts.isEmpty { return try text.read(texts) }
-    guard let windows = try text.write(on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) }) else {
-      throw ConversionError.interrupted
-    }
+    guard
+      let windows = try text.write(
+        behind: kept, keep: keep, on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) })
+    else { throw ConversionError.interrupted }
     return windows
   }
 }

@@ -18,6 +18,9 @@ public enum GridTraining {
   public struct Options: Equatable, Sendable {
     /// Steps in all; nil for 1000.
     public var steps: Int?
+    /// Tokens of text that the float model writes itself, to train on beside any that is given; nil for as many as the steps read, up to a
+    /// million, where none is given.
+    public var ownText: Int?
     /// Values in the words of a recipe, such as `learning_rate=0.002`.
     public var settings: [String] = []
     /// Replaces a model that is there, and begins anew where a stopped run left checkpoints.
@@ -29,6 +32,8 @@ public enum GridTraining {
     /// Threads to use; nil for one for each core.
     public var threads: Int?
 
+    private static let mostTokens = 1_000_000_000
+
     /// The defaults.
     ///
     /// ```swift
@@ -36,12 +41,18 @@ public enum GridTraining {
     /// ```
     public init() {}
 
-    /// Reads the settings, after refusing what no run can be made with.
-    package func recipe() throws -> GridTrainingRecipe {
+    /// Refuses what no run can be made with.
+    package func check() throws(DibitError) {
+      try DibitError.check("ownText", ownText, 0...Self.mostTokens)
       if let steps, steps < 1 { throw DibitError(.invalidArgument, option: "steps", "expected at least 1, found \(steps)") }
       if overwrites, resumes {
         throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
       }
+    }
+
+    /// Reads the settings, after refusing what no run can be made with.
+    package func recipe() throws -> GridTrainingRecipe {
+      try check()
       var recipe = try GridTrainingRecipe(settings: settings)
       recipe.steps = steps ?? recipe.steps
       return recipe
@@ -78,18 +89,18 @@ extension Model {
   /// - Parameters:
   ///   - checkpoint: The float checkpoint: the teacher, and the floats that are rounded.
   ///   - model: The model that was converted from it, as which training begins.
-  ///   - texts: Files and folders of plain text.
+  ///   - texts: Files and folders of plain text; none for text that the float model writes itself.
   ///   - output: The directory of the trained model, which appears when it is whole.
   ///   - options: Steps and settings.
   /// - Returns: The job. It fails with ``DibitError`` for models that do not belong together, text that is missing or too short, an output that
   ///   is in the way, and a divergence that is no number any more.
   public static func trainOnGrid(
-    _ checkpoint: String, from model: String, texts: [String], to output: String, options: GridTraining.Options = .init()
+    _ checkpoint: String, from model: String, texts: [String] = [], to output: String, options: GridTraining.Options = .init()
   ) -> Job<Pretraining.Event, GridTraining.Report> {
     Job(on: Worker("training on the grid")) { report in
       let recipe = try options.recipe()
       let runtime = try Runtime(Options(threads: options.threads))
-      let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: model, texts: texts)
+      let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: model, texts: texts, ownTokens: options.ownText)
       var destination = GridTrainingJob.output(output, of: inputs)
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)

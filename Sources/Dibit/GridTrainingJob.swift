@@ -1,5 +1,7 @@
+internal import DibitCheckpoint
 internal import DibitConversion
 internal import DibitDataset
+internal import DibitFailure
 package import DibitFiles
 internal import DibitJSON
 package import DibitKernels
@@ -22,19 +24,25 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     package var model: String
     /// Folders or files of plain text.
     package var texts: [String]
+    /// Tokens of text that the float model writes; nil for as many as the steps read, up to a million, where no other text is given.
+    package var ownTokens: Int?
 
     /// The inputs at these paths.
-    package init(checkpoint: String, model: String, texts: [String]) {
-      (self.checkpoint, self.model, self.texts) = (checkpoint, model, texts)
+    package init(checkpoint: String, model: String, texts: [String], ownTokens: Int? = nil) {
+      (self.checkpoint, self.model, self.texts, self.ownTokens) = (checkpoint, model, texts, ownTokens)
     }
   }
 
   /// As ``WeightTraining/identity``.
   package let identity: RunIdentity
   /// Training tokens.
-  package var textTokens: Int { text.count }
+  package var textTokens: Int { tokenCount - validationTokens }
   /// Tokens that are held out.
-  package var validationTokens: Int { validation.count }
+  package var validationTokens: Int { Self.heldOutWindows(of: tokenCount, window: window) * window }
+  /// Tokens of all text.
+  private var tokenCount: Int { text.count + ownText.writer.count * ownText.writer.length }
+  /// Tokens of a window.
+  private var window: Int { options.sequenceLength + 1 }
   private let inputs: Inputs
   private let options: PretrainingOptions
   private let compute: Compute
@@ -44,11 +52,15 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
   private let start: DecoderWeights
   private let scheme: QuantizationScheme
   private let checks: [WeightsCheck]
+  /// Of the inputs.
   private let text: [Int32]
-  private let validation: [Int32]
+  /// The text that the float model writes, and what it depends on.
+  private let ownText: (writer: CalibrationText, identity: String)
 
   /// Windows that are held out, of at least as many times `textPerWindow`.
   private static let (validationWindows, textPerWindow) = (32, 20)
+  /// The most tokens that the float model writes without being asked for more.
+  private static let mostOwnTokens = 1_000_000
 
   /// Opens both models and reads the text.
   ///
@@ -80,13 +92,17 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
           + "\(options.sequenceLength)")
     }
     options.optimization.rounding = TrainedRounding(scheme, movesScales: true)
-    let tokens = try PretrainingJob.encode(folders, isHeldOut: false, model.tokenizer, parsesSpecialTokens: false, report)
-    let (text, validation) = Self.split(tokens, window: options.sequenceLength + 1)
-    var identity = PretrainingJob.identity(configuration, [source.weights], text, validation, options, compute)
+    let text = try PretrainingJob.encode(folders, isHeldOut: false, model.tokenizer, parsesSpecialTokens: false, report)
+    let read = options.steps.multipliedReportingOverflow(by: options.batchSize * (options.sequenceLength + 1))
+    let own = inputs.ownTokens ?? (inputs.texts.isEmpty ? min(Self.mostOwnTokens, read.overflow ? .max : read.partialValue) : 0)
+    let writer = try CalibrationText(for: inputs.checkpoint, tokenizer: inputs.model, atLeast: own)
+    ownText = (writer, try writer.identity(on: compute).serialized())
+    var identity = PretrainingJob.identity(configuration, [source.weights], text, [], options, compute)
     identity.options["start"] = model.digest.map { .string($0) }
+    if own > 0 { identity.options["own_text"] = .integer(writer.count) }
     (self.inputs, self.options, self.compute, self.identity) = (inputs, options, compute, identity)
     (self.configuration, self.scheme, floats, start) = (configuration, scheme, source.weights, model.weights)
-    (self.text, self.validation) = (text, validation)
+    self.text = text
     checks = [source.check, model.check].compactMap(\.self)
   }
 
@@ -104,8 +120,9 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
   }
 
   /// Makes the trainer, whose model begins as the converted one.
-  package mutating func makeTrainer(resumes: Bool, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
+  package mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
     for check in checks { try check.wait() }
+    let (text, validation) = Self.split(try self.text + writtenText(keptBeside: checkpoints, report), window: window)
     guard var masters = floats.take() else { throw DibitError(.unexpected, "a training runs once") }
     var teacher = masters
     // As its products are computed.
@@ -156,10 +173,41 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     }
   }
 
-  /// Cuts windows out of a text, spread over all of it, to hold them out; none of a text that is short.
+  /// The text that the float model writes, which is kept so that it is not written again when the run goes on.
+  private func writtenText(keptBeside checkpoints: CheckpointStore, _ report: (PretrainingJob.Event) -> Bool) throws -> [Int32] {
+    guard ownText.writer.count > 0 else { return [] }
+    let store = checkpoints.text(identity: ownText.identity, vocabulary: configuration.vocabularySize)
+    guard let kept = try store.windows() else {
+      throw DibitError(
+        .invalidData,
+        "'\(checkpoints.path)' holds text of another model: train as before to go on, or pass \(optionName("overwrite")) to begin anew")
+    }
+    let windows = try ownText.writer.write(
+      behind: kept,
+      keep: { windows, count in
+        try store.keep(windows, behind: count)
+        checkpoints.keep()
+      }, on: compute, progress: { report(.writing(tokens: $0, total: $1)) })
+    guard let windows else {
+      throw DibitError(
+        .cancelled,
+        "interrupted while the float model wrote its text; what it wrote is kept in '\(checkpoints.path)' for the same command with "
+          + optionName("resume"))
+    }
+    let text = windows.flatMap { $0 }
+    _ = report(.writing(tokens: text.count, total: text.count))
+    return text
+  }
+
+  /// The windows of a text that are held out; none of a text that is short.
+  private static func heldOutWindows(of count: Int, window: Int) -> Int {
+    count / validationWindows >= textPerWindow * window ? validationWindows : 0
+  }
+
+  /// Cuts windows out of a text, spread over all of it, to hold them out.
   private static func split(_ tokens: [Int32], window: Int) -> (text: [Int32], heldOut: [Int32]) {
     let period = tokens.count / validationWindows
-    guard period >= textPerWindow * window else { return (tokens, []) }
+    guard heldOutWindows(of: tokens.count, window: window) > 0 else { return (tokens, []) }
     var (text, heldOut): ([Int32], [Int32]) = ([], [])
     text.reserveCapacity(tokens.count)
     for index in 0..<validationWindows {

@@ -14,6 +14,8 @@ public enum Pretraining {
     case tokenizer(size: Int)
     /// So much of the text, from 0 to 1, is in tokens.
     case reading(fraction: Double, isHeldOut: Bool)
+    /// The float model has written so much of its text, from 0 to 1.
+    case writing(fraction: Double)
     /// The training itself; its texts are pieces of the text, and its content is all of them.
     case training(AdapterTraining.Event)
     /// Something that a reader of the result should know, in one sentence.
@@ -131,6 +133,7 @@ extension Pretraining.Event {
     case .tokenizer(let size): self = .tokenizer(size: size)
     case .reading(let isHeldOut, let bytes, let total, _):
       self = .reading(fraction: Double(bytes) / Double(max(1, total)), isHeldOut: isHeldOut)
+    case .writing(let tokens, let total): self = .writing(fraction: Double(tokens) / Double(max(1, total)))
     case .finding(let text): self = .note(DibitError.words(for: text))
     case .cooccurrence: return nil
     }

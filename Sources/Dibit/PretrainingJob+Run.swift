@@ -6,8 +6,8 @@ package protocol WeightTraining: ~Copyable {
   /// The identity of the run: all that the bytes of the model depend on.
   var identity: RunIdentity { get }
 
-  /// Makes the trainer. The weights of a run that goes on are those of its checkpoint.
-  mutating func makeTrainer(resumes: Bool, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer
+  /// Makes the trainer of a run that keeps its checkpoints there. The weights of a run that goes on are those of its checkpoint.
+  mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer
 
   /// Writes the model of a run that came to its end into `directory`.
   consuming func write(
@@ -27,11 +27,11 @@ extension PretrainingJob {
     /// Opens the output and finds the checkpoint to go on from; `report` is told of those that were passed over.
     package init(_ job: consuming Training, into output: Output, report: (Event) -> Bool) throws {
       let directory = try StagedDirectory(destination: output.path, replacing: output.replaced, inputs: output.inputs)
-      let trainer = try job.makeTrainer(resumes: output.resumes, report: report)
       let checkpoints = try CheckpointStore(
         output: output.path, inputs: output.inputs, identity: job.identity, interval: output.interval, resumes: output.resumes,
         discards: output.overwrites)
-      for name in checkpoints.skipped { _ = report(.finding("'\(name)' in '\(checkpoints.path)' is not whole; it was passed over")) }
+      for finding in checkpoints.findings { _ = report(.finding(finding)) }
+      let trainer = try job.makeTrainer(checkpoints, report: report)
       self.checkpoints = checkpoints
       self.job = job
       self.trainer = trainer

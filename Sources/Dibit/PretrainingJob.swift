@@ -20,6 +20,8 @@ package struct PretrainingJob: ~Copyable, WeightTraining {
     case tokenizer(Int)
     /// Text is tokenized: bytes that were read, of all; `isOver` once for each kind of text.
     case reading(heldOut: Bool, bytes: Int, total: Int, isOver: Bool)
+    /// The float model writes text: tokens that are written, of all.
+    case writing(tokens: Int, total: Int)
     /// Something that was noticed in a folder of text.
     case finding(String)
     /// Rows of the embedding are made of what tokens occur together.
@@ -98,11 +100,11 @@ package struct PretrainingJob: ~Copyable, WeightTraining {
   }
 
   /// Makes the trainer.
-  package mutating func makeTrainer(resumes: Bool, report: (Event) -> Bool) throws -> Pretrainer {
+  package mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (Event) -> Bool) throws -> Pretrainer {
     try check?.wait()
     guard var weights = weights.take() else { throw DibitError(.unexpected, "a pretraining runs once") }
     // The weights of a run that goes on are those of its checkpoint.
-    if recipe.embedding == .cooccurrence, !resumes {
+    if recipe.embedding == .cooccurrence, checkpoints.newestStep == nil {
       _ = report(.cooccurrence)
       Pretrainer.setEmbedding(
         of: &weights, from: text, boundary: tokenizer.id(of: Self.endOfText), seed: options.optimization.seed, on: compute)

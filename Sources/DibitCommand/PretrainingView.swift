@@ -15,6 +15,10 @@ final class PretrainingView {
       var bar = line ?? ProgressLine(isHeldOut ? "tokenizing the held-out text" : "tokenizing the text")
       if isOver { bar.finish() } else { bar.update(bytes, of: total, size(bytes)) }
       line = isOver ? nil : bar
+    case .writing(let tokens, let total):
+      var bar = line ?? ProgressLine("the float model writes text")
+      if tokens < total { bar.update(tokens, of: total, counted(tokens, "token")) } else { bar.finish() }
+      line = tokens < total ? bar : nil
     case .finding(let text): Terminal.note(text)
     case .cooccurrence: Terminal.write("counting what company the tokens keep\n")
     }

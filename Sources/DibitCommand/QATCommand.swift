@@ -12,11 +12,12 @@ struct QATCommand: ParsableCommand {
     abstract: "Train the weights and scales of a converted model towards its float checkpoint.",
     discussion: """
       Example: dibit convert ./llama --calibrate --output ./llama-2bit
+      Example: dibit qat ./llama --from ./llama-2bit --output ./llama-2bit-qat
       Example: dibit qat ./llama --from ./llama-2bit --data ./texts --output ./llama-2bit-qat
 
       Quantisation-aware training: every pass runs weights on the model's grid, through the kernels that ship, and what is minimised is the
-      divergence of its predictions from those of the float checkpoint, which runs beside it. Any plain text will do: no labels are needed,
-      and the more of it, and the more like what the model will read, the better. The result is a model as any other.
+      divergence of its predictions from those of the float checkpoint, which runs beside it. Without --data the float model writes the text itself. Any plain text will
+      do: no labels are needed, and the more of it, and the more like what the model will read, the better. The result is a model as any other.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
       after a crash or a power cut, the same command with --resume goes on, and the model has the same bytes as without the stop.
@@ -24,7 +25,12 @@ struct QATCommand: ParsableCommand {
 
   @Argument(help: "The float checkpoint's directory or file.") var checkpoint: String
   @Option(help: ArgumentHelp("The model that was converted from it, as which training begins.", valueName: "model")) var from: String
-  @Option(help: ArgumentHelp("A file or a folder of plain text. May be given again.", valueName: "text")) var data: [String]
+  @Option(help: ArgumentHelp("A file or a folder of plain text. May be given again.", valueName: "text")) var data: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "Tokens of text that the float model writes itself, beside --data; by default as many as the steps read, up to a million, where there "
+        + "is no --data.", valueName: "tokens"))
+  var ownText: Int?
   @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
   @Option(help: ArgumentHelp("Training steps; by default 1000, of 4 sequences of 256 tokens.", valueName: "n")) var steps: Int?
   @Flag(help: "Replace an existing model, and begin anew where a stopped run left checkpoints.") var overwrite = false
@@ -33,12 +39,13 @@ struct QATCommand: ParsableCommand {
 
   private var options: GridTraining.Options {
     var options = GridTraining.Options()
-    (options.settings, options.steps) = (training.settings.set, steps)
+    (options.settings, options.steps, options.ownText) = (training.settings.set, steps, ownText)
     return options
   }
 
   func validate() throws {
-    if let steps, steps < 1 { throw ValidationError("--steps: expected at least 1, found \(steps)") }
+    try checkOptions(options.check)
+    if data.isEmpty, ownText == 0 { throw ValidationError("--own-text: expected --data beside 0, as there is no other text") }
   }
 
   func run() throws {
@@ -46,7 +53,7 @@ struct QATCommand: ParsableCommand {
     let recipe = try options.recipe()
     let compute = try compute.makeCompute(for: recipe.optimization)
     let limit = try training.memoryLimitBytes()
-    let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: from, texts: data)
+    let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: from, texts: data, ownTokens: ownText)
     // An output that is in the way is told before the work, not after it.
     var output = GridTrainingJob.output(self.output, of: inputs)
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.optimization))

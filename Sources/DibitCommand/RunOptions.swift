@@ -19,7 +19,7 @@ struct RecipeSettings: ParsableArguments {
 struct RunOptions: ParsableArguments {
   @OptionGroup var settings: RecipeSettings
 
-  @Flag(help: "Go on with the run that was stopped, from its newest whole checkpoint.") var resume = false
+  @Flag(help: "Go on with the run that was stopped, from its newest whole checkpoint; begin where there is none.") var resume = false
 
   @Option(
     help: ArgumentHelp(

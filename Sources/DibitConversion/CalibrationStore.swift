@@ -18,10 +18,9 @@ package final class CalibrationStore {
   /// Layers that are kept.
   package private(set) var layers: Int
   private let identity: String
-  private let vocabulary: Int32
+  private let text: KeptText
   private var directory: JobDirectory
 
-  private static let text = "text.safetensors"
   private static let tables = "tables.safetensors"
   private static func name(of layer: Int) -> String { "layer-\(layer).safetensors" }
 
@@ -34,13 +33,14 @@ package final class CalibrationStore {
   package init(
     output: String, inputs: JobInputs, identity: JSONValue, vocabulary: Int, resumes: Bool, discards: Bool
   ) throws(ConversionError) {
-    (self.identity, self.vocabulary) = (identity.serialized(), Int32(clamping: vocabulary))
+    self.identity = identity.serialized()
     do throws(FileError) {
       path = try JobDirectory.path(of: output)
       directory = try JobDirectory(of: output, inputs: inputs)
+      text = KeptText(in: path, identity: self.identity, vocabulary: vocabulary)
       let names = try directory.names()
       if let other = names.first(where: {
-        $0 != Self.text && $0 != Self.tables && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
+        !KeptText.isName($0) && $0 != Self.tables && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
       }) {
         throw .notReplaceable(path: path, .foreignFile(other, job: "conversion"))
       }
@@ -52,34 +52,18 @@ package final class CalibrationStore {
     layers = 0
   }
 
-  /// The windows of text that are kept; nil where there are none.
+  /// The windows of text that are kept; empty where there are none.
   ///
   /// - Throws: ``ConversionError/otherConversion(directory:)`` for those of a conversion of something else, or in another way.
-  package func windows() throws(ConversionError) -> [[Int32]]? {
-    guard let file = try open(Self.text) else { return nil }
-    guard let tokens = try bytes("tokens", of: file), let lengths = try bytes("lengths", of: file) else {
-      throw .otherConversion(directory: path)
-    }
-    let (all, counts) = (Self.integers(tokens), Self.integers(lengths).map { Int($0) })
-    guard counts.allSatisfy({ $0 >= 0 }), counts.reduce(0, +) == all.count, all.allSatisfy({ (0..<vocabulary).contains($0) }) else {
-      throw .otherConversion(directory: path)
-    }
-    var end = 0
-    return counts.map { count in
-      end += count
-      return Array(all[end - count..<end])
-    }
+  package func windows() throws(ConversionError) -> [[Int32]] {
+    guard let windows = try rethrow(as: ConversionError.checkpoint, text.windows()) else { throw .otherConversion(directory: path) }
+    return windows
   }
 
-  /// Keeps windows of text.
-  package func keep(_ windows: [[Int32]]) throws(ConversionError) {
-    let (tokens, lengths) = (windows.flatMap { $0 }, windows.map { Int32($0.count) })
-    try write(
-      Self.text, [(name: "tokens", dtype: .i32, shape: [tokens.count]), (name: "lengths", dtype: .i32, shape: [lengths.count])], []
-    ) { writer throws(CheckpointError) in
-      try writer.append(Self.bytes(tokens).span)
-      try writer.append(Self.bytes(lengths).span)
-    }
+  /// Keeps windows of text as the piece behind the first `count`.
+  package func keep(_ windows: [[Int32]], behind count: Int = 0) throws(ConversionError) {
+    try rethrow(as: ConversionError.checkpoint, text.keep(windows, behind: count))
+    directory.keep()
   }
 
   /// Removes the directory: the model is there.
@@ -182,13 +166,5 @@ package final class CalibrationStore {
         tensors, metadata: [(key: "identity", value: identity)] + metadata, to: directory.path(of: name), body)
     } catch { throw .checkpoint(error) }
     directory.keep()
-  }
-
-  private static func bytes(_ values: [Int32]) -> [UInt8] {
-    values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
-  }
-
-  private static func integers(_ bytes: Bytes) -> [Int32] {
-    (0..<bytes.count / 4).map { index in (0..<4).reduce(0) { $0 | Int32(bytes[4 * index + $1]) << (8 * Int32($1)) } }
   }
 }

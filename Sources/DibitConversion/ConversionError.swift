@@ -52,7 +52,7 @@ extension ConversionError {
       "tensor '\(tensor)': what the model computes to multiply it with is not finite on the text to calibrate on: the checkpoint is damaged"
     case .interrupted: "interrupted: nothing was written"
     case .interruptedCalibration(let directory, let layers):
-      "interrupted: the text and \(counted(layers, "layer")) are kept in '\(directory)': pass \(optionName("resume")) to go on"
+      "interrupted: \(layers == 0 ? "the text so far is" : "the text and \(counted(layers, "layer")) are") kept in '\(directory)': pass \(optionName("resume")) to go on"
     case .incomplete(let directory, let layers):
       "'\(directory)' holds a conversion that was stopped after \(counted(layers, "layer")): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .otherConversion(let directory):

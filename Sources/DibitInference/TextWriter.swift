@@ -11,10 +11,9 @@ package struct TextWriter: ~Copyable {
   private let decoder: Decoder
   private let length: Int
   private var runner: ModelRunner
-  private var nextSeed: UInt64
 
-  /// A writer of texts of at most `length` tokens; text `k` draws with seed `seed + k`.
-  package init(_ model: MeasuredModel, length: Int, seed: UInt64 = 0, on compute: Compute) {
+  /// A writer of texts of at most `length` tokens.
+  package init(_ model: MeasuredModel, length: Int, on compute: Compute) {
     decoder = Decoder(model.configuration, weights: model.weights)
     self.length = max(1, min(length, model.configuration.contextLength))
     runner = ModelRunner(
@@ -22,7 +21,6 @@ package struct TextWriter: ~Copyable {
       ModelRunner.Limits(
         rows: max(Self.width, self.length), segments: Self.width, cacheRows: Self.width * self.length, logitRows: Self.width),
       precision: .int8, on: compute)
-    nextSeed = seed
   }
 
   /// A text under way.
@@ -32,18 +30,18 @@ package struct TextWriter: ~Copyable {
     var sampler: Sampler
   }
 
-  /// Writes a text of the full length behind each beginning, of which there are at most ``width`` and none is empty.
+  /// Writes a text of the full length behind each beginning, of which there are at most ``width`` and none is empty. Text `k` draws with
+  /// seed `seed + k`.
   ///
   /// - Returns: the tokens with those of the beginning; nil when `progress`, told how many were written so far, returns false.
   package mutating func write(
-    _ beginnings: [[Int32]], progress: (Int) -> Bool = { _ in true }
+    _ beginnings: [[Int32]], seed: UInt64 = 0, progress: (Int) -> Bool = { _ in true }
   ) throws(InferenceError) -> [[Int32]]? {
     require(beginnings.count <= Self.width && !beginnings.contains([]), "TextWriter: \(beginnings.count) beginnings, or an empty one")
     var texts: [Text] = []
-    for beginning in beginnings {
+    for (index, beginning) in beginnings.enumerated() {
       var options = SamplingOptions()
-      (options.temperature, options.seed) = (1, nextSeed)
-      nextSeed &+= 1
+      (options.temperature, options.seed) = (1, seed &+ UInt64(index))
       texts.append(Text(tokens: Array(beginning.prefix(max(1, length - 1))), sampler: Sampler(options)))
     }
     var written = 0

@@ -2,60 +2,10 @@ internal import BasicContainers
 internal import DibitKernels
 internal import DibitTensor
 
-/// A part of a block: it reads rows of the residual stream, `[n, C]`, and makes rows that are added to it.
-///
-/// A part lists its parameters when it is made, and its activations in one place. Beside what is required here it has, all in one file,
-/// - `Activations`, the matrices that its forward pass writes and its backward pass reads;
-/// - `prepare`, what other rows need of these rows, and `keepRows`, which keeps of that the rows that go on, where there is such;
-/// - `forward` and `backward`, which is the forward pass read upwards, line by line.
-///
-/// These are no requirements, because a protocol cannot have an associated type whose values cannot be copied.
-protocol BlockPart: Sendable {
-  /// The part's linear layers.
-  var linears: [LinearLayer] { get }
-  /// Widths of the working memory that `forward` needs at once.
-  var forwardWidths: [Int] { get }
-  /// As ``forwardWidths``, of `backward`.
-  var backwardWidths: [Int] { get }
-}
-
-/// The parts of an adapter's terms that are saved for the backward pass.
-struct SavedTerms: Equatable, Sendable {
-  /// The adapter's rank; 0 where nothing is saved.
-  var rank = 0
-  /// True when outputs are kept, from which the gradients of magnitudes follow.
-  var savesOutputs = false
-  /// True when a backward pass follows.
-  var isRecording = false
-
-  init() {}
-
-  /// For a pass that trains an adapter of this shape, or none.
-  init(_ adapter: AdapterConfiguration?, isRecording: Bool) {
-    rank = adapter?.rank ?? 0
-    savesOutputs = rank > 0 && adapter?.decomposesWeights ?? false && isRecording
-    self.isRecording = isRecording
-  }
-}
-
 /// A part between its norms, beside the residual stream: `x += norm(part(norm(x)))`, where a family has such norms.
 struct ResidualBranch: Sendable {
-  /// The parts that blocks are made of. Another one is a type of its own, a case here and its activations below.
-  enum Part: Sendable {
-    case attention(AttentionPart)
-    case feedForward(FeedForwardPart)
-
-    /// The interface that all of them have in common.
-    var any: any BlockPart {
-      switch self {
-      case .attention(let part): part
-      case .feedForward(let part): part
-      }
-    }
-  }
-
   let inputNorm: NormLayer?
-  let part: Part
+  let part: AnyBlockPart
   let outputNorm: NormLayer?
   /// `C`.
   let columns: Int
@@ -66,8 +16,7 @@ struct ResidualBranch: Sendable {
     var normed = Matrix(rows: 0, columns: 0)  // [N, C] what the part reads
     var output = Matrix(rows: 0, columns: 0)  // [N, C] what the part makes, where a norm reads it
     var outputMoments = Matrix(rows: 0, columns: 0)  // [N, 1 or 2]
-    var attention = AttentionPart.Activations()
-    var feedForward = FeedForwardPart.Activations()
+    var part = AnyBlockPart.Activations()
 
     mutating func forEachMatrix(_ shape: (branch: ResidualBranch, saved: SavedTerms), _ body: (inout Matrix, Int) -> Void) {
       let (branch, saved) = shape
@@ -76,10 +25,7 @@ struct ResidualBranch: Sendable {
       body(&normed, branch.columns)
       body(&output, branch.outputNorm != nil ? branch.columns : 0)
       body(&outputMoments, branch.outputNorm?.momentColumns ?? 0)
-      switch branch.part {
-      case .attention(let part): attention.forEachMatrix((part, saved), body)
-      case .feedForward(let part): feedForward.forEachMatrix((part, saved), body)
-      }
+      part.forEachMatrix((branch.part, saved), body)
     }
   }
 
@@ -101,63 +47,38 @@ struct ResidualBranch: Sendable {
 
   /// Computes what other rows need of what was read.
   func prepare(_ a: inout Activations, _ pass: inout Pass) {
-    switch part {
-    case .attention(let part): part.prepare(a.normed, saving: &a.attention, &pass)
-    case .feedForward: break
-    }
+    part.prepare(a.normed, saving: &a.part, &pass)
   }
 
   /// Keeps the rows that go on between ``enter`` and ``leave``.
   func keepRows(_ selected: borrowing Buffer<Int32>, count: Int, of a: inout Activations) {
     a.normed.keepRows(selected, count: count)
-    switch part {
-    case .attention(let part): part.keepRows(selected, count: count, of: &a.attention)
-    case .feedForward: break
-    }
+    part.keepRows(selected, count: count, of: &a.part)
   }
 
   /// Adds to the residual stream `x: [n, C]`.
   func leave(_ x: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
     var y = pass.scratch.take(rows: x.rows, columns: columns)
     if let outputNorm {
-      forward(a.normed, into: &a.output, &a.attention, &a.feedForward, &pass)
+      part.forward(a.normed, into: &a.output, saving: &a.part, &pass)
       outputNorm.forward(a.output, saving: &a.outputMoments, into: &y, pass)
     } else {
-      forward(a.normed, into: &y, &a.attention, &a.feedForward, &pass)
+      part.forward(a.normed, into: &y, saving: &a.part, &pass)
     }
     if pass.needsOutput { x.add(y, on: pass.compute) }
     pass.scratch.give(y)
-  }
-
-  private func forward(
-    _ x: borrowing Matrix, into y: inout Matrix, _ attention: inout AttentionPart.Activations,
-    _ feedForward: inout FeedForwardPart.Activations, _ pass: inout Pass
-  ) {
-    switch part {
-    case .attention(let part): part.forward(x, into: &y, saving: &attention, &pass)
-    case .feedForward(let part): part.forward(x, into: &y, saving: &feedForward, &pass)
-    }
   }
 
   /// ``leave`` upwards: overwrites `dNormed`, the gradient of what the part reads, from that of the residual stream behind it.
   func leaveBackward(
     _ dx: borrowing Matrix, saved a: borrowing Activations, into dNormed: inout Matrix, _ pass: borrowing Pass, _ d: inout BackwardWork
   ) {
-    guard let outputNorm else { return backward(dx, saved: a, into: &dNormed, pass, &d) }
+    guard let outputNorm else { return part.backward(dx, x: a.normed, saved: a.part, into: &dNormed, pass, &d) }
     var dOutput = d.scratch.take(rows: dx.rows, columns: columns)
     dOutput.fill(0)
     outputNorm.backward(dx, x: a.output, saved: a.outputMoments, dx: &dOutput, pass, &d.gradients)
-    backward(dOutput, saved: a, into: &dNormed, pass, &d)
+    part.backward(dOutput, x: a.normed, saved: a.part, into: &dNormed, pass, &d)
     d.scratch.give(dOutput)
-  }
-
-  private func backward(
-    _ dy: borrowing Matrix, saved a: borrowing Activations, into dNormed: inout Matrix, _ pass: borrowing Pass, _ d: inout BackwardWork
-  ) {
-    switch part {
-    case .attention(let part): part.backward(dy, x: a.normed, saved: a.attention, into: &dNormed, pass, &d)
-    case .feedForward(let part): part.backward(dy, x: a.normed, saved: a.feedForward, into: &dNormed, pass, &d)
-    }
   }
 
   /// ``enter`` upwards: adds to the gradient of the residual stream, `dx`.

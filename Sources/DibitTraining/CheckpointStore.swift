@@ -1,5 +1,5 @@
 internal import DibitFailure
-internal import DibitCheckpoint
+package import DibitCheckpoint
 package import DibitFiles
 internal import DibitJSON
 internal import DibitTensor
@@ -23,7 +23,8 @@ package final class CheckpointStore {
   /// Its size in bytes.
   private(set) var newestSize: Int?
   /// The names of torn checkpoints that were passed over.
-  package private(set) var skipped: [String] = []
+  private(set) var skipped: [String] = []
+  private let resumes: Bool
   let interval: CheckpointInterval
   private let identity: RunIdentity
   private var directory: JobDirectory
@@ -39,35 +40,33 @@ package final class CheckpointStore {
 
   /// Opens or creates the directory beside `output`.
   ///
-  /// With `resumes`, the newest whole checkpoint must be there and belong to a run with this identity; without, none may be there
-  /// unless `discards` says that it is to be removed.
+  /// With `resumes`, the newest whole checkpoint must belong to a run with this identity; where there is none, the run begins. Without, none
+  /// may be there unless `discards` says that it is to be removed.
   package init(
     output: String, inputs: JobInputs, identity: RunIdentity, interval: CheckpointInterval, resumes: Bool, discards: Bool
   ) throws(TrainingError) {
     do throws(FileError) {
       path = try JobDirectory.path(of: output)
-      if resumes, !isDirectory(path) { throw .notFound(path: path) }
       directory = try JobDirectory(of: output, inputs: inputs)
-    } catch {
-      if case .notFound(let path) = error { throw .noCheckpoint(directory: path, skipped: 0) }
-      throw .file(error)
-    }
+    } catch { throw .file(error) }
     let found = try Self.search(directory)
-    (self.identity, self.interval) = (identity, interval)
+    (self.identity, self.interval, self.resumes) = (identity, interval, resumes)
     (whole, kept, skipped) = found
     newestStep = found.kept.first.flatMap(CheckpointName.step)
     newestSize = whole?.byteCount
-    if resumes {
-      guard let whole else { throw .noCheckpoint(directory: path, skipped: skipped.count) }
+    if resumes, let whole {
       if let difference = identity.difference(from: try whole.header().identity, at: whole.path) { throw difference }
       return
     }
     if let newestStep, !discards { throw .incompleteRun(directory: path, step: newestStep) }
     // A process that died while it removed older checkpoints may have left more than two.
     do throws(FileError) {
-      for name in try directory.names() where CheckpointName.step(of: name) != nil { directory.remove(name) }
+      for name in try directory.names() where CheckpointName.step(of: name) != nil || discards && KeptText.isName(name) {
+        directory.remove(name)
+      }
     } catch { throw .file(error) }
-    (whole, kept, skipped, newestStep, newestSize) = (nil, [], [], nil, nil)
+    (whole, kept, newestStep, newestSize) = (nil, [], nil, nil)
+    if !resumes { skipped = [] }
   }
 
   /// The newest whole checkpoint, the names of the last two whole ones, and those of torn ones that are newer.
@@ -75,7 +74,7 @@ package final class CheckpointStore {
     whole: CheckpointFile.Whole?, kept: [String], torn: [String]
   ) {
     let names = try rethrow(as: TrainingError.file, directory.names())
-    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil }) {
+    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil && !KeptText.isName($0) }) {
       throw .file(.notReplaceable(path: directory.path, .foreignFile(foreignEntry, job: "training run")))
     }
     var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])
@@ -89,6 +88,20 @@ package final class CheckpointStore {
     }
     return (whole, kept, torn)
   }
+
+  /// What a user should know of how a run was taken up: the torn checkpoints that were passed over, and that there was none to go on from.
+  package var findings: [String] {
+    skipped.map { "'\($0)' in '\(path)' is not whole; it was passed over" }
+      + (resumes && newestStep == nil ? ["'\(path)' holds no checkpoint to go on from: the run begins"] : [])
+  }
+
+  /// The text of this run that is kept beside its checkpoints: `identity` says all that it depends on.
+  package func text(identity: String, vocabulary: Int) -> KeptText {
+    KeptText(in: path, identity: identity, vocabulary: vocabulary)
+  }
+
+  /// From now on the directory stays, also where there is no checkpoint, until ``removeAll()``.
+  package func keep() { directory.keep() }
 
   /// Reads the newest checkpoint into `parameters`; nil for a run that begins anew.
   func restore(_ parameters: inout TrainedParameters) throws(TrainingError) -> RunState? {

@@ -16,7 +16,6 @@ package enum TrainingError: EngineError, Equatable {
   // Checkpoints.
   case file(FileError)
   case tensors(CheckpointError)
-  case noCheckpoint(directory: String, skipped: Int)
   case incompleteRun(directory: String, step: Int)
   case changedModel(checkpoint: String)
   case changedData(checkpoint: String)
@@ -41,10 +40,6 @@ package enum TrainingError: EngineError, Equatable {
         + Self.kept(checkpoint)
     case .file(let error): "\(error)"
     case .tensors(let error): "\(error)"
-    case .noCheckpoint(let directory, let skipped):
-      skipped == 0
-        ? "'\(directory)': there is no checkpoint to go on from; leave \(optionName("resume")) out to begin anew"
-        : "'\(directory)': none of its \(skipped) checkpoints is whole; pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
     case .incompleteRun(let directory, let step):
       "'\(directory)' holds a run that was stopped after step \(step): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .changedModel(let checkpoint): "'\(checkpoint)' belongs to a run with another model: \(Self.advice)"
@@ -69,7 +64,6 @@ extension TrainingError {
     case .noExamples, .tooLong, .tooLittleText, .conversation, .changedModel, .changedData, .changedOption, .pastEnd, .badCheckpoint:
       .badData
     case .memoryLimit: .invalidRequest
-    case .noCheckpoint: .notFound
     case .notANumber, .diverged: .failedRun
     case .incompleteRun: .cannotCreate
     case .file(let error): error.kind

@@ -47,6 +47,47 @@ import Testing
     #expect(rounded.count > 10 && rounded.allSatisfy { $0["exact"]?.bool == true })
   }
 
+  @Test("without text the float model writes it, and a run that is stopped while it does goes on behind what is written")
+  func ownText() throws {
+    let (source, model, text) = try prepare()
+    func command(_ name: String, _ options: String...) -> [String] {
+      ["qat", source, "--from", model, "-o", scratch(name), "--steps", "40", "--own-text", "30000", "--set", "learning_rate=0.02"]
+        + Self.small + options
+    }
+    func divergence(_ model: String) throws -> Double {
+      let outcome = try dibit("perplexity", model, "--reference", source, "--data", text, "--json", "--limit", "2000")
+      return try #require(try outcome.json()["kl_divergence"]?["mean"]?.double, "\(outcome.errors)")
+    }
+    let outcome = try dibit(command("trained"))
+    // Windows of the whole context, as many as are written side by side.
+    #expect(outcome.status == 0 && outcome.errors.contains("31,968 training tokens, 800 held out"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("the float model writes text"))
+    #expect(try divergence(scratch("trained")) < divergence(model))
+    let kept = scratch("stopped") + ".checkpoints"
+    let process = try DibitProcess(command("stopped", "--threads", "1"))
+    try process.wait { exists(kept + "/text-64.safetensors") }
+    process.interrupt()
+    let stopped = try process.finish()
+    #expect(stopped.status == 130 && stopped.errorLines.count == 1 && stopped.errors.contains(kept), "\(stopped.errors)")
+    #expect(try dibit(command("stopped", "--resume")).status == 0)
+    #expect(try contents(scratch("stopped") + "/model.safetensors") == contents(scratch("trained") + "/model.safetensors"))
+    #expect(!exists(kept))
+    // What another model wrote is not trained on.
+    let other = try TinyCheckpoint.llama(context: 32).write(to: scratch, "other")
+    try scratch.write("", to: "foreign.checkpoints/events.jsonl")
+    try #require(try dibit("convert", other, "-o", scratch("of-other"), "--calibrate", "--no-check").status == 0)
+    let short = ["--set", "max_seq_length=16", "--steps", "200"]
+    let foreign = try DibitProcess(["qat", other, "--from", scratch("of-other"), "-o", scratch("foreign")] + short)
+    try foreign.wait { exists(scratch("foreign") + ".checkpoints/text-0.safetensors") }
+    foreign.kill()
+    _ = foreign.waitForSignal()
+    let refused = try dibit(["qat", source, "--from", model, "-o", scratch("foreign"), "--resume"] + short)
+    #expect(refused.status == 65 && refused.errors.contains("foreign.checkpoints' "), "\(refused.errors)")
+    #expect(
+      try dibit(["qat", source, "--from", model, "-o", scratch("foreign"), "--overwrite", "--set", "max_seq_length=16", "--steps", "2"])
+        .status == 0)
+  }
+
   @Test("models and texts that do not do are told, and nothing is written")
   func failures() throws {
     let (source, model, text) = try prepare()
@@ -67,6 +108,8 @@ import Testing
     try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "tokens")
     try fails(
       [source, "--from", model, "--data", text], 65, "'max_seq_length': expected less than 64, the context of '\(source)', found 255")
+    try fails([source, "--from", model, "--own-text", "0"], 64, "--own-text: expected --data beside 0, as there is no other text")
+    try fails([source, "--from", model, "--own-text", "-1"], 64, "--own-text: expected a number from 0 to 1000000000, found -1")
     try fails([source, "--from", model, "--data", text, "--set", "rank=4"], 65, "rank")
     try fails([source, "--from", model, "--data", text, "--steps", "0"], 64, "--steps: expected at least 1, found 0")
     let over = try dibit(["qat", source, "--from", model, "--data", text, "-o", model, "--overwrite"] + Self.small)

@@ -36,6 +36,18 @@ import Testing
     #expect(try await trained.perplexity(of: text).value.perplexity.isFinite)
   }
 
+  @Test("without text the float model writes it, which is told")
+  func writes() async throws {
+    let (source, model, _) = try await prepare()
+    var options = GridTraining.Options()
+    (options.steps, options.settings) = (3, ["batch_size=4", "max_seq_length=24"])
+    let job = Model.trainOnGrid(source, from: model, to: scratch("trained"), options: options)
+    var written: [Double] = []
+    for try await case .writing(let fraction) in job { written.append(fraction) }
+    #expect(written.count > 10 && written == written.sorted() && written.last == 1)
+    #expect(try await job.value.steps == 3)
+  }
+
   @Test("what no run can be made with is told")
   func refused() async throws {
     var options = GridTraining.Options()
