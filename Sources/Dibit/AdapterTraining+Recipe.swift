@@ -30,9 +30,7 @@ extension AdapterTraining.Options {
     try DibitError.check("alpha", alpha, 1e-6...1e6)
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
     try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
-    if overwrites, resumes {
-      throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
-    }
+    try DibitError.check(overwrites: overwrites, resumes: resumes)
   }
 
   /// The inputs of a training, which no output may destroy.

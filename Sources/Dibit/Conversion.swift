@@ -228,9 +228,7 @@ extension Conversion.Options {
     if resumes, rounding == .nearest {
       throw DibitError(.invalidArgument, option: "resumes", "expected a rounding that is calibrated: any other takes seconds")
     }
-    if overwrites, resumes {
-      throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
-    }
+    try DibitError.check(overwrites: overwrites, resumes: resumes)
     (options.tokenizer, options.overwrite) = (tokenizer, overwrites)
     return options
   }

@@ -66,6 +66,18 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension DibitError {
+  /// Refuses a run of no steps; none asked for is no fault.
+  static func check(steps: Int?) throws(DibitError) {
+    guard let steps, steps < 1 else { return }
+    throw DibitError(.invalidArgument, option: "steps", "expected at least 1, found \(steps)")
+  }
+
+  /// Refuses to begin anew and to go on at the same time.
+  static func check(overwrites: Bool, resumes: Bool) throws(DibitError) {
+    guard overwrites, resumes else { return }
+    throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
+  }
+
   /// Refuses the value of an option outside of `range`; none is no fault.
   static func check<Number: Comparable>(_ option: String, _ value: Number?, _ range: ClosedRange<Number>) throws(DibitError) {
     guard let value, !range.contains(value) else { return }

@@ -32,8 +32,6 @@ public enum GridTraining {
     /// Threads to use; nil for one for each core.
     public var threads: Int?
 
-    private static let mostTokens = 1_000_000_000
-
     /// The defaults.
     ///
     /// ```swift
@@ -43,25 +41,23 @@ public enum GridTraining {
 
     /// Refuses what no run can be made with.
     package func check() throws(DibitError) {
-      try DibitError.check("ownText", ownText, 0...Self.mostTokens)
-      if let steps, steps < 1 { throw DibitError(.invalidArgument, option: "steps", "expected at least 1, found \(steps)") }
-      if overwrites, resumes {
-        throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
-      }
+      try DibitError.check("ownText", ownText, DistillationInputs.ownTokenCounts)
+      try DibitError.check(steps: steps)
+      try DibitError.check(overwrites: overwrites, resumes: resumes)
     }
 
     /// Reads the settings, after refusing what no run can be made with.
     package func recipe() throws -> GridTrainingRecipe {
       try check()
       var recipe = try GridTrainingRecipe(settings: settings)
-      recipe.steps = steps ?? recipe.steps
+      recipe.training.steps = steps ?? recipe.training.steps
       return recipe
     }
   }
 
   /// The result of a training.
   public struct Report: Equatable, Sendable {
-    /// The directory of the model.
+    /// The directory of the model, or of the adapter.
     public let path: String
     /// Steps that were done.
     public let steps: Int
@@ -100,7 +96,7 @@ extension Model {
     Job(on: Worker("training on the grid")) { report in
       let recipe = try options.recipe()
       let runtime = try Runtime(Options(threads: options.threads))
-      let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: model, texts: texts, ownTokens: options.ownText)
+      let inputs = DistillationInputs(checkpoint: checkpoint, model: model, texts: texts, ownTokens: options.ownText)
       var destination = GridTrainingJob.output(output, of: inputs)
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)
@@ -108,21 +104,19 @@ extension Model {
       func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
       let job = try GridTrainingJob(
         inputs, recipe: recipe, memoryLimit: options.memoryLimit,
-        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.optimization))), report: tell)
-      if options.resumes, try job.isComplete(destination) { return try GridTraining.Report(at: output) }
-      var run = try PretrainingJob.Run(job, into: destination, report: tell)
-      let result = try run.train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
-      guard !result.wasInterrupted else { throw DibitError.cancelled }
-      try run.write(result)
-      return try GridTraining.Report(at: output)
+        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.training.optimization))), report: tell)
+      if options.resumes, try job.isComplete(destination) {
+        return try GridTraining.Report(PretrainingJob.manifest(of: output)?["source"]?["training"], at: output)
+      }
+      try PretrainingJob.Run(job, into: destination, report: tell).complete(report)
+      return try GridTraining.Report(PretrainingJob.manifest(of: output)?["source"]?["training"], at: output)
     }
   }
 }
 
 extension GridTraining.Report {
-  /// Reads the manifest of a trained model.
-  fileprivate init(at path: String) throws {
-    let training = try PretrainingJob.manifest(of: path)?["source"]?["training"]
+  /// Reads what a manifest says of the training.
+  init(_ training: JSONValue?, at path: String) {
     self.init(
       path: path, steps: training?["steps"]?.int ?? 0, tokens: training?["tokens"]?.int ?? 0,
       trainingDivergence: training?["training_divergence"]?.double ?? .nan,

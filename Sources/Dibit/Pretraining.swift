@@ -70,10 +70,8 @@ public enum Pretraining {
 
     /// Refuses what no run can be made with.
     package func check() throws(DibitError) {
-      if let steps, steps < 1 { throw DibitError(.invalidArgument, option: "steps", "expected at least 1, found \(steps)") }
-      if overwrites, resumes {
-        throw DibitError(.invalidArgument, option: "resumes", "expected either it or \(optionName("overwrites")), found both")
-      }
+      try DibitError.check(steps: steps)
+      try DibitError.check(overwrites: overwrites, resumes: resumes)
     }
 
     /// Reads the recipe; the steps and the settings win over it.
@@ -117,12 +115,18 @@ extension Model {
         recipe, from: options.recipe, memoryLimit: options.memoryLimit,
         on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.optimization))), report: tell)
       if options.resumes, try job.isComplete(destination) { return try Pretraining.Report(at: output) }
-      var run = try PretrainingJob.Run(job, into: destination, report: tell)
-      let result = try run.train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
-      guard !result.wasInterrupted else { throw DibitError.cancelled }
-      try run.write(result)
+      try PretrainingJob.Run(job, into: destination, report: tell).complete(report)
       return try Pretraining.Report(at: output)
     }
+  }
+}
+
+extension PretrainingJob.Run {
+  /// Trains and writes the output, telling `report` what happens.
+  consuming func complete<Value>(_ report: Job<Pretraining.Event, Value>.Reporter) throws {
+    let result = try train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
+    guard !result.wasInterrupted else { throw DibitError.cancelled }
+    try write(result)
   }
 }
 

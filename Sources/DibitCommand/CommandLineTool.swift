@@ -20,7 +20,8 @@ package struct CommandLineTool: ParsableCommand {
     version: Version.text,
     groupedSubcommands: [
       CommandGroup(name: "Model", subcommands: [ConvertCommand.self, ExportCommand.self, InspectCommand.self, VerifyCommand.self]),
-      CommandGroup(name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self]),
+      CommandGroup(
+        name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self, RecoverCommand.self]),
       CommandGroup(
         name: "Evaluation",
         subcommands: [

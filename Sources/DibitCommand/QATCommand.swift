@@ -25,38 +25,29 @@ struct QATCommand: ParsableCommand {
 
   @Argument(help: "The float checkpoint's directory or file.") var checkpoint: String
   @Option(help: ArgumentHelp("The model that was converted from it, as which training begins.", valueName: "model")) var from: String
-  @Option(help: ArgumentHelp("A file or a folder of plain text. May be given again.", valueName: "text")) var data: [String] = []
-  @Option(
-    help: ArgumentHelp(
-      "Tokens of text that the float model writes itself, beside --data; by default as many as the steps read, up to a million, where there "
-        + "is no --data.", valueName: "tokens"))
-  var ownText: Int?
+  @OptionGroup var text: DistillationArguments
   @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
-  @Option(help: ArgumentHelp("Training steps; by default 1000, of 4 sequences of 256 tokens.", valueName: "n")) var steps: Int?
   @Flag(help: "Replace an existing model, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @OptionGroup var training: RunOptions
   @OptionGroup var compute: ComputeOptions
 
   private var options: GridTraining.Options {
     var options = GridTraining.Options()
-    (options.settings, options.steps, options.ownText) = (training.settings.set, steps, ownText)
+    (options.settings, options.steps, options.ownText) = (training.settings.set, text.steps, text.ownText)
     return options
   }
 
-  func validate() throws {
-    try checkOptions(options.check)
-    if data.isEmpty, ownText == 0 { throw ValidationError("--own-text: expected --data beside 0, as there is no other text") }
-  }
+  func validate() throws { try checkOptions(options.check) }
 
   func run() throws {
     Interrupt.listen()
     let recipe = try options.recipe()
-    let compute = try compute.makeCompute(for: recipe.optimization)
+    let compute = try compute.makeCompute(for: recipe.training.optimization)
     let limit = try training.memoryLimitBytes()
-    let inputs = GridTrainingJob.Inputs(checkpoint: checkpoint, model: from, texts: data, ownTokens: ownText)
+    let inputs = DistillationInputs(checkpoint: checkpoint, model: from, texts: text.data, ownTokens: text.ownText)
     // An output that is in the way is told before the work, not after it.
     var output = GridTrainingJob.output(self.output, of: inputs)
-    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.optimization))
+    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.training.optimization))
     try training.checkOutputs(output.path, output.inputs)
     if !training.resume { try output.check() }
     let view = PretrainingView()

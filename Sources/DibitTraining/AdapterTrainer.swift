@@ -19,14 +19,14 @@ package struct AdapterTrainer: ~Copyable {
     from start: consuming Adapter? = nil, teacher: TeacherModel? = nil, on compute: Compute
   ) throws(TrainingError) {
     guard !examples.isEmpty else { throw .noExamples }
-    var adapter = Adapter(options.adapter, for: decoder.weights)
+    let adapter: Adapter
     if let start {
-      adapter.copyParameters(start)
-      adapter.updateGains(of: decoder.weights, on: compute)
+      var begun = Adapter(options.adapter, for: decoder.weights)
+      begun.copyParameters(start)
+      begun.updateGains(of: decoder.weights, on: compute)
+      adapter = begun
     } else {
-      var rng = SplitMix64(seed: options.optimization.seed, purpose: "adapter.initialize")
-      adapter.initialize(using: &rng)
-      adapter.initializeMagnitudes(of: decoder.weights, on: compute)
+      adapter = Adapter(options.adapter, for: decoder.weights, seed: options.optimization.seed, on: compute)
     }
     let source = ExampleEpochs(examples, validation: validation, options: options)
     let (objective, bytes) = teacher?.objective(for: source.capacity, on: compute) ?? (.crossEntropy, 0)
@@ -64,4 +64,14 @@ package struct AdapterTrainer: ~Copyable {
 
   /// The adapter, as ``run(checkpoints:report:)`` left it.
   package consuming func trainedAdapter() -> Adapter { loop.trainedAdapter() }
+}
+
+extension Adapter {
+  /// An adapter that changes nothing yet, as training begins: `A` is random, `B` zero.
+  init(_ configuration: AdapterConfiguration, for weights: DecoderWeights, seed: UInt64, on compute: Compute) {
+    self.init(configuration, for: weights)
+    var rng = SplitMix64(seed: seed, purpose: "adapter.initialize")
+    initialize(using: &rng)
+    initializeMagnitudes(of: weights, on: compute)
+  }
 }

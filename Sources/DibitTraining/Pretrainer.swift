@@ -2,10 +2,11 @@ package import DibitKernels
 package import DibitModel
 internal import DibitTensor
 
-/// Trains all weights of a float decoder on text.
+/// Trains all weights of a float decoder on text, or an adapter over the weights of any.
 package struct Pretrainer: ~Copyable {
   private let options: PretrainingOptions
   private let text: [Int32]
+  private let trainsWeights: Bool
   private var loop: TrainingLoop<TextWindows>
 
   /// A trainer over a text of token ids; `validation` is held out. It takes the decoder, whose weights must be F32.
@@ -18,16 +19,36 @@ package struct Pretrainer: ~Copyable {
     _ decoder: consuming Decoder, text: [Int32], validation: [Int32], options: PretrainingOptions, from start: DecoderWeights? = nil,
     teacher: TeacherModel? = nil, on compute: Compute
   ) throws(TrainingError) {
-    guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
     let adapter = Adapter.none(for: decoder.weights)
+    try self.init(
+      decoder, adapter, trainsWeights: true, text: text, validation: validation, options: options, from: start, teacher: teacher,
+      on: compute)
+  }
+
+  /// A trainer of a fresh adapter over `weights`, which stay as they are, towards the predictions of `teacher`; else as the other one.
+  package init(
+    adapting weights: DecoderWeights, of configuration: ModelConfiguration, _ adapter: AdapterConfiguration, text: [Int32],
+    validation: [Int32], options: PretrainingOptions, teacher: TeacherModel, on compute: Compute
+  ) throws(TrainingError) {
+    try self.init(
+      Decoder(configuration, weights: weights), Adapter(adapter, for: weights, seed: options.optimization.seed, on: compute),
+      trainsWeights: false, text: text, validation: validation, options: options, from: nil, teacher: teacher, on: compute)
+  }
+
+  private init(
+    _ decoder: consuming Decoder, _ adapter: consuming Adapter, trainsWeights: Bool, text: [Int32], validation: [Int32],
+    options: PretrainingOptions, from start: DecoderWeights?, teacher: TeacherModel?, on compute: Compute
+  ) throws(TrainingError) {
+    guard text.count > options.sequenceLength + 1 else { throw .tooLittleText(tokens: text.count, needed: options.sequenceLength + 2) }
     let source = TextWindows(text, validation: validation, options: options)
     let (objective, bytes) = teacher?.objective(for: source.capacity, on: compute) ?? (.crossEntropy, 0)
     let loop = TrainingLoop(
-      .weights, source, decoder: decoder, adapter: adapter, trainsWeights: true, options: options.optimization, from: start,
-      objective: objective, besides: bytes, on: compute)
+      trainsWeights ? .weights : .adapter, source, decoder: decoder, adapter: adapter, trainsWeights: trainsWeights,
+      options: options.optimization, from: start, objective: objective, besides: bytes, on: compute)
     try loop.plan.check(limit: options.optimization.memoryLimit)
     self.options = options
     self.text = text
+    self.trainsWeights = trainsWeights
     self.loop = consume loop
   }
 
@@ -87,12 +108,15 @@ package struct Pretrainer: ~Copyable {
     -> TrainingResult
   {
     let result = try loop.run(checkpoints: checkpoints, report: report)
-    if !result.wasInterrupted, loop.parameters.values.model.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
+    if trainsWeights, !result.wasInterrupted, loop.parameters.values.model.decoder.configuration.quantizesKeyValues { setKeyValueScales() }
     return result
   }
 
   /// The decoder, as ``run(checkpoints:report:)`` left it.
   package consuming func trainedDecoder() -> Decoder { loop.trainedDecoder() }
+
+  /// The adapter, as ``run(checkpoints:report:)`` left it.
+  package consuming func trainedAdapter() -> Adapter { loop.trainedAdapter() }
 
   /// Static int8 scales for keys and values: the largest magnitude seen in a last look at the text, over 127.
   private mutating func setKeyValueScales() {

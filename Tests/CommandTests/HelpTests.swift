@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "qat", "evaluate", "crossvalidate", "curve", "report",
+    "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "qat", "recover", "evaluate", "crossvalidate", "curve",
+    "report",
     "perplexity", "compare",
     "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version", "manual",
   ]

@@ -51,6 +51,12 @@ struct KilledRun {
       ])
   }
 
+  static func recover(_ work: Workplace) throws -> KilledRun {
+    let qat = try qat(work)
+    let (source, model) = (qat.arguments[1], qat.arguments[3])
+    return KilledRun(work: work, arguments: ["recover", model, "--reference", source, "--rank", "4"] + qat.arguments[4...])
+  }
+
   func output(_ name: String) -> String { work.scratch(name) }
 
   func start(_ name: String, resumes: Bool = false, threads: Int = 2, environment: [String: String] = [:]) throws -> DibitProcess {
@@ -78,7 +84,7 @@ struct KilledRun {
 @Suite(.serialized) struct ResumeTests {
   static let kills = ProcessInfo.processInfo.environment["DIBIT_KILLS"].flatMap(Int.init)
 
-  @Test("killed at any write", arguments: ["train", "pretrain", "qat"])
+  @Test("killed at any write", arguments: ["train", "pretrain", "qat", "recover"])
   func writePoints(command: String) throws {
     let work = try Workplace(perLabel: 20)
     guard let library = try WritePoints.build(in: work.scratch) else { return }
@@ -86,6 +92,7 @@ struct KilledRun {
       switch command {
       case "train": KilledRun.train(work)
       case "pretrain": try KilledRun.pretrain(work)
+      case "recover": try KilledRun.recover(work)
       default: try KilledRun.qat(work)
       }
     let expected = try run.expected()

@@ -48,6 +48,26 @@ import Testing
     #expect(try await job.value.steps == 3)
   }
 
+  @Test("an adapter learns to bring the model nearer, and texts are scored under it")
+  func recovers() async throws {
+    let (source, model, text) = try await prepare()
+    var options = Recovery.Options()
+    (options.steps, options.rank) = (30, 4)
+    options.settings = ["batch_size=4", "max_seq_length=24", "validation_interval=10", "learning_rate=0.02"]
+    let job = Model.recover(model, from: source, texts: [text], to: scratch("recovery"), options: options)
+    var losses: [Double] = []
+    for try await case .training(.step(let step)) in job { losses.append(step.loss) }
+    let report = try await job.value
+    #expect(losses.count == 30 && report.steps == 30 && report.validationDivergence ?? .infinity < losses[0])
+    let adapter = try await Model(at: model).adapter(at: report.path)
+    #expect(adapter.labels.isEmpty)
+    options.rank = 0
+    let refused = await failure { [options] () throws(DibitError) in
+      try await Model.recover(model, from: source, to: scratch("out"), options: options).value
+    }
+    #expect(refused?.option == "rank")
+  }
+
   @Test("what no run can be made with is told")
   func refused() async throws {
     var options = GridTraining.Options()

@@ -30,7 +30,7 @@ import Testing
       case .tokenizer(let size): tokenizer = size
       case .reading(let fraction, let isHeldOut): if fraction == 1 { read.insert(isHeldOut) }
       case .training(.step(let step)): steps.append(step.step)
-      case .training, .note: break
+      case .training, .note, .writing: break
       }
     }
     let report = try await job.value

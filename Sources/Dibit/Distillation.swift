@@ -1,0 +1,193 @@
+internal import DibitCheckpoint
+internal import DibitDataset
+internal import DibitFailure
+package import DibitFiles
+internal import DibitJSON
+package import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitRecipe
+internal import DibitTensor
+internal import DibitTokenizer
+package import DibitTraining
+
+/// The inputs of a training in which a converted model learns to predict what its float checkpoint predicts.
+package struct DistillationInputs: Equatable, Sendable {
+  /// The float checkpoint.
+  package var checkpoint: String
+  /// The converted model.
+  package var model: String
+  /// Folders or files of plain text.
+  package var texts: [String]
+  /// Tokens of text that the float model writes; nil for as many as the steps read, up to a million, where no other text is given.
+  package var ownTokens: Int?
+
+  /// The tokens that a user may ask the float model for.
+  static let ownTokenCounts = 0...1_000_000_000
+
+  /// The inputs at these paths.
+  package init(checkpoint: String, model: String, texts: [String], ownTokens: Int? = nil) {
+    (self.checkpoint, self.model, self.texts, self.ownTokens) = (checkpoint, model, texts, ownTokens)
+  }
+
+  /// The paths, none of which an output may destroy.
+  var paths: JobInputs { JobInputs([checkpoint, model] + texts) }
+
+  /// Opens both models, which must have the same shapes and tokens, the one floats and the other on a grid.
+  func open() throws -> (source: StoredModel, model: StoredModel) {
+    let source = try StoredModel.open(checkpoint)
+    guard source.scheme == nil else {
+      throw DibitError(.invalidData, "'\(checkpoint)': expected the float checkpoint, found a converted model")
+    }
+    let model = try StoredModel.openConverted(self.model)
+    guard let scheme = model.scheme, scheme.isQuantized else {
+      throw DibitError(.invalidData, "'\(self.model)': expected a model on a grid, found one of floats")
+    }
+    try check(source.weights, model.weights)
+    return (source, model)
+  }
+
+  /// Refuses a model that was not converted from the checkpoint, as far as shapes tell.
+  private func check(_ source: DecoderWeights, _ model: DecoderWeights) throws(DibitError) {
+    func refuse(_ what: String) -> DibitError {
+      DibitError(.invalidData, "'\(self.model)': expected a model converted from '\(checkpoint)', found one with \(what)")
+    }
+    guard source.count == model.count else { throw refuse("other layers") }
+    for (mine, theirs) in zip(source.parameters, model.parameters) {
+      guard mine.name.tensor == theirs.name.tensor, mine.weight.rows == theirs.weight.rows, mine.weight.columns == theirs.weight.columns
+      else { throw refuse("'\(theirs.name.tensor)' of the shape \(theirs.weight.shape), not \(mine.weight.shape)") }
+    }
+  }
+
+  /// Refuses sequences that are longer than the float model reads.
+  func check(_ options: PretrainingOptions, _ configuration: ModelConfiguration) throws(DibitError) {
+    guard options.sequenceLength >= configuration.contextLength else { return }
+    throw DibitError(
+      .invalidData,
+      "'max_seq_length': expected less than \(configuration.contextLength), the context of '\(checkpoint)', found \(options.sequenceLength)"
+    )
+  }
+
+  /// The float model as a teacher: in BF16 where its products are computed so.
+  static func teacher(_ configuration: ModelConfiguration, _ weights: DecoderWeights, on compute: Compute) -> TeacherModel {
+    var weights = weights
+    if compute.floats == .bfloat16 { weights.updateEach { if $0.isMatrix { $0.weight = $0.weight.roundedToBFloat() } } }
+    return TeacherModel(configuration, weights: weights)
+  }
+}
+
+/// The text of such a training: a user's, and what the float model writes, with a part that is held out.
+struct DistillationText {
+  private let read: [Int32]
+  private let writer: CalibrationText
+  private let writerIdentity: String
+  private let vocabulary: Int
+  /// Tokens of a window.
+  private let window: Int
+
+  /// Windows that are held out, of at least as many times `textPerWindow`.
+  private static let (validationWindows, textPerWindow) = (32, 20)
+  /// The most tokens that the float model writes without being asked for more.
+  private static let mostOwnTokens = 1_000_000
+
+  /// Reads the texts of `inputs`, for a model with this tokenizer.
+  init(
+    _ inputs: DistillationInputs, _ tokenizer: Tokenizer, _ options: PretrainingOptions, vocabulary: Int, on compute: Compute,
+    report: (PretrainingJob.Event) -> Bool
+  ) throws {
+    let folders = try inputs.texts.map { try TextFolder.open(path: $0) }
+    read = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report)
+    window = options.sequenceLength + 1
+    let all = options.steps.multipliedReportingOverflow(by: options.batchSize * window)
+    let own = inputs.ownTokens ?? (inputs.texts.isEmpty ? min(Self.mostOwnTokens, all.overflow ? .max : all.partialValue) : 0)
+    writer = try CalibrationText(for: inputs.checkpoint, tokenizer: inputs.model, atLeast: own)
+    writerIdentity = own > 0 ? try writer.identity(on: compute).serialized() : ""
+    self.vocabulary = vocabulary
+  }
+
+  /// Tokens that are trained on.
+  var trainingTokens: Int { count - heldOutTokens }
+  /// Tokens that are held out.
+  var heldOutTokens: Int { Self.heldOutWindows(of: count, window: window) * window }
+
+  private var count: Int { read.count + ownTokens }
+  private var ownTokens: Int { writer.count * writer.length }
+
+  /// The identity of a run on this text.
+  func identity(
+    _ configuration: ModelConfiguration, _ weights: [DecoderWeights], _ options: PretrainingOptions, _ compute: Compute
+  ) -> RunIdentity {
+    var identity = PretrainingJob.identity(configuration, weights, read, [], options, compute)
+    if writer.count > 0 { identity.options["own_text"] = .integer(writer.count) }
+    return identity
+  }
+
+  /// All of it. What the float model writes is kept beside `checkpoints`, so that it is not written again when the run goes on.
+  func load(keptBeside checkpoints: CheckpointStore, on compute: Compute, report: (PretrainingJob.Event) -> Bool) throws -> (
+    training: [Int32], heldOut: [Int32]
+  ) {
+    Self.split(try read + write(keptBeside: checkpoints, on: compute, report: report), window: window)
+  }
+
+  private func write(keptBeside checkpoints: CheckpointStore, on compute: Compute, report: (PretrainingJob.Event) -> Bool) throws -> [Int32]
+  {
+    guard ownTokens > 0 else { return [] }
+    let store = checkpoints.text(identity: writerIdentity, vocabulary: vocabulary)
+    guard let kept = try store.windows() else {
+      throw DibitError(
+        .invalidData,
+        "'\(checkpoints.path)' holds text of another model: train as before to go on, or pass \(optionName("overwrite")) to begin anew")
+    }
+    let windows = try writer.write(
+      behind: kept,
+      keep: { windows, count in
+        try store.keep(windows, behind: count)
+        checkpoints.keep()
+      }, on: compute, progress: { report(.writing(tokens: $0, total: $1)) })
+    guard let windows else {
+      throw DibitError(
+        .cancelled,
+        "interrupted while the float model wrote its text; what it wrote is kept in '\(checkpoints.path)' for the same command with "
+          + optionName("resume"))
+    }
+    _ = report(.writing(tokens: ownTokens, total: ownTokens))
+    return windows.flatMap { $0 }
+  }
+
+  /// The windows of a text that are held out; none of a text that is short.
+  private static func heldOutWindows(of count: Int, window: Int) -> Int {
+    count / validationWindows >= textPerWindow * window ? validationWindows : 0
+  }
+
+  /// Cuts windows out of a text, spread over all of it, to hold them out.
+  private static func split(_ tokens: [Int32], window: Int) -> (training: [Int32], heldOut: [Int32]) {
+    let period = tokens.count / validationWindows
+    guard heldOutWindows(of: tokens.count, window: window) > 0 else { return (tokens, []) }
+    var (text, heldOut): ([Int32], [Int32]) = ([], [])
+    text.reserveCapacity(tokens.count)
+    for index in 0..<validationWindows {
+      let start = index * period
+      heldOut += tokens[start..<start + window]
+      text += tokens[start + window..<(index + 1 == validationWindows ? tokens.count : start + period)]
+    }
+    return (text, heldOut)
+  }
+}
+
+extension PretrainingOptions {
+  /// Takes the settings of a training towards a float model, whose peak learning rate without any is `learningRate`.
+  init(_ recipe: WindowTrainingRecipe, learningRate: Float, memoryLimit: Int?) {
+    self.init()
+    steps = recipe.steps ?? 1000
+    batchSize = recipe.batchSize ?? 4
+    sequenceLength = recipe.sequenceLength ?? 255
+    validationInterval = recipe.validationInterval ?? 100
+    optimization.learningRate = learningRate
+    optimization.optimizer.weightDecay = 0
+    optimization.warmUp = .share(0.03)
+    optimization.microBatchTokens = 1024
+    optimization.apply(recipe.optimization)
+    optimization.finalLearningRate = recipe.optimization.finalLearningRate.map { Float($0) } ?? optimization.learningRate / 20
+    optimization.memoryLimit = memoryLimit
+  }
+}

@@ -1,0 +1,19 @@
+internal import ArgumentParser
+
+/// Options of the commands in which a converted model learns from its float checkpoint.
+struct DistillationArguments: ParsableArguments {
+  @Option(help: ArgumentHelp("A file or a folder of plain text. May be given again.", valueName: "text")) var data: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Tokens of text that the float model writes itself, beside --data; by default as many as the steps read, up to a million, where there "
+        + "is no --data.", valueName: "tokens"))
+  var ownText: Int?
+
+  @Option(help: ArgumentHelp("Training steps; by default 1000, of 4 sequences of 256 tokens.", valueName: "n")) var steps: Int?
+
+  func validate() throws {
+    if let steps, steps < 1 { throw ValidationError("--steps: expected at least 1, found \(steps)") }
+    if data.isEmpty, ownText == 0 { throw ValidationError("--own-text: expected --data beside 0, as there is no other text") }
+  }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Dibit
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitKernels
+internal import DibitRecipe
+internal import DibitTraining
+
+struct RecoverCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recover",
+    abstract: "Train an adapter that brings back what rounding took from a model.",
+    discussion: """
+      Example: dibit recover ./llama-2bit --reference ./llama --output ./recovery
+      Example: dibit generate ./llama-2bit --adapter ./recovery "Why is the sky blue?"
+      Example: dibit train ./llama-2bit --from ./recovery --data ./notes --output ./notes-adapter
+
+      The model's weights stay as they are; low-rank matrices beside them learn to predict what the float checkpoint predicts. Without --data
+      the float model writes the text to learn from itself. The result is an adapter as any other, without labels.
+
+      While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
+      after a crash or a power cut, the same command with --resume goes on, and the adapter has the same bytes as without the stop.
+      """)
+
+  @Argument(help: "The converted model's directory.") var model: String
+  @Option(help: ArgumentHelp("The float checkpoint that it was converted from.", valueName: "checkpoint")) var reference: String
+  @OptionGroup var text: DistillationArguments
+  @Option(name: .shortAndLong, help: "The adapter directory to create.") var output: String
+  @Option(help: ArgumentHelp("The rank of the adapter; by default 16.", valueName: "n")) var rank: Int?
+  @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
+  @OptionGroup var training: RunOptions
+  @OptionGroup var compute: ComputeOptions
+
+  private var options: Recovery.Options {
+    var options = Recovery.Options()
+    (options.settings, options.steps, options.ownText, options.rank) = (training.settings.set, text.steps, text.ownText, rank)
+    return options
+  }
+
+  func validate() throws { try checkOptions(options.check) }
+
+  func run() throws {
+    Interrupt.listen()
+    let recipe = try options.recipe()
+    let compute = try compute.makeCompute(for: recipe.training.optimization)
+    let limit = try training.memoryLimitBytes()
+    let inputs = DistillationInputs(checkpoint: reference, model: model, texts: text.data, ownTokens: text.ownText)
+    // An output that is in the way is told before the work, not after it.
+    var output = RecoveryJob.output(self.output, of: inputs)
+    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.training.optimization))
+    try training.checkOutputs(output.path, output.inputs)
+    if !training.resume { try output.check() }
+    let view = PretrainingView()
+    defer { view.finish() }
+    let job = try RecoveryJob(inputs, recipe: recipe, memoryLimit: limit, on: compute, report: view.show)
+    if training.resume, try job.isComplete(output) {
+      return Output.print("'\(output.path)' is the finished adapter of this run")
+    }
+    Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
+    try view.train(PretrainingJob.Run(job, into: output, report: view.show), "recovering", output, training)
+  }
+}
