@@ -1,15 +1,16 @@
 internal import DibitCheckpoint
 internal import DibitDataset
 internal import DibitFailure
-package import DibitFiles
+internal import DibitFiles
 internal import DibitJSON
-package import DibitKernels
+internal import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
+internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTensor
 internal import DibitTokenizer
-package import DibitTraining
+internal import DibitTraining
 
 /// The inputs of a training in which a converted model learns to predict what its float checkpoint predicts.
 package struct DistillationInputs: Equatable, Sendable {
@@ -33,8 +34,9 @@ package struct DistillationInputs: Equatable, Sendable {
   /// The paths, none of which an output may destroy.
   var paths: JobInputs { JobInputs([checkpoint, model] + texts) }
 
-  /// Opens both models, which must have the same shapes and tokens, the one floats and the other on a grid.
-  func open() throws -> (source: StoredModel, model: StoredModel) {
+  /// Opens the texts and both models, which must have the same shapes, the one floats and the other on a grid.
+  func open() throws -> (source: StoredModel, model: StoredModel, texts: [TextFolder]) {
+    let texts = try texts.map { try TextFolder.open(path: $0) }
     let source = try StoredModel.open(checkpoint)
     guard source.scheme == nil else {
       throw DibitError(.invalidData, "'\(checkpoint)': expected the float checkpoint, found a converted model")
@@ -44,7 +46,7 @@ package struct DistillationInputs: Equatable, Sendable {
       throw DibitError(.invalidData, "'\(self.model)': expected a model on a grid, found one of floats")
     }
     try check(source.weights, model.weights)
-    return (source, model)
+    return (source, model, texts)
   }
 
   /// Refuses a model that was not converted from the checkpoint, as far as shapes tell.
@@ -92,10 +94,10 @@ struct DistillationText {
 
   /// Reads the texts of `inputs`, for a model with this tokenizer.
   init(
-    _ inputs: DistillationInputs, _ tokenizer: Tokenizer, _ options: PretrainingOptions, vocabulary: Int, on compute: Compute,
+    _ inputs: DistillationInputs, _ folders: [TextFolder], _ tokenizer: Tokenizer, _ options: PretrainingOptions, vocabulary: Int,
+    on compute: Compute,
     report: (PretrainingJob.Event) -> Bool
   ) throws {
-    let folders = try inputs.texts.map { try TextFolder.open(path: $0) }
     read = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report)
     window = options.sequenceLength + 1
     let all = options.steps.multipliedReportingOverflow(by: options.batchSize * window)

@@ -39,14 +39,14 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     _ inputs: DistillationInputs, recipe: GridTrainingRecipe, memoryLimit: Int? = nil, on compute: Compute,
     report: (PretrainingJob.Event) -> Bool
   ) throws {
-    let (source, model) = try inputs.open()
+    let (source, model, texts) = try inputs.open()
     var options = PretrainingOptions(recipe, memoryLimit: memoryLimit)
     let (configuration, scheme) = (source.configuration, model.scheme ?? QuantizationScheme())
     try Self.converter(inputs, scheme, to: inputs.model, on: compute).checkForRounded()
     try inputs.check(options, configuration)
     options.optimization.rounding = TrainedRounding(scheme, movesScales: true)
     text = try DistillationText(
-      inputs, model.tokenizer, options, vocabulary: configuration.vocabularySize, on: compute, report: report)
+      inputs, texts, model.tokenizer, options, vocabulary: configuration.vocabularySize, on: compute, report: report)
     var identity = text.identity(configuration, [source.weights], options, compute)
     identity.options["start"] = model.digest.map { .string($0) }
     (self.inputs, self.options, self.compute, self.identity) = (inputs, options, compute, identity)

@@ -121,9 +121,9 @@ extension Model {
   }
 }
 
-extension PretrainingJob.Run {
+extension PretrainingJob.Run where Training: ~Copyable {
   /// Trains and writes the output, telling `report` what happens.
-  consuming func complete<Value>(_ report: Job<Pretraining.Event, Value>.Reporter) throws {
+  consuming func complete<Value: Sendable>(_ report: Job<Pretraining.Event, Value>.Reporter) throws {
     let result = try train { event in AdapterTraining.Event(event).map { report(.training($0)) } ?? !report.isCancelled }
     guard !result.wasInterrupted else { throw DibitError.cancelled }
     try write(result)

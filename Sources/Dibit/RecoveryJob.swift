@@ -36,14 +36,14 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
     _ inputs: DistillationInputs, recipe: RecoveryRecipe, memoryLimit: Int? = nil, on compute: Compute,
     report: (PretrainingJob.Event) -> Bool
   ) throws {
-    let (source, model) = try inputs.open()
+    let (source, model, texts) = try inputs.open()
     let options = PretrainingOptions(recipe.training, learningRate: 5e-4, memoryLimit: memoryLimit)
     try inputs.check(options, source.configuration)
     var adapter = AdapterConfiguration()
     adapter.rank = recipe.rank ?? 16
     adapter.alpha = recipe.alpha.map { Float($0) } ?? Float(adapter.rank)
     text = try DistillationText(
-      inputs, model.tokenizer, options, vocabulary: source.configuration.vocabularySize, on: compute, report: report)
+      inputs, texts, model.tokenizer, options, vocabulary: source.configuration.vocabularySize, on: compute, report: report)
     var identity = text.identity(source.configuration, [source.weights], options, compute)
     identity.options["start"] = model.digest.map { .string($0) }
     identity.options["rank"] = .integer(adapter.rank)

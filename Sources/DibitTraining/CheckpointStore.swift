@@ -89,7 +89,7 @@ package final class CheckpointStore {
     return (whole, kept, torn)
   }
 
-  /// What a user should know of how a run was taken up: the torn checkpoints that were passed over, and that there was none to go on from.
+  /// Notes on how a run was taken up: the torn checkpoints that were passed over, and that there was none to go on from.
   package var findings: [String] {
     skipped.map { "'\($0)' in '\(path)' is not whole; it was passed over" }
       + (resumes && newestStep == nil ? ["'\(path)' holds no checkpoint to go on from: the run begins"] : [])

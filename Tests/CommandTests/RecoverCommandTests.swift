@@ -8,7 +8,7 @@ import Testing
 
   /// A float checkpoint, a model of it at two bits, and a folder of labelled text.
   private func prepare() throws -> (source: String, model: String, data: String) {
-    let source = try TinyCheckpoint.llama(context: 64).write(to: scratch, "floats")
+    let source = try TinyCheckpoint.llama(context: 128).write(to: scratch, "floats")
     let outcome = try dibit("convert", source, "-o", scratch("start"), "--no-check", "--group-size", "32")
     try #require(outcome.status == 0, "\(outcome.errors)")
     for (index, sentence) in TinyCheckpoint.sentences.enumerated() {
@@ -46,7 +46,7 @@ import Testing
     #expect(try dibit("verify", scratch("own")).status == 0)
     let manifest = try JSONValue(parsing: contents(scratch("own") + "/manifest.json"))
     #expect(manifest["recovers"]?.string == inputs.source && manifest["training"]?["steps"]?.int == 60)
-    let written = try dibit("generate", inputs.model, "--adapter", scratch("own"), "--max-tokens", "4", "a")
+    let written = try dibit("generate", inputs.model, "--adapter", scratch("own"), "--max-tokens", "4", "--prompt", "a")
     #expect(written.status == 0, "\(written.errors)")
     let trained = try dibit("train", inputs.model, "--from", scratch("own"), "--data", inputs.data, "-o", scratch("task"), "--epochs", "1")
     #expect(trained.status == 0, "\(trained.errors)")
@@ -70,7 +70,7 @@ import Testing
     try fails([model, "--reference", source, "--rank", "0"], 64, "--rank: expected a number from 1 to 4096, found 0")
     try fails([model, "--reference", source, "--steps", "0"], 64, "--steps: expected at least 1, found 0")
     try fails([model, "--reference", source, "--set", "scale_learning_rate=1"], 65, "scale_learning_rate")
-    try fails([model, "--reference", source], 65, "'max_seq_length': expected less than 64, the context of '\(source)', found 255")
+    try fails([model, "--reference", source], 65, "'max_seq_length': expected less than 128, the context of '\(source)', found 255")
     let over = try dibit(command(inputs, "start", "--overwrite"))
     #expect(over.status != 0 && over.errors.contains(model), "\(over.errors)")
     #expect(try dibit("verify", model).status == 0)

@@ -44,8 +44,6 @@ step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume
 step mixed convert "$checkpoint" --no-check --calibrate --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --resume --bits 4
-resume=()
-[ ! -e "$out/trained.checkpoints" ] || resume=(--resume)
-step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" ${resume[@]+"${resume[@]}"}
+step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
 "$dibit" compare "$out"/{nearest,calibrated,mixed,four,trained} --reference "$checkpoint" --data "$test" \
     --html "$out/comparison.html" --overwrite
