@@ -34,7 +34,7 @@ package struct DistillationInputs: Equatable, Sendable {
   /// The paths, none of which an output may destroy.
   var paths: JobInputs { JobInputs([checkpoint, model] + texts) }
 
-  /// Opens the texts and both models, which must have the same shapes, the one floats and the other on a grid.
+  /// Opens the texts and both models, which must have the same shapes and tokens, the one floats and the other on a grid.
   func open() throws -> (source: StoredModel, model: StoredModel, texts: [TextFolder]) {
     let texts = try texts.map { try TextFolder.open(path: $0) }
     let source = try StoredModel.open(checkpoint)
@@ -46,6 +46,7 @@ package struct DistillationInputs: Equatable, Sendable {
       throw DibitError(.invalidData, "'\(self.model)': expected a model on a grid, found one of floats")
     }
     try check(source.weights, model.weights)
+    try source.checkTokenizer(against: model, as: "a teacher")
     return (source, model, texts)
   }
 

@@ -1,5 +1,6 @@
 import DibitJSON
 import DibitTestSupport
+import Foundation
 import Testing
 
 /// `qat`, as a user types it.
@@ -103,6 +104,9 @@ import Testing
     let other = try TinyCheckpoint.afm7().write(to: scratch, "other")
     #expect(try dibit("convert", other, "-o", scratch("foreign")).status == 0)
     try fails([source, "--from", scratch("foreign"), "--data", text], 65, "expected a model converted from '\(source)', found one with")
+    var renamed = try TinyCheckpoint.llama(context: 64)
+    renamed.tokenizer = renamed.tokenizer.replacingOccurrences(of: "<turn_start>", with: "<turn_begin>")
+    try fails([try renamed.write(to: scratch, "renamed"), "--from", model, "--data", text], 65, "a teacher needs the same tokenizer")
     try fails([source, "--from", model, "--data", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try scratch.write("a few words", to: "short.txt")
     try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "tokens")
