@@ -2,6 +2,7 @@
 // It forwards, and looks at the result: the heap stays glibc's, so what it gives, any free takes.
 #include "cdibitmemory.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { reserve_bytes = 1 << 20, stack_bytes = 1 << 20 };
+enum { reserve_bytes = 1 << 20, stack_bytes = 1 << 20, mapped_bytes = 1 << 20 };
 
 static atomic_int watcher;  // the process that watches; 0 for none
 static atomic_int ending;
@@ -27,6 +28,8 @@ __attribute__((noinline)) static void grow_stack(void) {
 void dibit_memory_watch(int code, void (*clean)(void)) {
   exit_code = code;
   clean_up = clean;
+  // glibc would raise this bound with what is freed, and keep copies that a model was made from in a heap full of holes.
+  mallopt(M_MMAP_THRESHOLD, mapped_bytes);
   reserve = malloc(reserve_bytes);
   // Asked for first: a stack that cannot grow ends the process without a word.
   void *stack = mmap(0, stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

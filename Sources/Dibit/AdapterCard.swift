@@ -45,6 +45,10 @@ package struct AdapterCard {
     guard let description = try? AdapterDescription(manifest: .object(manifest), of: ""),
       let task = try? prompts.tokenized(description.task)
     else {
+      if manifest["recovers"] != nil {
+        return
+          "It brings the predictions of the rounded model nearer to those of the floats that it was made from, and knows no labels.\n\n"
+      }
       return isChat
         ? "It learnt from conversations, in the model's chat template.\n\n"
         : "Which labels it knows, and how it was asked, its files do not say.\n\n"

@@ -188,7 +188,7 @@ extension PretrainingOptions {
     optimization.learningRate = learningRate
     optimization.optimizer.weightDecay = 0
     optimization.warmUp = .share(0.03)
-    optimization.microBatchTokens = 1024
+    optimization.microBatchTokens = 512
     optimization.apply(recipe.optimization)
     optimization.finalLearningRate = recipe.optimization.finalLearningRate.map { Float($0) } ?? optimization.learningRate / 20
     optimization.memoryLimit = memoryLimit

@@ -77,7 +77,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     // The scales of keys and values are set anew at the end.
     for layer in 0..<masters.layers { masters.keyValueScales[layer] = KeyValueScales() }
     return try Pretrainer(
-      Decoder(configuration, weights: masters), text: text, validation: validation, options: options, from: start,
+      Decoder(configuration, weights: consume masters), text: text, validation: validation, options: options, from: start,
       teacher: teacher, on: compute)
   }
 

@@ -30,9 +30,8 @@ struct TrainedModel: ~Copyable {
     self.decoder = decoder
     self.rounding = rounding
     guard let rounding else { return }
-    let floats = self.decoder.weights
-    masters = floats
-    if rounding.movesOffsets { base = floats }
+    masters = self.decoder.weights
+    if rounding.movesOffsets { base = masters }
     self.decoder.weights.prepare(for: rounding.scheme)
     guard rounding.movesOffsets || rounding.movesScales else { return }
     for parameter in self.decoder.weights.parameters {
@@ -46,7 +45,7 @@ struct TrainedModel: ~Copyable {
       // Offsets are in units of scales, which therefore do not follow them.
       logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
     }
-    if let start { take(start, on: compute) } else { fitScales(floats, on: compute) }
+    if let start { take(start, on: compute) } else { fitScales(on: compute) }
     rateUnits = self.decoder.weights.parameters.map { parameter in
       if logScales[parameter.index].count > 0 { return GridRounding.meanScale(logScales[parameter.index]) }
       return parameter.isMatrix ? parameter.weight.rootMeanSquare : 1
@@ -164,12 +163,13 @@ struct TrainedModel: ~Copyable {
     self.masters = masters
   }
 
-  /// Scales that suit `floats`, to begin with.
-  private mutating func fitScales(_ floats: DecoderWeights, on compute: Compute) {
+  /// Scales that suit the floats, to begin with.
+  private mutating func fitScales(on compute: Compute) {
+    guard let masters else { return }
     decoder.weights.updateEach { parameter in
       guard let grid = parameter.weight.format.grid else { return }
       GridQuantization.fitScales(
-        of: floats.parameters[parameter.index].weight, into: &parameter.weight,
+        of: masters.parameters[parameter.index].weight, into: &parameter.weight,
         scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
       GridRounding.takeLogScales(of: parameter.weight, into: &logScales[parameter.index])
     }

@@ -8,7 +8,8 @@
 
 /// From now on memory that is refused to this process ends it: malloc and its relatives never return null, in no library. `clean` is called
 /// once, behind the line: it may allocate a little, and must wait for no lock, for the thread may be anywhere, in the Swift runtime too. The
-/// exit code is `code`. Processes that are forked later are left alone.
+/// exit code is `code`. Processes that are forked later are left alone. Large blocks are mapped one by one from now on, and go back to the
+/// system when they are freed.
 void dibit_memory_watch(int code, void (*clean)(void));
 
 /// Ends the process as above, because `bytes` bytes were refused.
