@@ -46,6 +46,7 @@ import Testing
     #expect(try dibit("verify", scratch("own")).status == 0)
     let manifest = try JSONValue(parsing: contents(scratch("own") + "/manifest.json"))
     #expect(manifest["recovers"]?.string == inputs.source && manifest["training"]?["steps"]?.int == 60)
+    #expect(try text(scratch("own") + "/README.md").contains("knows no labels"))
     let written = try dibit("generate", inputs.model, "--adapter", scratch("own"), "--max-tokens", "4", "--prompt", "a")
     #expect(written.status == 0, "\(written.errors)")
     let trained = try dibit("train", inputs.model, "--from", scratch("own"), "--data", inputs.data, "-o", scratch("task"), "--epochs", "1")
