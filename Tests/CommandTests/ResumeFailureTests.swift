@@ -10,7 +10,7 @@ import Testing
       "train", work.model, "--data", work.data, "-o", output, "--epochs", "10000", "--rank", "4", "--checkpoint-every", "2",
     ]
     let process = try DibitProcess(arguments)
-    try process.wait { exists(output + ".checkpoints/step-0000000002.safetensors") }
+    try process.wait { newestStep(output) >= 2 }
     process.kill()
     _ = process.waitForSignal()
     return arguments + ["--resume"]
@@ -19,6 +19,12 @@ import Testing
   private func newest(_ output: String) throws -> String {
     let names = try FileManager.default.contentsOfDirectory(atPath: output + ".checkpoints").filter { $0.hasPrefix("step-") }
     return output + ".checkpoints/" + (names.max() ?? "")
+  }
+
+  /// The step of the newest checkpoint, 0 for none. One name may come and go between two looks: the last two are kept.
+  private static func newestStep(_ output: String) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: output + ".checkpoints")) ?? []
+    return names.filter { $0.hasPrefix("step-") }.compactMap { Int($0.dropFirst(5).dropLast(12)) }.max() ?? 0
   }
 
   @Test func changes() throws {
@@ -39,7 +45,7 @@ import Testing
       ["train", work.scratch("other")] + arguments.dropFirst(2), status: 65, message: begins + "another model" + advice, isLate: true)
     try expectFailure(
       Array(arguments.dropLast()), status: 73,
-      message: "'\(output).checkpoints' holds a run that was stopped after step \(Int(try newest(output).dropLast(12).suffix(10)) ?? 0): "
+      message: "'\(output).checkpoints' holds a run that was stopped after step \(Self.newestStep(output)): "
         + "pass --resume to go on, or --overwrite to begin anew", isLate: true)
     try work.scratch.remove("adapter.checkpoints")
     // A job that is queued again always asks to go on: where there is nothing, it begins.
@@ -55,10 +61,10 @@ import Testing
     let constant = run.arguments + ["--set", "lr_schedule={name: constant, warmup: 2}", "-o"]
     let output = work.scratch("base")
     let process = try DibitProcess(constant + [output, "--steps", "100000"])
-    try process.wait { exists(output + ".checkpoints/step-0000000004.safetensors") }
+    try process.wait { Self.newestStep(output) >= 4 }
     process.kill()
     _ = process.waitForSignal()
-    let done = Int(try newest(output).dropLast(12).suffix(10)) ?? 0
+    let done = Self.newestStep(output)
     try expectFailure(
       constant + [output, "--steps", "3", "--resume"], status: 65,
       message: "'\(output).checkpoints' holds a run that has done \(done) steps, more than the 3 asked for: ask for at least \(done)",
@@ -88,7 +94,7 @@ import Testing
     // Somebody else takes the room while it trains.
     #expect(run("/bin/mount", ["-o", "remount,size=16m", disk]) == 0)
     let process = try DibitProcess(arguments + ["--checkpoint-every", "3"])
-    try process.wait { exists(disk + "/adapter.checkpoints/step-0000000003.safetensors") }
+    try process.wait { Self.newestStep(disk + "/adapter") >= 3 }
     while process.isRunning, run("/bin/mount", ["-o", "remount,size=560k", disk]) != 0 {}
     let outcome = try process.finish()
     #expect(outcome.status == 74, "\(outcome.errors)")
