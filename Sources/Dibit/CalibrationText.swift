@@ -52,7 +52,11 @@ package struct CalibrationText {
   /// All that a text depends on that the model writes, but the number of windows: more of them begin with the same.
   package func identity(on compute: Compute) throws -> JSONValue {
     let digests = try source.checkpoint.filePaths.map { JSONValue.string(try fileDigest($0)) }
-    return ["writer": .array(digests), "window": .integer(length), "isa": .string("\(compute.isa)")]
+    // What tokenizer and chat template put at the beginning of a text.
+    let beginnings = [tokenizer.encode(""), chatBeginning() ?? []].map { JSONValue.array($0.map { .integer(Int($0)) }) }
+    return [
+      "writer": .array(digests), "window": .integer(length), "isa": .string("\(compute.isa)"), "beginnings": .array(beginnings),
+    ]
   }
 
   /// Windows of the text in files and folders, evenly spaced over it.

@@ -13,7 +13,6 @@ struct DistillationArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Training steps; by default 1000, of 4 sequences of 256 tokens.", valueName: "n")) var steps: Int?
 
   func validate() throws {
-    if let steps, steps < 1 { throw ValidationError("--steps: expected at least 1, found \(steps)") }
     if data.isEmpty, ownText == 0 { throw ValidationError("--own-text: expected --data beside 0, as there is no other text") }
   }
 }
