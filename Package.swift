@@ -275,7 +275,7 @@ let package = Package(
       [
         "DibitReport", "DibitModelStore", "DibitTraining", "DibitFiles", "DibitRecipe", "DibitFailure", "DibitBenchmark", "DibitDataset",
         "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels",
-        "DibitTestSupport",
+        "DibitTensor", "DibitTestSupport",
       ]),
   ] + fuzzing,
   swiftLanguageModes: [.v6]

@@ -21,6 +21,8 @@ public enum GridTraining {
     /// Tokens of text that the float model writes itself, to train on beside any that is given; nil for as many as the steps read, up to a
     /// million, where none is given.
     public var ownText: Int?
+    /// Trains scales, norms and biases alone: weights keep their codes, and the embedding stays. It takes a fraction of the memory.
+    public var scalesOnly = false
     /// Values in the words of a recipe, such as `learning_rate=0.002`.
     public var settings: [String] = []
     /// Replaces a model that is there, and begins anew where a stopped run left checkpoints.
@@ -51,6 +53,7 @@ public enum GridTraining {
       try check()
       var recipe = try GridTrainingRecipe(settings: settings)
       recipe.training.steps = steps ?? recipe.training.steps
+      recipe.trainsScalesAlone = scalesOnly
       return recipe
     }
   }
@@ -95,21 +98,13 @@ extension Model {
   ) -> Job<Pretraining.Event, GridTraining.Report> {
     Job(on: Worker("training on the grid")) { report in
       let recipe = try options.recipe()
-      let runtime = try Runtime(Options(threads: options.threads))
       let inputs = DistillationInputs(checkpoint: checkpoint, model: model, texts: texts, ownTokens: options.ownText)
       var destination = GridTrainingJob.output(output, of: inputs)
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
-      try destination.inputs.check(output: output)
-      if !options.resumes { try destination.check() }
-      func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
-      let job = try GridTrainingJob(
-        inputs, recipe: recipe, memoryLimit: options.memoryLimit,
-        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.training.optimization))), report: tell)
-      if options.resumes, try job.isComplete(destination) {
-        return try GridTraining.Report(PretrainingJob.manifest(of: output)?["source"]?["training"], at: output)
+      let training = try GridTrainingJob.run(into: destination, threads: options.threads, recipe.training.optimization, report: report) {
+        try GridTrainingJob(inputs, recipe: recipe, memoryLimit: options.memoryLimit, on: $0, report: $1)
       }
-      try PretrainingJob.Run(job, into: destination, report: tell).complete(report)
-      return try GridTraining.Report(PretrainingJob.manifest(of: output)?["source"]?["training"], at: output)
+      return GridTraining.Report(training, at: output)
     }
   }
 }

@@ -1,6 +1,6 @@
 internal import DibitConversion
 package import DibitFiles
-internal import DibitJSON
+package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
@@ -9,7 +9,7 @@ package import DibitRecipe
 internal import DibitTensor
 package import DibitTraining
 
-/// Quantisation-aware training: all weights and scales of a converted model, through the kernels that run it, towards the predictions of the
+/// Quantisation-aware training: all weights and scales of a converted model, or its scales alone, through the kernels that run it, towards the predictions of the
 /// float checkpoint that it was converted from. ``PretrainingJob/Run`` trains.
 package struct GridTrainingJob: ~Copyable, WeightTraining {
   /// As ``WeightTraining/identity``.
@@ -44,7 +44,7 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     let (configuration, scheme) = (source.configuration, model.scheme ?? QuantizationScheme())
     try Self.converter(inputs, scheme, to: inputs.model, on: compute).checkForRounded()
     try inputs.check(options, configuration)
-    options.optimization.rounding = TrainedRounding(scheme, movesScales: true)
+    options.optimization.rounding = TrainedRounding(scheme, codes: recipe.trainsScalesAlone ? .fixed : .floats, movesScales: true)
     text = try DistillationText(
       inputs, texts, model.tokenizer, options, vocabulary: configuration.vocabularySize, on: compute, report: report)
     var identity = text.identity(configuration, [source.weights], options, compute)
@@ -59,25 +59,22 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     PretrainingJob.Output(path, inputs: inputs.paths, mark: ModelFiles.mark)
   }
 
-  /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
-  package func isComplete(_ output: PretrainingJob.Output) throws -> Bool {
-    let manifest = try? PretrainingJob.manifest(of: output.path)
-    guard manifest?["source"]?["training"]?["run_sha256"]?.string == identity.digest else { return false }
-    try CheckpointStore.remove(of: output.path, inputs: output.inputs)
-    return true
-  }
+  /// As ``WeightTraining/training(of:)``.
+  package static func training(of output: String) throws -> JSONValue? { try PretrainingJob.manifest(of: output)?["source"]?["training"] }
 
   /// Makes the trainer, whose model begins as the converted one.
   package mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
     for check in checks { try check.wait() }
     let (text, validation) = try text.load(keptBeside: checkpoints, on: compute, report: report)
-    guard var masters = floats.take() else { throw DibitError(.unexpected, "a training runs once") }
-    let teacher = DistillationInputs.teacher(configuration, masters, on: compute)
-    masters.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    guard let floats = floats.take() else { throw DibitError(.unexpected, "a training runs once") }
+    let teacher = DistillationInputs.teacher(configuration, floats, on: compute)
+    let isFixed = options.optimization.rounding?.codes == .fixed
+    var trained = isFixed ? start : consume floats
+    trained.updateEach { if !$0.weight.isPacked { $0.weight = $0.weight.floats(on: compute) } }
     // The scales of keys and values are set anew at the end.
-    for layer in 0..<masters.layers { masters.keyValueScales[layer] = KeyValueScales() }
+    for layer in 0..<trained.layers { trained.keyValueScales[layer] = KeyValueScales() }
     return try Pretrainer(
-      Decoder(configuration, weights: consume masters), text: text, validation: validation, options: options, from: start,
+      Decoder(configuration, weights: consume trained), text: text, validation: validation, options: options, from: isFixed ? nil : start,
       teacher: teacher, on: compute)
   }
 

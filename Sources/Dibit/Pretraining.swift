@@ -105,19 +105,31 @@ extension Model {
     Job(on: Worker("pretraining")) { report in
       try options.check()
       let recipe = try options.readRecipe()
-      let runtime = try Runtime(Options(threads: options.threads))
       var destination = PretrainingJob.output(output, of: recipe, from: options.recipe)
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
-      try destination.inputs.check(output: output)
-      if !options.resumes { try destination.check() }
-      func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
-      let job = try PretrainingJob(
-        recipe, from: options.recipe, memoryLimit: options.memoryLimit,
-        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.optimization))), report: tell)
-      if options.resumes, try job.isComplete(destination) { return try Pretraining.Report(at: output) }
-      try PretrainingJob.Run(job, into: destination, report: tell).complete(report)
-      return try Pretraining.Report(at: output)
+      let training = try PretrainingJob.run(into: destination, threads: options.threads, recipe.optimization, report: report) {
+        try PretrainingJob(recipe, from: options.recipe, memoryLimit: options.memoryLimit, on: $0, report: $1)
+      }
+      return Pretraining.Report(training, at: output)
     }
+  }
+}
+
+extension WeightTraining where Self: ~Copyable {
+  /// Trains as a job of the library; returns what the manifest of the output says of the training.
+  static func run<Value: Sendable>(
+    into output: PretrainingJob.Output, threads: Int?, _ recipe: OptimizationRecipe, report: Job<Pretraining.Event, Value>.Reporter,
+    _ make: (_ compute: Compute, _ report: (PretrainingJob.Event) -> Bool) throws -> Self
+  ) throws -> JSONValue? {
+    let compute = try Runtime(Model.Options(threads: threads)).compute(for: .training(ProductPrecision(recipe: recipe)))
+    // An output that is in the way is told before the work, not after it.
+    try output.inputs.check(output: output.path)
+    if !output.resumes { try output.check() }
+    func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
+    let job = try make(compute, tell)
+    if output.resumes, try job.isComplete(output) { return try training(of: output.path) }
+    try PretrainingJob.Run(job, into: output, report: tell).complete(report)
+    return try training(of: output.path)
   }
 }
 
@@ -145,9 +157,8 @@ extension Pretraining.Event {
 }
 
 extension Pretraining.Report {
-  /// Reads the manifest of a trained model.
-  fileprivate init(at path: String) throws {
-    let training = try PretrainingJob.manifest(of: path)?["training"]
+  /// Reads what a manifest says of the training.
+  fileprivate init(_ training: JSONValue?, at path: String) {
     self.init(
       path: path, steps: training?["steps"]?.int ?? 0, tokens: training?["tokens"]?.int ?? 0,
       trainingLoss: training?["training_loss"]?.double ?? .nan, validationLoss: training?["validation_loss"]?.double)

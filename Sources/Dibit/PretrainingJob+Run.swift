@@ -1,10 +1,18 @@
 package import DibitFiles
+package import DibitJSON
 package import DibitTraining
 
-/// A training of all weights of a model.
+/// A training on plain text: of weights of a model, or of an adapter without labels.
 package protocol WeightTraining: ~Copyable {
-  /// The identity of the run: all that the bytes of the model depend on.
+  /// The identity of the run: all that the bytes of the output depend on.
   var identity: RunIdentity { get }
+  /// Training tokens.
+  var textTokens: Int { get }
+  /// Tokens that are held out.
+  var validationTokens: Int { get }
+
+  /// Reads what the manifest of an output says of its training; nil where there is none.
+  static func training(of output: String) throws -> JSONValue?
 
   /// Makes the trainer of a run that keeps its checkpoints there. The weights of a run that goes on are those of its checkpoint.
   mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer
@@ -13,6 +21,15 @@ package protocol WeightTraining: ~Copyable {
   consuming func write(
     _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
   ) throws
+}
+
+extension WeightTraining where Self: ~Copyable {
+  /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
+  package func isComplete(_ output: PretrainingJob.Output) throws -> Bool {
+    guard let training = try? Self.training(of: output.path), training["run_sha256"]?.string == identity.digest else { return false }
+    try CheckpointStore.remove(of: output.path, inputs: output.inputs)
+    return true
+  }
 }
 
 extension PretrainingJob {

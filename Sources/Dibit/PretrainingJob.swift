@@ -1,7 +1,7 @@
 internal import DibitCheckpoint
 internal import DibitDataset
 package import DibitFiles
-internal import DibitJSON
+package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
@@ -84,14 +84,8 @@ package struct PretrainingJob: ~Copyable, WeightTraining {
     Output(path, inputs: JobInputs([file, recipe.initial]).adding(recipe.data + recipe.validationData), mark: FloatCheckpoint.mark)
   }
 
-  /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
-  package func isComplete(_ output: Output) throws -> Bool {
-    guard let manifest = try? Self.manifest(of: output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
-      return false
-    }
-    try CheckpointStore.remove(of: output.path, inputs: output.inputs)
-    return true
-  }
+  /// As ``WeightTraining/training(of:)``.
+  package static func training(of output: String) throws -> JSONValue? { try manifest(of: output)?["training"] }
 
   /// Reads the manifest of a trained model; nil where there is none.
   static func manifest(of path: String) throws -> JSONValue? {

@@ -88,21 +88,13 @@ extension Model {
   ) -> Job<Pretraining.Event, Recovery.Report> {
     Job(on: Worker("training a recovery adapter")) { report in
       let recipe = try options.recipe()
-      let runtime = try Runtime(Options(threads: options.threads))
       let inputs = DistillationInputs(checkpoint: checkpoint, model: model, texts: texts, ownTokens: options.ownText)
       var destination = RecoveryJob.output(output, of: inputs)
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
-      try destination.inputs.check(output: output)
-      if !options.resumes { try destination.check() }
-      func tell(_ event: PretrainingJob.Event) -> Bool { Pretraining.Event(event).map { report($0) } ?? !report.isCancelled }
-      let job = try RecoveryJob(
-        inputs, recipe: recipe, memoryLimit: options.memoryLimit,
-        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe.training.optimization))), report: tell)
-      if options.resumes, try job.isComplete(destination) {
-        return try Recovery.Report(StoredAdapter.readManifest(output)["training"], at: output)
+      let training = try RecoveryJob.run(into: destination, threads: options.threads, recipe.training.optimization, report: report) {
+        try RecoveryJob(inputs, recipe: recipe, memoryLimit: options.memoryLimit, on: $0, report: $1)
       }
-      try PretrainingJob.Run(job, into: destination, report: tell).complete(report)
-      return try Recovery.Report(StoredAdapter.readManifest(output)["training"], at: output)
+      return Recovery.Report(training, at: output)
     }
   }
 }

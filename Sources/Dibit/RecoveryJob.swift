@@ -1,5 +1,5 @@
 package import DibitFiles
-internal import DibitJSON
+package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
@@ -58,13 +58,8 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
     PretrainingJob.Output(path, inputs: inputs.paths)
   }
 
-  /// Checks whether an output is that of this very job, which was stopped after its last step; its checkpoints are removed.
-  package func isComplete(_ output: PretrainingJob.Output) throws -> Bool {
-    let manifest = try? StoredAdapter.readManifest(output.path)
-    guard manifest?["training"]?["run_sha256"]?.string == identity.digest else { return false }
-    try CheckpointStore.remove(of: output.path, inputs: output.inputs)
-    return true
-  }
+  /// As ``WeightTraining/training(of:)``.
+  package static func training(of output: String) throws -> JSONValue? { try StoredAdapter.readManifest(output)["training"] }
 
   /// Makes the trainer, whose adapter changes nothing yet.
   package mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {

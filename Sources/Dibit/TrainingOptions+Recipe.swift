@@ -49,7 +49,7 @@ extension OptimizationOptions {
     if let scaleLearningRate { members.append(("scale_learning_rate", number(scaleLearningRate))) }
     guard let rounding else { return members }
     members.append(("quantization", rounding.scheme.json))
-    if rounding.movesOffsets { members.append(("moves_offsets", true)) }
+    if rounding.codes != .floats { members.append(("codes", .string(rounding.codes.rawValue))) }
     if rounding.movesScales { members.append(("moves_scales", true)) }
     return members
   }

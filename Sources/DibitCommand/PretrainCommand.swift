@@ -43,19 +43,10 @@ struct PretrainCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try options.readRecipe()
     let compute = try compute.makeCompute(for: recipe.optimization)
-    let limit = try training.memoryLimitBytes()
-    // An output that is in the way is told before the work, not after it.
     var output = PretrainingJob.output(self.output, of: recipe, from: self.recipe)
-    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.optimization))
-    try training.checkOutputs(output.path, output.inputs)
-    if !training.resume { try output.check() }
-    let view = PretrainingView()
-    defer { view.finish() }
-    let job = try PretrainingJob(recipe, from: self.recipe, memoryLimit: limit, on: compute, report: view.show)
-    if training.resume, try job.isComplete(output) {
-      return Output.print("'\(output.path)' is the finished model of this run")
+    output.overwrites = overwrite
+    try PretrainingView.run("pretraining", making: "model", into: output, training, recipe.optimization) {
+      try PretrainingJob(recipe, from: self.recipe, memoryLimit: $0, on: compute, report: $1)
     }
-    Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
-    try view.train(PretrainingJob.Run(job, into: output, report: view.show), "pretraining", output, training)
   }
 }

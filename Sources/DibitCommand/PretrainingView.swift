@@ -1,6 +1,7 @@
 internal import Dibit
 internal import DibitFailure
 internal import DibitFiles
+internal import DibitRecipe
 internal import DibitTraining
 
 /// The terminal while all weights of a model are trained.
@@ -28,8 +29,31 @@ final class PretrainingView {
   /// Ends a line that was not over.
   func finish() { line?.finish() }
 
+  /// Makes a training, which `noun` comes of, trains under a title, writes the output and says what came of it.
+  ///
+  /// - Parameters:
+  ///   - output: The output, as the options of the run say.
+  ///   - make: makes the training that holds at most so many bytes, and reports what happens.
+  static func run<Training: WeightTraining & ~Copyable>(
+    _ title: String, making noun: String, into output: PretrainingJob.Output, _ options: RunOptions, _ recipe: OptimizationRecipe,
+    _ make: (_ memoryLimit: Int?, _ report: (PretrainingJob.Event) -> Bool) throws -> Training
+  ) throws {
+    let limit = try options.memoryLimitBytes()
+    var output = output
+    (output.resumes, output.interval) = (options.resume, options.interval(recipe))
+    // An output that is in the way is told before the work, not after it.
+    try options.checkOutputs(output.path, output.inputs)
+    if !options.resume { try output.check() }
+    let view = PretrainingView()
+    defer { view.finish() }
+    let job = try make(limit, view.show)
+    if options.resume, try job.isComplete(output) { return Output.print("'\(output.path)' is the finished \(noun) of this run") }
+    Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
+    try view.train(PretrainingJob.Run(job, into: output, report: view.show), title, output, options)
+  }
+
   /// Trains under a title, writes the model, and says what came of it.
-  func train<Training: WeightTraining & ~Copyable>(
+  private func train<Training: WeightTraining & ~Copyable>(
     _ run: consuming PretrainingJob.Run<Training>, _ title: String, _ output: PretrainingJob.Output, _ options: RunOptions
   ) throws {
     var run = run

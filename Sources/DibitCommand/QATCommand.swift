@@ -26,6 +26,7 @@ struct QATCommand: ParsableCommand {
   @Argument(help: "The float checkpoint's directory or file.") var checkpoint: String
   @Option(help: ArgumentHelp("The model that was converted from it, as which training begins.", valueName: "model")) var from: String
   @OptionGroup var text: DistillationArguments
+  @Flag(help: "Train scales, norms and biases alone, in a fraction of the memory: weights stay on their levels.") var scalesOnly = false
   @Option(name: .shortAndLong, help: "The model directory to create.") var output: String
   @Flag(help: "Replace an existing model, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @OptionGroup var training: RunOptions
@@ -34,6 +35,7 @@ struct QATCommand: ParsableCommand {
   private var options: GridTraining.Options {
     var options = GridTraining.Options()
     (options.settings, options.steps, options.ownText) = (training.settings.set, text.steps, text.ownText)
+    options.scalesOnly = scalesOnly
     return options
   }
 
@@ -43,20 +45,11 @@ struct QATCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try options.recipe()
     let compute = try compute.makeCompute(for: recipe.training.optimization)
-    let limit = try training.memoryLimitBytes()
     let inputs = DistillationInputs(checkpoint: checkpoint, model: from, texts: text.data, ownTokens: text.ownText)
-    // An output that is in the way is told before the work, not after it.
     var output = GridTrainingJob.output(self.output, of: inputs)
-    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.training.optimization))
-    try training.checkOutputs(output.path, output.inputs)
-    if !training.resume { try output.check() }
-    let view = PretrainingView()
-    defer { view.finish() }
-    let job = try GridTrainingJob(inputs, recipe: recipe, memoryLimit: limit, on: compute, report: view.show)
-    if training.resume, try job.isComplete(output) {
-      return Output.print("'\(output.path)' is the finished model of this run")
+    output.overwrites = overwrite
+    try PretrainingView.run("training on the grid", making: "model", into: output, training, recipe.training.optimization) {
+      try GridTrainingJob(inputs, recipe: recipe, memoryLimit: $0, on: compute, report: $1)
     }
-    Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
-    try view.train(PretrainingJob.Run(job, into: output, report: view.show), "training on the grid", output, training)
   }
 }

@@ -43,20 +43,11 @@ struct RecoverCommand: ParsableCommand {
     Interrupt.listen()
     let recipe = try options.recipe()
     let compute = try compute.makeCompute(for: recipe.training.optimization)
-    let limit = try training.memoryLimitBytes()
     let inputs = DistillationInputs(checkpoint: reference, model: model, texts: text.data, ownTokens: text.ownText)
-    // An output that is in the way is told before the work, not after it.
     var output = RecoveryJob.output(self.output, of: inputs)
-    (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe.training.optimization))
-    try training.checkOutputs(output.path, output.inputs)
-    if !training.resume { try output.check() }
-    let view = PretrainingView()
-    defer { view.finish() }
-    let job = try RecoveryJob(inputs, recipe: recipe, memoryLimit: limit, on: compute, report: view.show)
-    if training.resume, try job.isComplete(output) {
-      return Output.print("'\(output.path)' is the finished adapter of this run")
+    output.overwrites = overwrite
+    try PretrainingView.run("recovering", making: "adapter", into: output, training, recipe.training.optimization) {
+      try RecoveryJob(inputs, recipe: recipe, memoryLimit: $0, on: compute, report: $1)
     }
-    Terminal.write("\(counted(job.textTokens, "training token")), \(grouped(job.validationTokens)) held out\n")
-    try view.train(PretrainingJob.Run(job, into: output, report: view.show), "recovering", output, training)
   }
 }

@@ -122,6 +122,44 @@ package enum GridRounding {
     }
   }
 
+  /// Adds to `dLogScales: [rows, groups]` the gradient of the logarithms of a packed weight's scales `s`, whose codes stay, from that of the
+  /// weight `w`, `dWeight: [rows, columns]`: as `w = s q`, the sum of `dWeight · w` over the group.
+  package static func backwardScales(
+    of packed: Weight, dWeight: borrowing Matrix, dLogScales: inout Matrix, on compute: Compute
+  ) {
+    let (columns, groups) = (packed.columns, groups(of: packed, dLogScales.shape, dLogScales.count))
+    require(dWeight.count == packed.count, "GridRounding: \(dWeight.shape), \(packed.shape)")
+    let length = packed.format.grid?.groupLength(columns: columns) ?? columns
+    let (gradient, sums) = unsafe (dWeight.pointer, dLogScales.mutablePointer)
+    let view = unsafe packed.kernelView
+    compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, worker in
+      // SAFETY: three matrices of as many rows, and scratch for these.
+      let tile = unsafe compute.scratch(worker, count: rows.count * columns)
+      unsafe withUnsafePointer(to: view) { unsafe compute.kernels.expand($0, rows.lowerBound, rows.upperBound, 0, columns, tile, columns) }
+      for row in rows {
+        for group in 0..<groups {
+          let (first, count) = (group * length, min(length, columns - group * length))
+          unsafe sums[row * groups + group] += dot(
+            gradient + row * columns + first, tile + (row - rows.lowerBound) * columns + first, count)
+        }
+      }
+    }
+  }
+
+  private static func dot(_ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ count: Int) -> Float {
+    var sums = SIMD16<Float>.zero
+    let whole = count / 16 * 16
+    for index in stride(from: 0, to: whole, by: 16) {
+      // SAFETY: both have `count` numbers.
+      sums +=
+        unsafe UnsafeRawPointer(a + index).loadUnaligned(as: SIMD16<Float>.self)
+        * UnsafeRawPointer(b + index).loadUnaligned(as: SIMD16<Float>.self)
+    }
+    var sum = sums.sum()
+    for index in whole..<count { sum += unsafe a[index] * b[index] }
+    return sum
+  }
+
   /// The least positive F16 number that keeps its precision.
   private static let least = Float(Float16.leastNormalMagnitude)
 

@@ -23,6 +23,7 @@ package struct BackwardState: ~Copyable, Sendable {
     work = BackwardWork(
       dKey: Matrix(rows: rows, columns: configuration.keyColumns), dValue: Matrix(rows: rows, columns: configuration.keyColumns),
       dProjected: Matrix(rows: saved.rank > 0 ? rows : 0, columns: saved.rank),
+      dWeight: Self.largest(linears.filter { list.weight($0.weight) == nil && list.logScale($0.weight) != nil }),
       bfloat: BFloatWork(
         capacity: rows, columns: linears.map { max($0.rows, $0.columns) }.max() ?? 0, rank: saved.rank,
         includesWeights: list.includesWeights),
@@ -31,6 +32,12 @@ package struct BackwardState: ~Copyable, Sendable {
         widths: MatrixPool.widths(blocks.flatMap { $0.widths(saved, dropsInputs: adapter?.dropout ?? 0 > 0, backward: true) })),
       gradients: TrainableTensors(list))
     byteCount = dHidden.byteCount + dStream.byteCount + work.byteCount
+  }
+
+  /// Room for the weight of any of `linears`, one at a time.
+  private static func largest(_ linears: [LinearLayer]) -> Matrix {
+    let largest = linears.max { $0.rows * $0.columns < $1.rows * $1.columns }
+    return Matrix(rows: largest?.rows ?? 0, columns: largest?.columns ?? 0)
   }
 
   /// Uses the first `n` rows of everything.
@@ -52,11 +59,15 @@ package struct BackwardWork: ~Copyable, Sendable {
   var dValue: Matrix
   /// `[N, R]` of what an adapter's `A` makes.
   var dProjected: Matrix
+  /// Of a weight of which scales alone are trained, on its way to theirs.
+  var dWeight: Matrix
   var bfloat: BFloatWork
   var scratch: MatrixPool
   /// The gradients of what is trained; passes add to them.
   package var gradients: TrainableTensors
 
   /// Bytes but for the gradients.
-  fileprivate var byteCount: Int { dKey.byteCount + dValue.byteCount + dProjected.byteCount + bfloat.byteCount + scratch.byteCount }
+  fileprivate var byteCount: Int {
+    dKey.byteCount + dValue.byteCount + dProjected.byteCount + bfloat.byteCount + scratch.byteCount
+  }
 }

@@ -170,12 +170,12 @@ struct LinearLayer: Sendable {
       Linear.backward(dy, weight: weight, dx: &dx, on: compute)
     }
     if let index = d.gradients.list.weight(self.weight) {
-      if usesBFloat {
-        d.bfloat.inputs.round(x, factor: 1, on: compute)
-        Linear.backwardWeight(dy, d.bfloat.inputs, dWeight: &d.gradients.values[index], on: compute)
-      } else {
-        Linear.backwardWeight(dy, x, dWeight: &d.gradients.values[index], on: compute)
-      }
+      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.gradients.values[index], on: compute)
+    } else if let index = d.gradients.list.logScale(self.weight) {
+      d.dWeight.reshape(rows: rows, columns: columns)
+      d.dWeight.fill(0)
+      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.dWeight, on: compute)
+      GridRounding.backwardScales(of: weight, dWeight: d.dWeight, dLogScales: &d.gradients.values[index], on: compute)
     }
     if let bias, let index = d.gradients.list.weight(bias) { Bias.backward(dy, dBias: &d.gradients.values[index], on: compute) }
     guard let entry = pass.adapter.entry(layer, kind) else { return }
@@ -189,6 +189,18 @@ struct LinearLayer: Sendable {
     backwardInput(entry, dx: &masked, accumulating: false, usesBFloat, pass, d)
     mask.backward(masked, dx: &dx, on: compute)
     d.scratch.give(masked)
+  }
+
+  /// Accumulates the gradient of the weight.
+  private static func backwardWeight(
+    _ dy: borrowing Matrix, _ x: borrowing Matrix, _ work: inout BFloatWork, _ usesBFloat: Bool, dWeight: inout Matrix, on compute: Compute
+  ) {
+    if usesBFloat {
+      work.inputs.round(x, factor: 1, on: compute)
+      Linear.backwardWeight(dy, work.inputs, dWeight: &dWeight, on: compute)
+    } else {
+      Linear.backwardWeight(dy, x, dWeight: &dWeight, on: compute)
+    }
   }
 
   /// Accumulates the gradients of `A` and `B`, whose input was `x`, and leaves in `d` what ``backwardInput`` needs.

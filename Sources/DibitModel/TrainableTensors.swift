@@ -42,17 +42,30 @@ package struct Trainable: Equatable, Sendable {
 
 /// The grids that passes run trained weights on, and what an optimiser moves of those weights.
 package struct TrainedRounding: Equatable, Sendable {
+  /// The origin of the codes of a rounded weight.
+  package enum Codes: String, Sendable {
+    /// Floats, which move.
+    case floats
+    /// Floats that stay as they are, and offsets beside them that move, in units of the scale.
+    case offsets
+    /// Those that the weight has, which stay: only scales move. Embedding and head stay as a whole.
+    case fixed
+  }
+
   /// The formats in which passes run the weights.
   package var scheme: QuantizationScheme
-  /// True when the floats that are rounded stay as they are, and offsets beside them move, in units of the scale.
-  package var movesOffsets: Bool
+  /// The origin of the codes.
+  package var codes: Codes
   /// True when scales move; otherwise they are fitted anew after each step.
   package var movesScales: Bool
 
   /// Moves the floats that are rounded, by default with scales that follow them.
-  package init(_ scheme: QuantizationScheme, movesOffsets: Bool = false, movesScales: Bool = false) {
-    (self.scheme, self.movesOffsets, self.movesScales) = (scheme, movesOffsets, movesScales)
+  package init(_ scheme: QuantizationScheme, codes: Codes = .floats, movesScales: Bool = false) {
+    (self.scheme, self.codes, self.movesScales) = (scheme, codes, movesScales || codes == .fixed)
   }
+
+  /// Returns whether a parameter is trained in any way.
+  package func trains(_ parameter: Parameter) -> Bool { codes != .fixed || !parameter.role.isTable }
 }
 
 /// All that is trained in a run, in a fixed order: what walks gradients, moments, averages and checkpoints walks this list.
@@ -93,12 +106,14 @@ package struct TrainableList: Equatable, Sendable {
         let name = "\(parameter.index).\(parameter.name.tensor)\(suffix)"
         entries.append(Trainable(name: name, role: role, rows: parameter.weight.rows, columns: columns))
       }
-      let parameters = weights.parameters.filter(isTrained)
+      let parameters = weights.parameters.filter { isTrained($0) && rounding?.trains($0) != false }
       for parameter in parameters {
-        indices[parameter.index] = entries.count
         let isRounded = rounding?.scheme.format(of: parameter.name, parameter.role).grid != nil
         let (index, role, columns) = (parameter.index, parameter.role, parameter.weight.columns)
-        if isRounded, rounding?.movesOffsets == true {
+        let codes = isRounded ? rounding?.codes : nil
+        guard codes != .fixed else { continue }
+        indices[parameter.index] = entries.count
+        if codes == .offsets {
           add(parameter, .offset(index: index, role), columns: columns, suffix: ".offset")
         } else {
           add(parameter, .weight(index: index, role), columns: columns)
@@ -122,7 +137,7 @@ package struct TrainableList: Equatable, Sendable {
   /// The number of trained numbers.
   package var elementCount: Int { entries.reduce(0) { $0 + $1.rows * $1.columns } }
 
-  /// The index of the gradient of a parameter as passes run it: of the parameter itself or of its offsets; nil where it is frozen.
+  /// The index of the gradient of a parameter as passes run it: of the parameter itself or of its offsets; nil where none of them moves.
   package func weight(_ index: Int) -> Int? { weights[index] }
 
   /// The index of the logarithms of a parameter's scales; nil where they are not trained.

@@ -30,6 +30,8 @@ package struct GridTrainingRecipe: Equatable, Sendable {
   package var normLearningRate: Double?
   /// The peak learning rate of the embedding in units of its scales, `embedding_learning_rate`.
   package var embeddingLearningRate: Double?
+  /// True when scales, norms and biases are trained and weights keep their codes.
+  package var trainsScalesAlone = false
 
   /// Decodes pairs `key=value`.
   package init(settings: [String]) throws(RecipeError) {

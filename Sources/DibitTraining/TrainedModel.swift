@@ -9,7 +9,7 @@ internal import DibitTensor
 /// In quantisation-aware training these are not the decoder's own weights: every pass runs weights on the grid in which they will ship, through
 /// the kernels that will run them, and after each step of the optimiser the decoder's weights are rounded anew. Gradients of the rounded weights
 /// go straight through to the float masters (Bengio, Léonard and Courville, 2013), or to offsets beside masters that stay as they were; scales
-/// follow the masters or are trained as well, see ``GridRounding``.
+/// follow the masters or are trained as well, see ``GridRounding``. Where only scales are trained there are no masters.
 struct TrainedModel: ~Copyable {
   /// The decoder that passes run.
   var decoder: Decoder
@@ -25,30 +25,39 @@ struct TrainedModel: ~Copyable {
   private(set) var rateUnits: [Float] = []
 
   /// A model whose scales are fitted, or begin as those of `start`: the same weights rounded already to these formats, whose codes they have
-  /// at the beginning as well. ``round(on:)`` must come before the first pass.
+  /// at the beginning as well. Where codes are fixed the decoder's own weights are rounded already. ``round(on:)`` must come before the
+  /// first pass.
   init(_ decoder: consuming Decoder, rounding: TrainedRounding?, from start: DecoderWeights? = nil, on compute: Compute) {
     self.decoder = decoder
     self.rounding = rounding
     guard let rounding else { return }
-    masters = self.decoder.weights
-    if rounding.movesOffsets { base = masters }
-    self.decoder.weights.prepare(for: rounding.scheme)
-    guard rounding.movesOffsets || rounding.movesScales else { return }
+    if rounding.codes != .fixed {
+      masters = self.decoder.weights
+      self.decoder.weights.prepare(for: rounding.scheme)
+    }
+    if rounding.codes == .offsets { base = masters }
+    guard rounding.codes != .floats || rounding.movesScales else { return }
     for parameter in self.decoder.weights.parameters {
       let weight = parameter.weight
-      guard let grid = weight.format.grid else {
+      guard let grid = weight.format.grid, rounding.trains(parameter) else {
         offsets.append(Matrix(rows: 0, columns: 0))
         logScales.append(Matrix(rows: 0, columns: 0))
         continue
       }
-      offsets.append(Matrix(rows: rounding.movesOffsets ? weight.rows : 0, columns: weight.columns))
+      offsets.append(Matrix(rows: rounding.codes == .offsets ? weight.rows : 0, columns: weight.columns))
       // Offsets are in units of scales, which therefore do not follow them.
       logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
     }
-    if let start { take(start, on: compute) } else { fitScales(on: compute) }
+    if rounding.codes == .fixed {
+      takeLogScales(of: self.decoder.weights)
+    } else if let start {
+      take(start, on: compute)
+    } else {
+      fitScales(on: compute)
+    }
     rateUnits = self.decoder.weights.parameters.map { parameter in
       if logScales[parameter.index].count > 0 { return GridRounding.meanScale(logScales[parameter.index]) }
-      return parameter.isMatrix ? parameter.weight.rootMeanSquare : 1
+      return parameter.isMatrix && rounding.trains(parameter) ? parameter.weight.rootMeanSquare : 1
     }
   }
 
@@ -99,7 +108,7 @@ struct TrainedModel: ~Copyable {
 
   /// Brings the decoder's weights up to date where they are rounded: after whatever changed what is trained.
   mutating func round(on compute: Compute) {
-    guard var masters else { return }
+    guard var masters else { return Self.setScales(of: &decoder.weights, logScales, on: compute) }
     guard !offsets.isEmpty else { return decoder.weights.round(masters, on: compute) }
     // Out of their place, so that writing does not copy.
     self.masters = nil
@@ -115,8 +124,8 @@ struct TrainedModel: ~Copyable {
     weights.updateEach { parameter in
       let index = parameter.index
       guard let grid = parameter.weight.format.grid else { return parameter.copyValues(of: masters.parameters[index].weight) }
-      let scaleBits = GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels)
-      GridRounding.setScales(logScales[index], of: &parameter.weight, scaleBits: scaleBits, on: compute)
+      GridRounding.setScales(
+        logScales[index], of: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
       if let base {
         masters.update(index) { master in
           GridRounding.shift(
@@ -124,6 +133,17 @@ struct TrainedModel: ~Copyable {
         }
       }
       GridQuantization.round(masters.parameters[index].weight, into: &parameter.weight, scaleBits: nil, on: compute)
+    }
+  }
+
+  /// The same where codes stay; nothing where there are no scales either.
+  private static func setScales(of weights: inout DecoderWeights, _ logScales: borrowing UniqueArray<Matrix>, on compute: Compute) {
+    guard !logScales.isEmpty else { return }
+    weights.updateEach { parameter in
+      guard let grid = parameter.weight.format.grid, logScales[parameter.index].count > 0 else { return }
+      GridRounding.setScales(
+        logScales[parameter.index], of: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels),
+        on: compute)
     }
   }
 
@@ -135,7 +155,7 @@ struct TrainedModel: ~Copyable {
       guard let dense = list.weight(parameter.index) else { continue }
       Self.finish(
         &gradients, dense, list.logScale(parameter.index), masters.parameters[parameter.index].weight, parameter.weight,
-        inScales: rounding.movesOffsets, on: compute)
+        inScales: rounding.codes == .offsets, on: compute)
     }
   }
 
@@ -161,6 +181,13 @@ struct TrainedModel: ~Copyable {
       masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, on: compute) }
     }
     self.masters = masters
+  }
+
+  /// Takes over the scales of rounded weights.
+  private mutating func takeLogScales(of weights: DecoderWeights) {
+    for parameter in weights.parameters where logScales[parameter.index].count > 0 {
+      GridRounding.takeLogScales(of: parameter.weight, into: &logScales[parameter.index])
+    }
   }
 
   /// Scales that suit the floats, to begin with.

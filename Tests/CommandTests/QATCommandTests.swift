@@ -1,4 +1,6 @@
+import DibitCheckpoint
 import DibitJSON
+import DibitTensor
 import DibitTestSupport
 import Foundation
 import Testing
@@ -17,6 +19,12 @@ import Testing
     return (source, scratch("start"), scratch("text"))
   }
 
+  /// The divergence of a model from its source on a text.
+  private func divergence(_ model: String, _ source: String, _ text: String) throws -> Double {
+    let outcome = try dibit("perplexity", model, "--reference", source, "--data", text, "--json", "--limit", "2000")
+    return try #require(try outcome.json()["kl_divergence"]?["mean"]?.double, "\(outcome.errors)")
+  }
+
   private static let small = ["--set", "batch_size=4", "--set", "max_seq_length=24", "--set", "validation_interval=40"]
 
   @Test(
@@ -24,16 +32,12 @@ import Testing
     arguments: [["--bits", "2", "--group-size", "32"], ["--bits", "4", "--embedding-bits", "16"]])
   func nearer(format: [String]) throws {
     let (source, model, text) = try prepare(format[0], format[1], format[2], format[3])
-    func divergence(_ model: String) throws -> Double {
-      let outcome = try dibit("perplexity", model, "--reference", source, "--data", text, "--json", "--limit", "2000")
-      return try #require(try outcome.json()["kl_divergence"]?["mean"]?.double, "\(outcome.errors)")
-    }
     let outcome = try dibit(
       ["qat", source, "--from", model, "--data", text, "-o", scratch("trained"), "--steps", "80", "--set", "learning_rate=0.02"]
         + Self.small)
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.contains("held-out loss") && outcome.output.contains("80 steps"))
-    let (before, after) = (try divergence(model), try divergence(scratch("trained")))
+    let (before, after) = (try divergence(model, source, text), try divergence(scratch("trained"), source, text))
     #expect(after < 0.6 * before, "\(after), before \(before)")
     #expect(try dibit("verify", scratch("trained")).status == 0)
     func storage(_ path: String) throws -> JSONValue? { try dibit("inspect", path, "--json").json()["quantization"] }
@@ -48,6 +52,41 @@ import Testing
     #expect(rounded.count > 10 && rounded.allSatisfy { $0["exact"]?.bool == true })
   }
 
+  @Test("scales alone bring the model nearer; its codes stay, and its embedding; a run that was stopped has the same bytes")
+  func scalesOnly() throws {
+    let (source, model, text) = try prepare("--bits", "2", "--group-size", "32")
+    func command(_ name: String, _ options: String...) -> [String] {
+      ["qat", source, "--from", model, "--data", text, "-o", scratch(name), "--scales-only", "--steps", "60", "--threads", "1"]
+        + ["--set", "scale_learning_rate=0.02", "--checkpoint-every", "20"] + Self.small + options
+    }
+    let outcome = try dibit(command("trained"))
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let (before, after) = (try divergence(model, source, text), try divergence(scratch("trained"), source, text))
+    #expect(after < 0.9 * before, "\(after), before \(before)")
+    let (start, end) = (
+      try Checkpoint.open(model + "/model.safetensors"), try Checkpoint.open(scratch("trained") + "/model.safetensors")
+    )
+    #expect(start.tensorNames == end.tensorNames)
+    var moved = 0
+    for name in start.tensorNames {
+      let (old, new) = (try start.bytes(name), try end.bytes(name))
+      let isSame = try #require(old).array == #require(new).array
+      if name.hasSuffix(".scales"), name.contains("layers.") {
+        #expect(!isSame, "\(name)")
+        moved += 1
+      } else if !name.contains("norm") {
+        #expect(isSame, "\(name)")
+      }
+    }
+    #expect(moved == 14)
+    let process = try DibitProcess(command("stopped"))
+    try process.wait { exists(scratch("stopped") + ".checkpoints/step-0000000020.safetensors") }
+    process.kill()
+    _ = process.waitForSignal()
+    #expect(try dibit(command("stopped", "--resume")).status == 0)
+    #expect(try contents(scratch("stopped") + "/model.safetensors") == contents(scratch("trained") + "/model.safetensors"))
+  }
+
   @Test("without text the float model writes it, and a run that is stopped while it does goes on behind what is written")
   func ownText() throws {
     let (source, model, text) = try prepare()
@@ -55,15 +94,11 @@ import Testing
       ["qat", source, "--from", model, "-o", scratch(name), "--steps", "40", "--own-text", "30000", "--set", "learning_rate=0.02"]
         + Self.small + options
     }
-    func divergence(_ model: String) throws -> Double {
-      let outcome = try dibit("perplexity", model, "--reference", source, "--data", text, "--json", "--limit", "2000")
-      return try #require(try outcome.json()["kl_divergence"]?["mean"]?.double, "\(outcome.errors)")
-    }
     let outcome = try dibit(command("trained"))
     // Windows of the whole context, as many as are written side by side.
     #expect(outcome.status == 0 && outcome.errors.contains("31,968 training tokens, 800 held out"), "\(outcome.errors)")
     #expect(outcome.errors.contains("the float model writes text"))
-    #expect(try divergence(scratch("trained")) < divergence(model))
+    #expect(try divergence(scratch("trained"), source, text) < divergence(model, source, text))
     let kept = scratch("stopped") + ".checkpoints"
     let process = try DibitProcess(command("stopped", "--threads", "1"))
     try process.wait { exists(kept + "/text-64.safetensors") }

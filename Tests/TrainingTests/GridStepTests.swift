@@ -74,7 +74,7 @@ import Testing
     let compute = Compute(threads: 2, usesBLAS: false, activations: .float, gradients: .float)
     var options = OptimizationOptions()
     (options.learningRate, options.scaleLearningRate) = (0.5, 0.02)
-    options.rounding = TrainedRounding(QuantizationScheme(), movesOffsets: moves.offsets, movesScales: moves.scales)
+    options.rounding = TrainedRounding(QuantizationScheme(), codes: moves.offsets ? .offsets : .floats, movesScales: moves.scales)
     var start = training.model.weights
     start.updateEach { $0.weight = $0.weight.floats(on: compute) }
     let batch = Batch(training.examples.prefix(3))
@@ -142,6 +142,66 @@ import Testing
         }, "\(parameter.name.tensor)")
     }
     #expect(kinds == Set((moves.offsets ? ["offset"] : []) + (moves.scales ? ["scale"] : [])))
+  }
+
+  @Test("scales alone are moved where codes are fixed, and norms", arguments: [ProductPrecision.float, .bfloat16])
+  func scales(gradients kind: ProductPrecision) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2, usesBLAS: false, activations: .float, gradients: kind)
+    var options = OptimizationOptions()
+    (options.learningRate, options.scaleLearningRate) = (0.5, 1)
+    options.rounding = TrainedRounding(QuantizationScheme(), codes: .fixed)
+    let start = training.model.weights.rounded(to: QuantizationScheme(), on: compute)
+    let batch = Batch(training.examples.prefix(3))
+    var parameters = TrainedParameters(
+      decoder: Decoder(training.model.configuration, weights: start), adapter: .none(for: start), trainsWeights: true, options: options,
+      optimizer: GradientDescent(), on: compute)
+    parameters.update(on: compute)
+    let list = parameters.values.list
+    // No copy of what is rounded, and no gradient.
+    #expect(list.entries.allSatisfy { if case .logScale = $0.role { true } else { $0.rows == 1 } })
+    #expect(start.parameters.allSatisfy { $0.role.isTable ? list.logScale($0.index) == nil : true })
+    var engine = StepEngine(
+      parameters.values.model.decoder, rows: batch.tokens.count, sequences: 3, adapter: nil, training: list, on: compute)
+    let before = numbers(&parameters)
+    let first = parameters.values.model.decoder.weights
+    var sums = LossSums()
+    for _ in 0..<2 {
+      // Gradients of batches add up.
+      _ = engine.accumulate(
+        batch, parameters.values.model.decoder, adapter: &parameters.values.adapter, total: 2 * batch.totalWeight, losses: &sums)
+    }
+    let dense = gradientsOfFloats(first, training.model.configuration, batch, on: compute)
+    engine.updateGradients { parameters.finish(&$0, on: compute) }
+    let gradients = engine.withGradients { gradients in list.entries.indices.map { gradients.values[$0].values } }
+    engine.withGradients { parameters.step($0, learningRate: 0.5, step: 1, gradientScale: 1, on: compute) }
+    let after = numbers(&parameters)
+    let limit = kind == .float ? 1e-4 : 0.03
+    for (index, entry) in list.entries.enumerated() {
+      let moved = zip(after[index], before[index]).map { $0 - $1 }
+      switch entry.role {
+      case .logScale(let parameter, _):
+        let weight = first.parameters[parameter].weight
+        let rounded = Self.values(weight.floats(on: compute))
+        var expected = [Float](repeating: 0, count: entry.rows * entry.columns)
+        for (element, gradient) in dense[parameter].enumerated() {
+          let (row, column) = (element / weight.columns, element % weight.columns)
+          expected[row * entry.columns + column / 64] += gradient * rounded[element]
+        }
+        #expect(relativeNorm(gradients[index], expected) <= limit, "\(entry.name)")
+        #expect(zip(moved, gradients[index]).allSatisfy { abs($0 + $1) <= 1e-5 }, "\(entry.name)")
+        let now = Self.values(parameters.values.model.decoder.weights.parameters[parameter].weight.floats(on: compute))
+        // A scale is positive, so that signs tell codes on both sides of zero apart.
+        #expect(zip(now, rounded).allSatisfy { ($0 > 0) == ($1 > 0) } && now != rounded, "\(entry.name)")
+      case .weight(let parameter, _):
+        #expect(relativeNorm(moved, dense[parameter].map { -0.5 * $0 }) <= limit, "\(entry.name)")
+      default: Issue.record("\(entry.name)")
+      }
+    }
+    for parameter in parameters.values.model.decoder.weights.parameters where parameter.role.isTable {
+      let now = Self.values(parameter.weight.floats(on: compute))
+      #expect(now == Self.values(first.parameters[parameter.index].weight.floats(on: compute)), "\(parameter.name.tensor)")
+    }
   }
 
   private func numbers(_ parameters: inout TrainedParameters) -> [[Float]] {
@@ -220,5 +280,21 @@ import Testing
       }
     }
     return true
+  }
+}
+
+extension DecoderWeights {
+  /// These weights in the formats of a scheme.
+  func rounded(to scheme: QuantizationScheme, on compute: Compute) -> DecoderWeights {
+    var weights = self
+    weights.updateEach { parameter in
+      let floats = parameter.weight.floats(on: compute)
+      let format = scheme.format(of: parameter.name, parameter.role)
+      parameter.weight = floats
+      guard format.grid != nil else { return }
+      parameter.weight = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: format)
+      GridQuantization.round(floats, into: &parameter.weight, on: compute)
+    }
+    return weights
   }
 }

@@ -29,7 +29,7 @@ import Testing
     var keptLayers: Int?
     var testDescription: String {
       "\(threads) threads, \(trainsWeights ? "weights" : "adapter"), rounded \(rounding != nil), "
-        + "offsets \(rounding?.movesOffsets == true), scales \(rounding?.movesScales == true), dropout \(dropout), "
+        + "codes by \(rounding?.codes.rawValue ?? "nothing"), scales \(rounding?.movesScales == true), dropout \(dropout), "
         + "magnitudes \(decomposesWeights), kept \(keptLayers.map { "\($0)" } ?? "all")"
     }
   }
@@ -38,7 +38,8 @@ import Testing
     Case(), Case(threads: 1), Case(dropout: 0.1), Case(decomposesWeights: true), Case(keptLayers: 1), Case(trainsWeights: true),
     Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme())),
     Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), movesScales: true)),
-    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), movesOffsets: true, movesScales: true)),
+    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), codes: .offsets, movesScales: true)),
+    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), codes: .fixed)),
   ]
 
   @Test("a step allocates nothing", .enabled(if: counts), arguments: cases)
@@ -50,7 +51,11 @@ import Testing
     // OpenBLAS allocates in some of its kernels: what it does is its own matter.
     let compute = Compute(threads: one.threads, usesBLAS: false, floats: .bfloat16)
     var weights = training.model.weights
-    if one.trainsWeights { weights.updateEach { $0.weight = $0.weight.floats(on: compute) } }
+    if let rounding = one.rounding, rounding.codes == .fixed {
+      weights = weights.rounded(to: rounding.scheme, on: compute)
+    } else if one.trainsWeights {
+      weights.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    }
     var adapter = one.trainsWeights ? Adapter.none(for: weights) : Adapter(options.adapter, for: weights)
     adapter.initializeMagnitudes(of: weights, on: compute)
     let shape = one.trainsWeights ? nil : adapter.configuration

@@ -114,7 +114,7 @@ import Testing
     arguments: [(false, false), (false, true), (true, false), (true, true)] as [(offsets: Bool, scales: Bool)])
   func quantized(_ moves: (offsets: Bool, scales: Bool)) throws {
     var options = try options()
-    options.rounding = TrainedRounding(QuantizationScheme(), movesOffsets: moves.offsets, movesScales: moves.scales)
+    options.rounding = TrainedRounding(QuantizationScheme(), codes: moves.offsets ? .offsets : .floats, movesScales: moves.scales)
     options.offsetLearningRate = 0.1
     let found = try run(.weights, options: options, on: Compute(threads: 2))
     #expect(try #require(found.last).loss < 0.7 * found[0].loss)
