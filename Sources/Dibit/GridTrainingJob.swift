@@ -113,6 +113,7 @@ extension PretrainingOptions {
     optimization.ratesAreInScales = true
     optimization.scaleLearningRate = recipe.scaleLearningRate.map { Float($0) } ?? 1e-3
     optimization.normLearningRate = recipe.normLearningRate.map { Float($0) } ?? 1e-4
-    optimization.embeddingLearningRate = recipe.embeddingLearningRate.map { Float($0) }
+    // Adam turns what the head says of tokens that the text hardly has, which is noise, into whole steps.
+    optimization.embeddingLearningRate = recipe.embeddingLearningRate.map { Float($0) } ?? 1e-4
   }
 }

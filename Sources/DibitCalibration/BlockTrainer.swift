@@ -182,6 +182,9 @@ private struct TrainedMatrix: ~Copyable {
   /// Rates of the floats are in units of the mean scale.
   private let unit: Float
 
+  /// The distance from a level, in scales, of what was moved to it: within the interval, as near to what it was as it can be.
+  private static let pulled: Float = 0.45
+
   /// Begins with these floats, moved as little as they must be to have the codes of `rounded`.
   init(_ parameter: Int, _ floats: Weight, rounded: Weight, on compute: Compute) {
     self.parameter = parameter
@@ -193,7 +196,7 @@ private struct TrainedMatrix: ~Copyable {
     moments = Moments(first: zeros(rounded.columns), second: zeros(rounded.columns))
     scaleMoments = Moments(first: zeros(groups), second: zeros(groups))
     GridRounding.takeLogScales(of: rounded, into: &logScales)
-    GridRounding.pull(&self.floats, toCodesOf: rounded, on: compute)
+    GridRounding.pull(&self.floats, toCodesOf: rounded, distance: Self.pulled, on: compute)
     unit = GridRounding.meanScale(logScales)
   }
 

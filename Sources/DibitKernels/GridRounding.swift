@@ -68,9 +68,9 @@ package enum GridRounding {
     }
   }
 
-  /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, just inside the interval of
-  /// that level: rounded to these scales, `w` has these codes, and is as near to what it was as it can be.
-  package static func pull(_ w: inout Weight, toCodesOf packed: Weight, on compute: Compute) {
+  /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, to `distance` scales from that
+  /// level, on the side that it comes from: rounded to these scales, `w` has these codes. The distance is less than half, as scales are rounded.
+  package static func pull(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
     guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(w.count == packed.count, "GridRounding: \(w.shape), \(packed.shape)")
     let rounded = packed.floats(on: compute).values
@@ -83,16 +83,13 @@ package enum GridRounding {
             for index in part {
               let (u, level) = unsafe (values[index] / scale, levels.nearest(rounded[index] / scale))
               guard levels.nearest(u) != level else { continue }
-              unsafe values[index] = scale * (level + (u > level ? pulled : -pulled))
+              unsafe values[index] = scale * (level + (u > level ? distance : -distance))
             }
           }
         }
       }
     }
   }
-
-  /// The distance from a level, in units of the scale, of what is pulled to it: less than half, as scales are rounded.
-  private static let pulled: Float = 0.45
 
   /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`; with
   /// `inScales`, of what is added to them in units of the scale. Where `dLogScales: [rows, groups]` has elements, overwrites it with the

@@ -170,6 +170,10 @@ struct TrainedModel: ~Copyable {
     if let scales { swap(&gradients.spare, &gradients.values[scales]) }
   }
 
+  /// The distance from a level, in scales, of what calibration moved to it. At the edge of the interval, 0.5, the noise of the first steps
+  /// would carry half of that back over it.
+  private static let pulled: Float = 0.2
+
   /// Takes over the scales of rounded weights, and moves masters so that they round to the same codes.
   private mutating func take(_ start: DecoderWeights, on compute: Compute) {
     guard var masters else { return }
@@ -178,7 +182,7 @@ struct TrainedModel: ~Copyable {
       let rounded = start.parameters[parameter.index].weight
       require(rounded.format == parameter.weight.format, "TrainedModel: \(rounded.format), expected \(parameter.weight.format)")
       GridRounding.takeLogScales(of: rounded, into: &logScales[parameter.index])
-      masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, on: compute) }
+      masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, distance: Self.pulled, on: compute) }
     }
     self.masters = masters
   }

