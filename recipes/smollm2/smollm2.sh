@@ -8,9 +8,9 @@
 #   OUTPUT/SmolLM2-135M-Instruct.Q4_1.gguf   the checkpoint
 #   OUTPUT/two-bits                          the model at two bits, 45 MB
 #   OUTPUT/adapter                           an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
-#   OUTPUT/report.html                       is it any good? Beside the model in floats with an adapter of its own, and cheap classifiers
+#   OUTPUT/report.html                       is it any good? Beside the model without it, and cheap classifiers
 #
-# --quick rounds with calibration and trains on 16 texts a label; without it the model is trained on its grid as well, and the adapters on all
+# --quick rounds with calibration and trains on 16 texts a label; without it the model is trained on its grid as well, and the adapter on all
 # texts. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
@@ -79,7 +79,7 @@ step() {
 
 floats=$out/$file
 if [ -n "$quick" ]; then
-    printf 'about 15 minutes and 1.5 GB of memory on two cores; 250 MB in %s\n' "'$out'"
+    printf 'about 8 minutes and 1.5 GB of memory on two cores; 250 MB in %s\n' "'$out'"
     step two-bits convert "$floats" --calibrate --no-check
 else
     printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"

@@ -7,6 +7,7 @@
 #
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
 #   OUTPUT/calibrated         two bits, rounded by what layers read: minutes
+#   OUTPUT/scales             the same codes, and scales after 100 steps of training: minutes
 #   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
 #   OUTPUT/four               four bits, calibrated: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
@@ -42,8 +43,9 @@ step() {
 
 step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume
+step scales qat "$checkpoint" --from "$out/calibrated" --data "$training" --scales-only --steps 100 --resume
 step mixed convert "$checkpoint" --no-check --calibrate --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --resume --bits 4
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
-"$dibit" compare "$out"/{nearest,calibrated,mixed,four,trained} --reference "$checkpoint" --data "$test" \
+"$dibit" compare "$out"/{nearest,calibrated,scales,mixed,four,trained} --reference "$checkpoint" --data "$test" \
     --html "$out/comparison.html" --overwrite
