@@ -54,7 +54,18 @@ public enum GridTraining {
       var recipe = try GridTrainingRecipe(settings: settings)
       recipe.training.steps = steps ?? recipe.training.steps
       recipe.trainsScalesAlone = scalesOnly
+      if scalesOnly { try Self.checkScalesAlone(recipe) }
       return recipe
+    }
+
+    /// Refuses rates of what stays as it is.
+    private static func checkScalesAlone(_ recipe: GridTrainingRecipe) throws(DibitError) {
+      let rates = [("learning_rate", recipe.training.optimization.learningRate), ("embedding_learning_rate", recipe.embeddingLearningRate)]
+      for (key, rate) in rates where rate != nil {
+        throw DibitError(
+          .invalidData,
+          "'\(key)' is a rate of weights, which stay with \(optionName("scalesOnly")): set 'scale_learning_rate' or 'norm_learning_rate'")
+      }
     }
   }
 

@@ -68,6 +68,6 @@ package struct BackwardWork: ~Copyable, Sendable {
 
   /// Bytes but for the gradients.
   fileprivate var byteCount: Int {
-    dKey.byteCount + dValue.byteCount + dProjected.byteCount + bfloat.byteCount + scratch.byteCount
+    dKey.byteCount + dValue.byteCount + dProjected.byteCount + dWeight.byteCount + bfloat.byteCount + scratch.byteCount
   }
 }

@@ -150,6 +150,11 @@ import Testing
     try fails([source, "--from", model, "--own-text", "0"], 64, "--own-text: expected --data beside 0, as there is no other text")
     try fails([source, "--from", model, "--own-text", "-1"], 64, "--own-text: expected a number from 0 to 1000000000, found -1")
     try fails([source, "--from", model, "--data", text, "--set", "rank=4"], 65, "rank")
+    for key in ["learning_rate", "embedding_learning_rate"] {
+      try fails(
+        [source, "--from", model, "--data", text, "--scales-only", "--set", key + "=0.01"], 65,
+        "'\(key)' is a rate of weights, which stay with --scales-only: set 'scale_learning_rate' or 'norm_learning_rate'")
+    }
     try fails([source, "--from", model, "--data", text, "--steps", "0"], 64, "--steps: expected at least 1, found 0")
     let over = try dibit(["qat", source, "--from", model, "--data", text, "-o", model, "--overwrite"] + Self.small)
     #expect(over.status != 0 && over.errors.contains(model), "\(over.errors)")
