@@ -20,9 +20,9 @@ SHARE := share
 demo: build
 	@.ci/demo $(DIBIT)
 
-## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 a quarter of one (OUT=, DATA=)
+## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 eight minutes (OUT=, DATA=)
 smollm2: build
-	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) $(or $(OUT),.build-smollm2) $(DATA)
+	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) "$(OUT)" "$(DATA)"
 
 ## test: everything a change must pass, optimised; the library's tests apart and one by one, as others keep the threads that they go on with
 test: dependencies

