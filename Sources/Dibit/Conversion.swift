@@ -37,6 +37,14 @@ public enum Conversion {
     case row
   }
 
+  /// The levels of 2 and 4 bits, in units of the scale that a group of weights shares.
+  public enum Levels: String, Equatable, Sendable, CaseIterable {
+    /// As many below zero as above it, and zero left out: -3/2, -1/2, 1/2 and 3/2. The grid of models that were trained on one.
+    case symmetric
+    /// Zero and one level more on one side of it: -2, -1, 0 and 1, or with a negative scale 2, 1, 0 and -1. Rounding loses less.
+    case fullRange = "full-range"
+  }
+
   /// A size that a model may have, which is spent on the matrices whose rounding changes its predictions most.
   public enum Budget: Equatable, Sendable {
     /// Bytes of the file of weights.
@@ -73,6 +81,9 @@ public enum Conversion {
     public var bits: Int
     /// Weights that share a scale.
     public var groupSize: GroupSize
+    /// The levels of matrices at 2 and 4 bits; nil for those that the source lies on already, and else the full range where rounding is calibrated
+    /// and symmetric ones where it is not.
+    public var levels: Levels?
     /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
     public var embeddingBits: Int?
     /// The size that the model may have: matrices get 2, 4 or 8 bits, from ``bits`` on, and where ``embeddingBits`` is nil the embedding and the
@@ -220,6 +231,10 @@ extension Conversion.Options {
     }
     if self.like != nil, budget != nil {
       throw DibitError(.invalidArgument, option: "like", "a model gives all bits: expected no size beside it")
+    }
+    options.scheme.isFullRange = levels == .fullRange
+    if self.like != nil, let levels {
+      throw DibitError(.invalidArgument, option: "like", "a model gives all levels: expected none beside it, found \(levels.rawValue)")
     }
     if let like { options.scheme = like }
     if rounding != .nearest, !options.scheme.isQuantized {

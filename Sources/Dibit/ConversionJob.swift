@@ -22,7 +22,12 @@ package struct ConversionJob {
   package init(_ source: String, to output: String, options: Conversion.Options, on compute: Compute) throws(DibitError) {
     (self.source, self.options, self.compute) = (source, options, compute)
     let scheme = try options.like.map { path throws(DibitError) in try Self.scheme(of: path) }
-    converter = Converter(source: source, output: output, options: try options.engineOptions(like: scheme), on: compute)
+    var converter = Converter(source: source, output: output, options: try options.engineOptions(like: scheme), on: compute)
+    if options.levels == nil, options.like == nil {
+      let calibrates = options.rounding != .nearest
+      do throws(ConversionError) { converter = try converter.choosingLevels(calibrates: calibrates) } catch { throw DibitError(error) }
+    }
+    self.converter = converter
   }
 
   private static func scheme(of path: String) throws(DibitError) -> QuantizationScheme {

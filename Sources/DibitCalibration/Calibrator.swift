@@ -299,7 +299,7 @@ package struct Calibrator: Sendable {
   }
 
   /// The rounding of each weight by itself where it loses nothing: what was trained on the grid is packed as it is.
-  static func exact(_ weight: Weight, as format: WeightFormat, on compute: Compute) -> Rounded? {
+  package static func exact(_ weight: Weight, as format: WeightFormat, on compute: Compute) -> Rounded? {
     var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format)
     GridQuantization.fitScales(of: weight, into: &packed, on: compute)
     let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
@@ -315,7 +315,7 @@ package struct Calibrator: Sendable {
     return Rounded(weight: packed, error: error)
   }
 
-  /// Rounds the embedding and the head, by what the head reads.
+  /// Rounds the embedding and the head, by what the head reads; an embedding that is the head too also by its own elements.
   private func roundTables<E: Error>(
     _ floats: DecoderWeights, _ runner: inout ModelRunner, _ rounded: inout [Int: Rounded],
     _ provide: (Parameter) throws(E) -> Weight
@@ -344,6 +344,7 @@ package struct Calibrator: Sendable {
       passage.normalize(batch, &runner)
       moments.add(runner.hidden, on: compute)
     }
+    if weights.output.index == weights.embedding.index { moments.addEvenly(options.embeddingShare) }
     let rounding: CalibratedRounding
     do throws(InputsNotFinite) { rounding = try factored(moments, for: tables[0]) } catch { throw .notFinite(tensor: error.tensor) }
     for parameter in tables {

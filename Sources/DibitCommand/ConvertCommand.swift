@@ -48,6 +48,11 @@ struct ConvertCommand: ParsableCommand {
       "Bits of the embedding and the output head: \(QuantizationScheme.words(QuantizationScheme.tableBitChoices)); by default 4, or what --bits says above 4.",
       valueName: "bits"))
   var embeddingBits: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Levels of 2 and 4 bits: symmetric, -3/2 to 3/2 without zero, or full-range, -2 to 1 with a scale of either sign; by default those that the checkpoint lies on, and else full-range with --calibrate, symmetric without.",
+      valueName: "levels"), transform: { try choice($0, "--levels") })
+  var levels: Conversion.Levels?
   @Option(help: ArgumentHelp("A tokenizer file to use instead of the one beside or inside the checkpoint.", valueName: "file"))
   var tokenizer: String?
   @Option(
@@ -91,7 +96,7 @@ struct ConvertCommand: ParsableCommand {
     if let sizeLimit { options.budget = .bytes(try MemorySize(option: "--size", sizeLimit).bytes) }
     (options.embeddingBits, options.tokenizer, options.overwrites) = (embeddingBits, tokenizer, overwrite)
     if let groupSize { options.groupSize = Int(groupSize).map { .weights($0) } ?? .row }
-    (options.like, options.resumes) = (like, resume)
+    (options.like, options.resumes, options.levels) = (like, resume, levels)
     if calibrate { options.rounding = .calibrated(texts: calibrationText, effort: effort ?? .standard) }
     return options
   }
@@ -113,7 +118,7 @@ struct ConvertCommand: ParsableCommand {
     if isMean, sizeLimit != nil { throw ValidationError("--size: with a mean of --bits the size is given already") }
     let formats = [
       ("bits", bitsPerWeight != nil), ("size", sizeLimit != nil), ("group-size", groupSize != nil),
-      ("embedding-bits", embeddingBits != nil),
+      ("embedding-bits", embeddingBits != nil), ("levels", levels != nil),
     ]
     if like != nil, let other = formats.first(where: \.1) {
       throw ValidationError("--\(other.0): goes without --like, which says all bits and groups")
@@ -127,6 +132,7 @@ struct ConvertCommand: ParsableCommand {
     let ofModels = [
       ("bits", bitsPerWeight != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil),
       ("tokenizer", tokenizer != nil), ("dry-run", dryRun), ("no-check", !check), ("calibrate", calibrate), ("size", sizeLimit != nil),
+      ("levels", levels != nil),
       ("like", like != nil), ("resume", resume),
     ]
     if base != nil, let stray = ofModels.first(where: \.1) { throw ValidationError("--\(stray.0): goes without --base") }

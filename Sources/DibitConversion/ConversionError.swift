@@ -11,7 +11,7 @@ package enum ConversionError: EngineError, Equatable {
   case alreadyConverted(path: String)
   case unknownTensor(String, path: String, architecture: String)
   case notFinite(tensor: String, row: Int, column: Int, value: String)
-  case trainedScales(tensor: String, bits: Int)
+  case trainedScales(tensor: String, found: String)
   case trainedBits(tensor: String, found: String)
   case notExportable(String)
   case inputsNotFinite(tensor: String)
@@ -36,8 +36,8 @@ extension ConversionError {
     case .unknownTensor(let name, let path, let architecture): "'\(path)': tensor '\(name)' belongs to no part of \(architecture)"
     case .notFinite(let tensor, let row, let column, let value):
       "tensor '\(tensor)': the element at [\(row), \(column)] is \(value): the checkpoint is damaged, a converted model could not work"
-    case .trainedScales(let tensor, let bits):
-      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(bits) are asked for: convert with \(optionName("bits")) 2"
+    case .trainedScales(let tensor, let found):
+      "tensor '\(tensor)': scales that were trained for 2 bits can only be kept at 2 bits, and \(found) are asked for: convert with \(optionName("bits")) 2 and \(optionName("levels")) symmetric"
     case .trainedBits(let tensor, let found):
       "config.json: 'w_bits': tensor '\(tensor)' holds trained scales, of which those for 2 bits are supported; found \(found)"
     case .notExportable(let reason): reason

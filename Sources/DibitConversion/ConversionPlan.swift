@@ -84,7 +84,7 @@ extension ConversionPlan {
     guard let info = checkpoint.info(name) else { return nil }
     if let bits = json["w_bits"], bits.int != StretchedElastic.levels.bits { throw .trainedBits(tensor: name, found: bits.serialized()) }
     guard tensor.stored.format.grid?.levels == StretchedElastic.levels else {
-      throw .trainedScales(tensor: name, bits: tensor.stored.format.bits)
+      throw .trainedScales(tensor: name, found: tensor.stored.format.grid?.levels.description ?? "\(tensor.stored.format.bits) bits")
     }
     guard info.shape == [tensor.rows, 1] || info.shape == [tensor.rows] else {
       throw .checkpoint(.shapeMismatch(tensor: name, file: info.file, expected: [tensor.rows, 1], found: info.shape))

@@ -27,7 +27,7 @@ extension Converter {
       opened.configuration, weights, windows: windows, options: calibrates ? Calibrator.Options() : nil, on: compute
     ) { parameter in
       guard budgetsTables || !parameter.role.isTable, let grid = scheme.format(of: parameter.name, parameter.role).grid else { return [] }
-      return GridLevels.all.filter { $0.bits >= grid.levels.bits }.map { Grid($0, group: grid.group) }
+      return scheme.grids.filter { $0.bits >= grid.levels.bits }.map { Grid($0, group: grid.group) }
     }
     let sensitivities: [Sensitivity]
     do throws(CalibrationError<Never>) {
@@ -40,7 +40,7 @@ extension Converter {
       case .stopped: throw .interrupted
       }
     }
-    let choices = BitAllocation(Self.candidates(sensitivities, weights, plan), spare: spare).choices
+    let choices = BitAllocation(Self.candidates(sensitivities, weights, plan, isFullRange: scheme.isFullRange), spare: spare).choices
     var converter = self
     converter.options.budget = nil
     for choice in choices where choice.bits != plan.bits(of: choice.name) { converter.options.scheme.tensorBits[choice.name] = choice.bits }
@@ -68,12 +68,12 @@ extension Converter {
 
   /// The choices for each tensor: parameters that share one go together.
   private static func candidates(
-    _ sensitivities: [Sensitivity], _ weights: DecoderWeights, _ plan: ConversionPlan
+    _ sensitivities: [Sensitivity], _ weights: DecoderWeights, _ plan: ConversionPlan, isFullRange: Bool
   ) -> [BitAllocation.Candidate] {
     let divergences = Dictionary(grouping: sensitivities) { weights.parameters[$0.parameter].name.tensor }
     return plan.tensors.compactMap { tensor in
       guard let parts = divergences[tensor.name], let grid = tensor.stored.format.grid else { return nil }
-      let levels = GridLevels.all.filter { $0.bits >= grid.levels.bits }
+      let levels = GridLevels.rows(fullRange: isFullRange).filter { $0.bits >= grid.levels.bits }
       return BitAllocation.Candidate(
         name: tensor.name,
         choices: levels.indices.map { index in

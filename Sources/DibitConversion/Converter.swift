@@ -30,6 +30,23 @@ package struct Converter: Sendable {
     self.compute = compute
   }
 
+  /// Returns this conversion with the levels that suit the source, as its first linear layer tells: those that it lies on already, and else a full
+  /// range where rounding is calibrated, which loses less on it.
+  package func choosingLevels(calibrates: Bool) throws(ConversionError) -> Converter {
+    let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
+    let linears = try rethrow(as: ConversionError.source, opened.declarations().parameters).filter { !$0.role.isTable && $0.role.isMatrix }
+    guard let first = linears.first, options.scheme.isQuantized else { return self }
+    let weight = try rethrow(as: ConversionError.source, opened.matrix(first)).floats(on: compute)
+    var (symmetric, fullRange) = (self, self)
+    symmetric.options.scheme.isFullRange = false
+    fullRange.options.scheme.isFullRange = true
+    func isExact(_ converter: Converter) -> Bool {
+      Calibrator.exact(weight, as: converter.options.scheme.format(of: first.name, first.role, source: .bf16), on: compute) != nil
+    }
+    if opened.checkpoint.info(first.name.tensor + StretchedElastic.suffix) != nil || isExact(symmetric) { return symmetric }
+    return calibrates || isExact(fullRange) ? fullRange : symmetric
+  }
+
   /// Finds the failures that ``run(calibratingOn:progress:)`` would begin with; nothing is written.
   package func check() throws(ConversionError) {
     let plan = try checkedPlan()

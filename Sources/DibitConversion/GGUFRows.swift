@@ -9,7 +9,7 @@ internal import DibitTensor
 /// d S q - d m of a code q, with d = s/2, S = 2 and m = M, 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
 /// 3 or from -15 to 15: what Q4_0 and Q5_0 hold in blocks of 32 with a d for each, d (q - 8) and d (q - 16). No smaller type does: those with
 /// a minimum (Q4_1) would need 7.5 s as an fp16 number, the K types whole ratios of the scales within 256 weights. A grid with zero has whole
-/// multiples of s: what Q8_0 holds in blocks of 32, d q. Where half a scale is no fp16 number, or the length of a row is no multiple of a
+/// multiples of s: what Q8_0 holds in blocks of 32, d q, and up to 4 bits Q4_0 with d = s. Where half a scale is no fp16 number, or the length of a row is no multiple of a
 /// block, F32 remains, which holds every value.
 struct GGUFRows {
   let type: GGMLType
@@ -25,7 +25,7 @@ struct GGUFRows {
     let (columns, length) = (weight.columns, grid.groupLength(columns: weight.columns))
     let (scales, most) = (scales(weight, grid, 0..<weight.rows), grid.levels.twiceMiddle)
     let fitsBlocks = columns % 32 == 0 && (length % 32 == 0 || length == columns)
-    if grid.levels.hasZero { return fitsBlocks && most <= 256 && scales.allSatisfy(\.isFinite) ? .q8_0 : .f32 }
+    if grid.levels.hasZero { return fitsBlocks && most <= 256 && scales.allSatisfy(\.isFinite) ? most <= 16 ? .q4_0 : .q8_0 : .f32 }
     guard scales.allSatisfy({ $0.isFinite && Float(Float16(Float($0) / 2)) == Float($0) / 2 }) else { return .f32 }
     if length == columns, columns % 256 == 0, most <= 15 { return most <= 3 ? .q2K : .q4K }
     return fitsBlocks && most <= 15 ? most <= 7 ? .q4_0 : .q5_0 : .f32
@@ -51,8 +51,10 @@ struct GGUFRows {
       case .q8_0: bytes += Self.q8_0(codes.map { Int8(truncatingIfNeeded: $0 - Int(middle)) }, scales: own, group: group)
       default:
         let (lowest, hasFifthBits) = type == .q4_0 ? (8, false) : (16, true)
+        let (steps, scales) = grid.levels.hasZero ? (1, own) : (2, own.map { $0 / 2 })
         bytes += Self.blocks(
-          codes.map { 2 * $0 - grid.levels.twiceMiddle + lowest }, scales: own, group: group, hasFifthBits: hasFifthBits)
+          codes.map { steps * $0 - steps * grid.levels.twiceMiddle / 2 + lowest }, scales: scales, group: group,
+          hasFifthBits: hasFifthBits)
       }
     }
     return bytes
@@ -75,7 +77,7 @@ struct GGUFRows {
   private static func blocks(_ codes: [Int], scales: [Float16], group: Int, hasFifthBits: Bool) -> [UInt8] {
     var bytes: [UInt8] = []
     for first in stride(from: 0, to: codes.count, by: 32) {
-      bytes += half(scales[first / group] / 2)
+      bytes += half(scales[first / group])
       if hasFifthBits {
         let high = (0..<32).reduce(UInt32(0)) { $0 | UInt32(truncatingIfNeeded: codes[first + $1] >> 4) << UInt32($1) }
         for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: high >> shift)) }

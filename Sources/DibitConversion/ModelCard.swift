@@ -15,7 +15,9 @@ enum ModelCard {
     let group = scheme.group.map { "groups of \($0) weights share a scale" } ?? "each row has one scale"
     let raised =
       scheme.tensorBits.isEmpty ? "" : " (\(counted(scheme.tensorBits.count, "matrix", "matrices")) of others, see `config.json`)"
-    let form = scheme.isQuantized ? "\(scheme.bits)-bit weights\(raised), \(group)" : "\(scheme.bits)-bit floats"
+    let form =
+      scheme.isQuantized
+      ? "\(scheme.bits)-bit weights\(raised)\(scheme.isFullRange ? " of full range" : ""), \(group)" : "\(scheme.bits)-bit floats"
     // transformers does not know afm7.
     let tools = report.architecture == ModelFamily.afm7.rawValue ? "mlx-lm" : "transformers, mlx-lm"
     let gguf = "\n| llama.cpp | `dibit export MODEL --format gguf --output FILE` |"

@@ -8,9 +8,13 @@ extension GridQuantization {
   /// More significant bits than F16 has: a scale is rounded once.
   package static let fullScaleBits = 22
 
-  /// The significant bits of a scale with which every level of a grid without zero is a BF16 number: a level is an odd multiple of half the
-  /// scale and takes as many bits more than it as the codes have. Grids of up to 4 bits leave enough for a scale.
-  package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int { 8 - levels.bits }
+  /// The significant bits of a scale with which every level of a grid of up to 4 bits is a BF16 number, which has eight.
+  ///
+  /// A level without zero among them is an odd multiple of half the scale and takes as many bits more than it as the codes have. Of a full range
+  /// it is a multiple up to 7, or a power of two, which takes none.
+  package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int {
+    levels.isFullRange ? (levels.bits == 2 ? 8 : 5) : 8 - levels.bits
+  }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape: ``fitScales(of:into:scaleBits:on:)``, then
   /// ``chooseCodes(of:into:on:)``, a part of the rows at a time. Without `scaleBits` scales stay as they are. Allocates nothing.

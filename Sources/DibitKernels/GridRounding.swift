@@ -12,16 +12,17 @@ package import DibitTensor
 /// A weight `w` under the scale `s` runs as `s q(w / s)`. Between the ends of the grid the derivative is taken to be one by `w` and `q - w / s`
 /// by `s`; beyond them none by `w`, and `q` by `s`. Scales are trained as their logarithms, so that a step changes each by a share of itself.
 package enum GridRounding {
-  /// Overwrites `logScales: [rows, groups]` with the logarithms of the scales of a packed weight; a scale of zero counts as the least.
+  /// Overwrites `logScales: [rows, groups]` with the logarithms of the magnitudes of a packed weight's scales; a scale of zero counts as the
+  /// least.
   package static func takeLogScales(of packed: Weight, into logScales: inout Matrix) {
     let groups = groups(of: packed, logScales.shape, logScales.count)
     for row in 0..<packed.rows {
-      for group in 0..<groups { logScales[row, group] = log(max(Float(packed.scale(row: row, group: group)), least)) }
+      for group in 0..<groups { logScales[row, group] = log(max(abs(Float(packed.scale(row: row, group: group))), least)) }
     }
   }
 
-  /// Gives a packed weight the scales with these logarithms, `[rows, groups]`, rounded to `scaleBits` significant bits. Codes stay as they
-  /// are.
+  /// Gives a packed weight the scales with these logarithms, `[rows, groups]`, rounded to `scaleBits` significant bits. Their signs and the
+  /// codes stay as they are.
   package static func setScales(
     _ logScales: borrowing Matrix, of packed: inout Weight, scaleBits: Int = GridQuantization.fullScaleBits, on compute: Compute
   ) {
@@ -33,8 +34,9 @@ package enum GridRounding {
           for row in panel * Grid.panelRows..<min((panel + 1) * Grid.panelRows, rows) {
             for group in 0..<groups {
               // SAFETY: `rows * groups` logarithms, and scales for whole panels.
-              let value = unsafe rounded(exp(logs[row * groups + group]), bits: scaleBits)
-              unsafe scales[(panel * groups + group) * Grid.panelRows + row % Grid.panelRows] = value.bitPattern
+              let magnitude = unsafe rounded(exp(logs[row * groups + group]), bits: scaleBits)
+              let index = (panel * groups + group) * Grid.panelRows + row % Grid.panelRows
+              unsafe scales[index] = magnitude.bitPattern | scales[index] & Float16.signBit
             }
           }
         }
@@ -79,7 +81,7 @@ package enum GridRounding {
       unsafe values.withUnsafeMutableBufferPointer { values in
         unsafe rounded.withUnsafeBufferPointer { rounded in
           forEachGroup(packed, on: compute) { scale, _, _, part in
-            guard scale > 0 else { return }
+            guard scale != 0 else { return }
             for index in part {
               let (u, level) = unsafe (values[index] / scale, levels.nearest(rounded[index] / scale))
               guard levels.nearest(u) != level else { continue }
@@ -161,9 +163,12 @@ package enum GridRounding {
   private static let least = Float(Float16.leastNormalMagnitude)
 
   /// The nearest F16 number that a scale can be; a group of zeros has the scale zero.
-  static func stored(_ scale: Float) -> Float16 { scale > 0 ? rounded(scale, bits: GridQuantization.fullScaleBits) : 0 }
+  static func stored(_ scale: Float) -> Float16 {
+    guard scale != 0, !scale.isNaN else { return 0 }
+    return Float16(signOf: Float16(scale), magnitudeOf: rounded(abs(scale), bits: GridQuantization.fullScaleBits))
+  }
 
-  /// The nearest F16 number of up to `bits` significant bits that a scale can be.
+  /// The nearest F16 number of up to `bits` significant bits that the magnitude of a scale can be.
   private static func rounded(_ scale: Float, bits: Int) -> Float16 {
     let clamped = min(max(scale, least), Float(Float16.greatestFiniteMagnitude))
     let unit = Float(sign: .plus, exponent: clamped.exponent - bits + 1, significand: 1)
@@ -201,6 +206,11 @@ extension GridLevels {
   /// The level that is nearest to a number; of two, the one farther from zero.
   fileprivate func nearest(_ u: Float) -> Float {
     let magnitude = hasZero ? (abs(u) + 0.5).rounded(.down) : abs(u).rounded(.down) + 0.5
-    return Float(signOf: u, magnitudeOf: min(magnitude, level(codes.upperBound)))
+    return min(max(Float(signOf: u, magnitudeOf: magnitude), level(codes.lowerBound)), level(codes.upperBound))
   }
+}
+
+extension Float16 {
+  /// The bit pattern of the sign.
+  fileprivate static let signBit = UInt16(0x8000)
 }

@@ -13,6 +13,12 @@ package struct InputEnergies: ~Copyable, Sendable {
   /// No rows of `columns` inputs yet.
   package init(columns: Int) { sums = Matrix(rows: 1, columns: columns) }
 
+  /// Adds to each input `share` times the mean of all.
+  mutating func addEvenly(_ share: Float) {
+    let mean = (0..<sums.columns).reduce(Float(0)) { $0 + sums[0, $1] } / Float(max(sums.columns, 1))
+    for input in 0..<sums.columns { sums[0, input] += share * mean }
+  }
+
   /// Adds the rows of `x: [n, columns]`.
   package mutating func add(_ x: borrowing Matrix, on compute: Compute) {
     let columns = x.columns

@@ -40,6 +40,13 @@ package struct SecondMoments: ~Copyable, Sendable {
   /// Adds the rows of `x: [n, columns]`.
   package mutating func add(_ x: borrowing Matrix, on compute: Compute) { add(x, Self.pairs(of: x, on: compute), on: compute) }
 
+  /// Adds the moments of inputs that come alike and each alone: to each input's own `share` times the mean of them all.
+  package mutating func addEvenly(_ share: Float) {
+    let mean = (0..<products.rows).reduce(Float(0)) { $0 + products[$1, $1] } / Float(max(products.rows, 1))
+    for input in 0..<products.rows { products[input, input] += share * mean }
+    energies.addEvenly(share)
+  }
+
   /// The rows in BF16; none where floats are multiplied as they are.
   private static func pairs(of x: borrowing Matrix, on compute: Compute) -> BFloatPairs {
     guard compute.floats == .bfloat16 else { return BFloatPairs(capacity: 0, columns: 0) }

@@ -8,15 +8,18 @@ extension QuantizationScheme {
   private static let version = 2
   /// The version of models whose tensors differ in bits, which readers of the other one would not find.
   private static let mixedVersion = 3
+  /// The version of models with grids of full range.
+  private static let fullRangeVersion = 4
 
   /// The block of config.json that says how to read the tensors.
   package var json: JSONValue {
     var members = JSONObject([
       (key: "format", value: .string(Self.formatName)),
-      (key: "version", value: .integer(tensorBits.isEmpty ? Self.version : Self.mixedVersion)),
+      (key: "version", value: .integer(isFullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion)),
       (key: "bits", value: .integer(bits)), (key: "group_size", value: group.map { .integer($0) } ?? "row"),
       (key: "embedding_bits", value: .integer(embeddingBits)),
     ])
+    if isFullRange { members["full_range"] = .bool(true) }
     if !tensorBits.isEmpty {
       members["tensor_bits"] = .object(
         JSONObject(tensorBits.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
@@ -30,8 +33,8 @@ extension QuantizationScheme {
       .unsupported(key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     guard json["format"]?.string == Self.formatName else { throw refuse("format", "'\(Self.formatName)'") }
-    guard let version = json["version"]?.int, version == Self.version || version == Self.mixedVersion else {
-      throw refuse("version", "\(Self.version) or \(Self.mixedVersion)")
+    guard let version = json["version"]?.int, (Self.version...Self.fullRangeVersion).contains(version) else {
+      throw refuse("version", "\(Self.version) to \(Self.fullRangeVersion)")
     }
     guard let bits = json["bits"]?.int, Self.bitChoices.contains(bits) else { throw refuse("bits", Self.words(Self.bitChoices)) }
     guard let embeddingBits = json["embedding_bits"]?.int, Self.tableBitChoices.contains(embeddingBits) else {
@@ -44,12 +47,17 @@ extension QuantizationScheme {
     case .integer(let size) where Self.groups.contains(size): group = size
     default: throw refuse("group_size", "32, 64, 128 or 'row'")
     }
-    guard version == Self.mixedVersion else { return }
+    guard version > Self.version else { return }
+    if version == Self.fullRangeVersion {
+      guard let isFullRange = json["full_range"]?.bool else { throw refuse("full_range", "true or false") }
+      self.isFullRange = isFullRange
+      if json["tensor_bits"] == nil { return }
+    }
     guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }
     for (name, value) in tensors.members {
       guard let bits = value.int, GridLevels(bits: bits) != nil else {
         throw .unsupported(
-          key: "tensor_bits.\(name)", expected: Self.words(GridLevels.all.map(\.bits)), found: value.serialized())
+          key: "tensor_bits.\(name)", expected: Self.words(grids.map(\.bits)), found: value.serialized())
       }
       tensorBits[name] = bits
     }

@@ -49,5 +49,7 @@ package struct Grid: Hashable, Sendable {
 
 extension Grid: CustomStringConvertible {
   /// "2 bits, groups of 64".
-  package var description: String { "\(levels.bits) bits, " + (group.map { "groups of \($0)" } ?? "one scale per row") }
+  package var description: String {
+    "\(levels), " + (group.map { "groups of \($0)" } ?? "one scale per row")
+  }
 }

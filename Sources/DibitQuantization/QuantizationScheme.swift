@@ -6,6 +6,8 @@ package struct QuantizationScheme: Equatable, Sendable {
   package var group: Int? = 64
   /// Bits of the embedding and of an output head of its own, one of ``tableBitChoices``.
   package var embeddingBits = GridLevels.four.bits
+  /// True where grids that come with a full range have it.
+  package var isFullRange = false
   /// Bits of the matrices that have others than those, by the names of their tensors; each on a grid.
   package var tensorBits: [String: Int] = [:]
 
@@ -13,7 +15,7 @@ package struct QuantizationScheme: Equatable, Sendable {
   package init() {}
 
   /// The choices for ``bits``.
-  package static let bitChoices = GridLevels.all.map(\.bits) + [16, 32]
+  package static let bitChoices = GridLevels.rows(fullRange: false).map(\.bits) + [16, 32]
 
   /// The choices for ``embeddingBits``: rows of a table lose too much below 4 bits.
   package static let tableBitChoices = bitChoices.filter { $0 >= 4 }
@@ -29,10 +31,13 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// True when linear layers lie on a grid.
   package var isQuantized: Bool { GridLevels(bits: bits) != nil }
 
+  /// The grids that its matrices may have, in the order of their bits.
+  package var grids: [GridLevels] { GridLevels.rows(fullRange: isFullRange) }
+
   /// Returns the format of a matrix, a table or a linear layer's, in a tensor: which floats are kept depends on those of the `source`.
   package func format(of tensor: String, isTable: Bool, source: WeightFormat) -> WeightFormat {
     let bits = tensorBits[tensor] ?? (isTable ? embeddingBits : bits)
-    if let levels = GridLevels(bits: bits) { return .grid(Grid(levels, group: group)) }
+    if let levels = GridLevels(bits: bits, fullRange: isFullRange) { return .grid(Grid(levels, group: group)) }
     return bits == 32 ? .f32 : source == .f16 ? .f16 : .bf16
   }
 }

@@ -64,6 +64,44 @@ import Testing
     #expect(try contents(scratch("stopped") + "/model.safetensors") == expected)
   }
 
+  @Test("levels are of full range, but where they are asked for or the source was trained on the symmetric ones")
+  func levels() throws {
+    let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
+    func convert(_ source: String, _ name: String, _ options: String...) throws -> JSONValue {
+      let outcome = try dibit(["convert", source, "-o", scratch(name), "--no-check", "--json"] + options)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      return try outcome.json()
+    }
+    func isFullRange(_ name: String) throws -> Bool {
+      try dibit("inspect", scratch(name), "--json").json()["quantization"]?["full_range"]?.bool ?? false
+    }
+    func isExact(_ report: JSONValue) -> Bool {
+      let tensors = (report["tensors"]?.array ?? []).filter { $0["storage"]?.string?.contains("groups") == true }
+      return tensors.count > 10 && tensors.allSatisfy { $0["exact"]?.bool == true }
+    }
+    _ = try convert(source, "calibrated", "--calibrate", "--group-size", "32")
+    #expect(try isFullRange("calibrated"))
+    _ = try convert(source, "asked", "--calibrate", "--levels", "symmetric")
+    _ = try convert(source, "nearest", "--group-size", "32")
+    _ = try convert(source, "nearest-full", "--levels", "full-range")
+    #expect(try !isFullRange("asked") && !isFullRange("nearest") && isFullRange("nearest-full"))
+    // What lies on either grid is packed as it is.
+    for (name, options) in [("nearest", ["--calibrate"]), ("nearest", []), ("calibrated", ["--calibrate"]), ("calibrated", [])] {
+      for format in ["safetensors", "gguf"] {
+        let floats = scratch("\(name).\(format)")
+        try #require(try dibit("export", scratch(name), "--format", format, "-o", floats, "--overwrite").status == 0)
+        let again = try dibit(
+          ["convert", floats, "-o", scratch("\(name)-\(format)"), "--overwrite", "--group-size", "32", "--no-check", "--json"] + options)
+        try #require(again.status == 0, "\(again.errors)")
+        #expect(try isExact(again.json()) && isFullRange("\(name)-\(format)") == (name == "calibrated"), "\(name), \(format)")
+      }
+    }
+    let both = try dibit("convert", source, "-o", scratch("both"), "--like", scratch("asked"), "--levels", "symmetric")
+    #expect(both.status == 64 && both.errors.contains("--levels: goes without --like"))
+    let unknown = try dibit("convert", source, "-o", scratch("both"), "--levels", "ternary")
+    #expect(unknown.status == 64 && unknown.errors.contains("symmetric") && unknown.errors.contains("full-range"), "\(unknown.errors)")
+  }
+
   @Test("text of a user's own, from several places")
   func given() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)

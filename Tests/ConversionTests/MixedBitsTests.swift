@@ -71,7 +71,10 @@ import Testing
       "tensor_bits.model.layers.0.mlp.up_proj.weight': expected 2, 4 or 8, found 3")
     try fails("up_proj.weight\":\(bits)4", "up_proj.weight\":\(bits)8", "model.layers.0.mlp.up_proj.weight")
     try fails("\"tensor_bits\"", "\"others\"", "'quantization.tensor_bits': expected an object")
-    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 or 3, found 9")
+    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 to 4, found 9")
+    try fails("\"version\":\(bits)3", "\"version\":\(bits)4", "'quantization.full_range': expected true or false, found nothing")
+    try fails(
+      "\"version\":\(bits)3", "\"version\":\(bits)4,\"full_range\":1", "'quantization.full_range': expected true or false, found 1")
   }
 
   @Test("the loss of a matrix is the divergence of a float model with that matrix rounded", arguments: LayoutTests.allFamilies)

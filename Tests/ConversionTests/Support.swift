@@ -45,8 +45,8 @@ func decoded(_ checkpoint: Checkpoint, _ name: String, rows: Int, columns: Int, 
   guard info.dtype == .u8 else { return try checkpoint.readVector(name) }
   let codes = try #require(try checkpoint.bytes(name)).array
   let scales = try #require(try checkpoint.bytes(ModelFiles.scalesName(name))).array
-  return gridValues(
-    codes: codes, scales: scales, rows: rows, columns: columns, bits: bits, group: group ?? columns)
+  let grid = Grid(try #require(GridLevels(bits: bits)), group: group)
+  return gridValues(codes: codes, scales: scales, rows: rows, columns: columns, grid: grid)
 }
 
 /// The floats of a weight as the kernels see them: the rows of the identity times its transpose.

@@ -81,8 +81,8 @@ import Testing
     var tiny = try checkpoint(dtype: .f32) { _ in 0.25 }
     let source = try tiny.write(to: scratch)
     let name = "model.layers.0.self_attn.q_proj.weight_clip_val"
-    #expect(throws: ConversionError.trainedScales(tensor: name, bits: 4)) { try convert(source, scratch("a"), scheme(4)) }
-    #expect(throws: ConversionError.trainedScales(tensor: name, bits: 16)) { try convert(source, scratch("a"), scheme(16)) }
+    #expect(throws: ConversionError.trainedScales(tensor: name, found: "4 bits")) { try convert(source, scratch("a"), scheme(4)) }
+    #expect(throws: ConversionError.trainedScales(tensor: name, found: "16 bits")) { try convert(source, scratch("a"), scheme(16)) }
     tiny.configuration["w_bits"] = 3
     let other = try tiny.write(to: scratch, "other")
     #expect(

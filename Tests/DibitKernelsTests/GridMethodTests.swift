@@ -10,14 +10,17 @@ import Testing
   /// Rows and columns with and without a padded panel, block and group.
   static let shapes = [(1, 16), (5, 100), (16, 64), (37, 172)]
 
-  static func scales(_ count: Int, seed: UInt64) -> [Float16] { uniforms(count, seed: seed).map { Float16(abs($0) + 0.01) } }
+  /// Positive numbers, and of a full range negative ones too.
+  static func scales(_ grid: Grid, _ count: Int, seed: UInt64) -> [Float16] {
+    uniforms(count, seed: seed).map { Float16(abs($0) + 0.01) * ($0 < 0 && grid.levels.isFullRange ? -1 : 1) }
+  }
 
   static func expanded(_ weight: Weight) -> [Float] { Array(copying: weight.floats(on: Machine.usual).values) }
 
   /// A packed weight with scales of its own.
   static func weight(_ grid: Grid, _ rows: Int, _ columns: Int) -> (weight: Weight, scales: [Float16]) {
     var weight = Weight(zerosWithRows: rows, columns: columns, format: .grid(grid))
-    let scales = scales(rows * grid.groups(columns: columns), seed: 3)
+    let scales = scales(grid, rows * grid.groups(columns: columns), seed: 3)
     weight.setScales(scales.span)
     return (weight, scales)
   }

@@ -1,3 +1,4 @@
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import RealModule
@@ -5,15 +6,24 @@ import RealModule
 /// The least squared error of a group on the grid, by trying every nearest assignment.
 ///
 /// As the scale falls, magnitudes pass from nearest level j - 1/2 to j + 1/2 where |x| = j s, or on a grid with zero from j - 1 to j where
-/// |x| = (j - 1/2) s, so taking these events in order meets every nearest assignment. With p = sum(level |x|) and q = sum(level^2) an assignment's best scale is p/q, and its error sum(x^2) - p^2/q.
+/// |x| = (j - 1/2) s, so taking these events in order meets every nearest assignment. With p = sum(level |x|) and q = sum(level^2) an assignment's
+/// best scale is p/q, and its error sum(x^2) - p^2/q. Of a full range one side has a level more, which is either one.
 enum GridReference {
-  static func leastNoise(_ x: [Float], bits: Int) -> Double {
-    let hasZero = bits == 8
+  static func leastNoise(_ x: [Float], _ levels: GridLevels) -> Double {
+    let top = Int(levels.level(levels.codes.upperBound))
+    guard levels.isFullRange else { return leastNoise(x, hasZero: levels.hasZero, above: top, below: top) }
+    return min(leastNoise(x, hasZero: true, above: top, below: top + 1), leastNoise(x, hasZero: true, above: top + 1, below: top))
+  }
+
+  /// The least error with so many steps between the levels above zero, and below it.
+  private static func leastNoise(_ x: [Float], hasZero: Bool, above: Int, below: Int) -> Double {
     let magnitudes = magnitudes(x)
     let energy = magnitudes.reduce(0) { $0 + $1 * $1 }
     var events: [(at: Double, magnitude: Double, level: Int)] = []
-    for magnitude in magnitudes {
-      for level in 1..<1 << (bits - 1) { events.append((magnitude / (Double(level) - (hasZero ? 0.5 : 0)), magnitude, level)) }
+    for (value, magnitude) in zip(x, magnitudes) where (value < 0 ? below : above) > 0 {
+      for level in 1...(value < 0 ? below : above) {
+        events.append((magnitude / (Double(level) - (hasZero ? 0.5 : 0)), magnitude, level))
+      }
     }
     events.sort { $0.at > $1.at }
     var (p, q) = hasZero ? (0, 0) : (0.5 * magnitudes.reduce(0, +), 0.25 * Double(x.count))

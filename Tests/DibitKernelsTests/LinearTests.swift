@@ -62,11 +62,11 @@ import Testing
 
 @Suite struct LinearTests {
   static let formats: [WeightFormat] =
-    [.f32, .f16, .bf16] + [2, 4, 8].flatMap { bits in [32, 64, 128].map { .grid(bits: bits, group: $0) } }
+    [.f32, .f16, .bf16] + GridLevels.all.flatMap { levels in [32, 64, 128].map { .grid(Grid(levels, group: $0)) } }
   /// Columns with and without a full last block; 300 crosses the tile of the backward pass.
   static let columns = [1, 16, 17, 64, 100, 172, 300]
 
-  static func formats(columns: Int) -> [WeightFormat] { formats + [2, 4, 8].map { .grid(bits: $0, group: columns) } }
+  static func formats(columns: Int) -> [WeightFormat] { formats + GridLevels.all.map { .grid(Grid($0, group: columns)) } }
 
   static func forward(_ x: [Float], _ w: Weight, on compute: Compute) -> [Float] {
     let input = Matrix(x, columns: w.columns)

@@ -32,11 +32,12 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
 /// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`.
-package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, bits: Int, group: Int) -> [Float] {
+package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, grid: Grid) -> [Float] {
+  let (bits, group) = (grid.levels.bits, grid.groupLength(columns: columns))
   let inputsPerBlock = 32 / bits
   let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
-  let middle = bits == 8 ? 128 : Float((1 << bits) - 1) / 2
+  let middle = grid.levels.isFullRange || bits == 8 ? Float(1 << (bits - 1)) : Float((1 << bits) - 1) / 2
   var out: [Float] = []
   out.reserveCapacity(rows * columns)
   for row in 0..<rows {
@@ -71,13 +72,13 @@ package func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: U
   case .grid(let grid):
     let codes = (0..<grid.codeByteCount(rows: rows, columns: columns)).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
     let scales = (0..<grid.scaleByteCount(rows: rows, columns: columns) / 2).flatMap { _ in
-      let half = nearestHalf(Double(rng.uniform() + 0.01))
+      let half = nearestHalf(Double(rng.uniform() + 0.01)) | (grid.levels.isFullRange && rng.below(2) == 0 ? 0x8000 : 0)
       return [UInt8(truncatingIfNeeded: half), UInt8(truncatingIfNeeded: half >> 8)]
     }
     return (
       Weight(
         rows: rows, columns: columns, format: format, elements: Bytes(SharedBytes(codes)), scales: Bytes(SharedBytes(scales))),
-      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, bits: grid.levels.bits, group: grid.group ?? columns)
+      gridValues(codes: codes, scales: scales, rows: rows, columns: columns, grid: grid)
     )
   }
 }

@@ -3,8 +3,7 @@
 
 // Levels for given scales, and their codes.
 INLINE V nearest_v(int twice, V x, V scale, VI *code) {
-  const V magnitude = index_v(twice, abs_v(x), 1.0f / max_v(scale, splat(SMALLEST))) + (has_zero(twice) ? 0.0f : 0.5f);
-  const V level = select_v(x < 0.0f, -magnitude, magnitude);
+  const V level = level_v(twice, x * inverse_v(scale));
   *code = int_v(level + 0.5f * (float)twice);
   return level * scale;
 }
@@ -32,7 +31,7 @@ INLINE void put_lanes(uint8_t *codes, VI code) {
 }
 
 // The levels, in scales, of sixteen codes.
-INLINE V level_v(int twice, const uint8_t *codes) {
+INLINE V levels_of(int twice, const uint8_t *codes) {
   V level;
   for (int l = 0; l < LANES; l++) level[l] = (float)codes[l];
   return level - 0.5f * (float)twice;
@@ -86,20 +85,21 @@ INLINE void refit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t n, pt
     V pull = {0}, own = {0};
     for (ptrdiff_t a = first; a < ends[g]; a++) {
       const float *row = moments + members[a] * n;
-      const V level = level_v(twice, codes + members[a] * LANES);
+      const V level = levels_of(twice, codes + members[a] * LANES);
       V product = {0};
-      for (ptrdiff_t b = first; b < ends[g]; b++) product += splat(row[members[b]]) * level_v(twice, codes + members[b] * LANES);
+      for (ptrdiff_t b = first; b < ends[g]; b++) product += splat(row[members[b]]) * levels_of(twice, codes + members[b] * LANES);
       own += level * product;
       pull += level * weighted_sum(row, errors, n);
     }
     const V scale = load(scales + members[first] * LANES);
     V found = scale + select_v(own > 0.0f, pull / max_v(own, splat(SMALLEST)), splat(0.0f));
     for (int l = 0; l < LANES; l++) found[l] = coarse(found[l], scale_bits);
-    // A scale is positive, and far from it where the errors are all there is.
-    found = select_v(found > scale * 0.5f, select_v(found < scale * 2.0f, found, scale), scale);
+    // A scale keeps its sign, and what is far from it comes from errors that are all there is.
+    const V magnitude = abs_v(scale), same = select_v(scale < 0.0f, -found, found);
+    found = select_v(same > magnitude * 0.5f, select_v(same < magnitude * 2.0f, found, scale), scale);
     for (ptrdiff_t a = first; a < ends[g]; a++) {
       float *error = errors + members[a] * LANES;
-      store(error, load(error) - (found - scale) * level_v(twice, codes + members[a] * LANES));
+      store(error, load(error) - (found - scale) * levels_of(twice, codes + members[a] * LANES));
       store(scales + members[a] * LANES, found);
     }
   }
@@ -111,13 +111,12 @@ static void refit_scales(dibit_format grid, int scale_bits, ptrdiff_t n, ptrdiff
 }
 
 INLINE void assign_important(int twice, ptrdiff_t n, const float *x, const float *importance, V scale, V *p, V *q) {
-  const V inverse = 1.0f / max_v(scale, splat(SMALLEST));
+  const V inverse = inverse_v(scale);
   V sums = {0}, squares = {0};
   for (ptrdiff_t i = 0; i < n; i++) {
-    const V magnitude = abs_v(load(x + i * LANES));
-    const V level = index_v(twice, magnitude, inverse) + (has_zero(twice) ? 0.0f : 0.5f);
+    const V value = load(x + i * LANES), level = level_v(twice, value * inverse);
     const V share = load(importance + i * LANES) * level;
-    sums += share * magnitude;
+    sums += share * value;
     squares += share * level;
   }
   *p = sums;
@@ -127,6 +126,7 @@ INLINE void assign_important(int twice, ptrdiff_t n, const float *x, const float
 INLINE void fit_important_of(int bits, int twice, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales) {
   (void)bits;
   enum { RUNGS = 96 };
+  const int sides = is_full_range(twice) ? 2 : 1;
   V mean = {0}, top = {0}, weighted = {0}, all = {0};
   for (ptrdiff_t i = 0; i < n; i++) {
     const V magnitude = abs_v(load(x + i * LANES)), share = load(importance + i * LANES);
@@ -141,11 +141,11 @@ INLINE void fit_important_of(int bits, int twice, int scale_bits, ptrdiff_t n, c
   // little to gain by cutting off.
   const float last = (float)last_index(twice) + (has_zero(twice) ? 0.0f : 0.5f);
   const V end = top * (1 / last);
-  const V begin = twice > 63 ? end * 0.5f : twice > 3 ? end * 0.2f : min_v(min_v(mean, weighted) * 0.5f, end);
+  const V begin = twice > 63 ? end * 0.5f : twice > 4 ? end * 0.2f : min_v(min_v(mean, weighted) * 0.5f, end);
   const V step = (end - begin) * (1 / (float)(RUNGS - 1));
   V best = {0}, gain = splat(-1.0f);
-  for (int rung = 0; rung < RUNGS; rung++) {
-    V scale = begin + step * (float)rung;
+  for (int rung = 0; rung < sides * RUNGS; rung++) {
+    V scale = (begin + step * (float)(rung % RUNGS)) * (rung < RUNGS ? 1.0f : -1.0f);
     for (int round = 0; round < 2; round++) {
       V p, q;
       assign_important(twice, n, x, importance, scale, &p, &q);

@@ -1,5 +1,6 @@
 #include "vector.inc.h"
 #include "weights.inc.h"
+#include "scales.inc.h"
 #include "quantize.inc.h"
 #include "feedback.inc.h"
 #include "grid.inc.h"

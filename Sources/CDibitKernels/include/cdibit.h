@@ -19,11 +19,14 @@ typedef enum {
 int dibit_has_isa(dibit_isa isa);
 
 /// The grids, a row for each: what it is called, bits of a code, and twice the code in the middle of its levels (code - middle) * scale. An
-/// odd number leaves zero out. Every kernel is compiled once for each row.
-#define DIBIT_GRIDS(ROW, ...)          \
-  ROW(DIBIT_GRID2, 2, 3, __VA_ARGS__)  \
-  ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__) \
-  ROW(DIBIT_GRID8, 8, 256, __VA_ARGS__)
+/// odd number leaves zero out; with an even one there is a level more below zero than above it, and a scale may be negative, but for 8 bits, whose
+/// lowest code is no level. Every kernel is compiled once for each row.
+#define DIBIT_GRIDS(ROW, ...)               \
+  ROW(DIBIT_GRID2, 2, 3, __VA_ARGS__)       \
+  ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__)      \
+  ROW(DIBIT_GRID8, 8, 256, __VA_ARGS__)     \
+  ROW(DIBIT_GRID2_FULL, 2, 4, __VA_ARGS__)  \
+  ROW(DIBIT_GRID4_FULL, 4, 16, __VA_ARGS__)
 
 #define DIBIT_GRID_NAME(name, ...) name,
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRIDS(DIBIT_GRID_NAME) DIBIT_FORMATS } dibit_format;
@@ -94,7 +97,7 @@ typedef struct {
   void (*expand)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, ptrdiff_t col1, float *out, ptrdiff_t ldo);
   void (*matvec)(const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, const float *x, ptrdiff_t n, ptrdiff_t ldx, float *y, ptrdiff_t ldy,
                  float *scratch);
-  // Rounding to a grid: scales, and the codes for given scales; see quantize.inc.h
+  // Rounding to a grid: scales, and the codes for given scales; see scales.inc.h and quantize.inc.h
   void (*fit_scales)(dibit_format grid, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint16_t *scales,
                      float *scratch);
   void (*choose_codes)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,

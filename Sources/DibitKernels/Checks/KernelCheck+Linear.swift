@@ -6,7 +6,7 @@ extension KernelCheck {
   private static let formats: [(name: String, format: WeightFormat)] =
     [("f32", .f32), ("f16", .f16), ("bf16", .bf16)]
     + GridLevels.all.flatMap { levels in
-      [64, 32, nil].map { group in ("\(levels.bits)-bit/\(group.map { "\($0)" } ?? "row")", .grid(Grid(levels, group: group))) }
+      [64, 32, nil].map { group in ("\(levels.name)/\(group.map { "\($0)" } ?? "row")", .grid(Grid(levels, group: group))) }
     }
 
   /// Products with weights of every format, and what packs them.
@@ -66,7 +66,7 @@ extension KernelCheck {
   /// Scales and codes. The shape is rows, columns and group.
   private static func quantize(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "quantise \(levels.bits)-bit", ["fit_scales", "choose_codes"],
+      "quantise \(levels.name)", ["fit_scales", "choose_codes"],
       awkward: [[1, 16, 16], [3, 100, 32], [5, 257, 64], [2, 77, 77], [65, 640, 128]],
       large: [1024, 2048, 64]
     ) { run, shape in
@@ -86,7 +86,7 @@ extension KernelCheck {
 
   /// Codes that were chosen elsewhere. The shape is rows and columns.
   private static func pack(_ levels: GridLevels) -> KernelCheck {
-    KernelCheck("pack \(levels.bits)-bit", ["pack_codes"], awkward: [[1, 16], [5, 100], [33, 257]], large: [1024, 2048]) { run, shape in
+    KernelCheck("pack \(levels.name)", ["pack_codes"], awkward: [[1, 16], [5, 100], [33, 257]], large: [1024, 2048]) { run, shape in
       let codes = (0..<shape[0] * shape[1]).map { _ in UInt8(run.number(below: 1 << levels.codeBits)) }
       var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: nil)))
       let compute = run.compute
@@ -98,7 +98,7 @@ extension KernelCheck {
   /// Gradients through the choice of levels. The shape is rows, columns and group.
   private static func roundBackward(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "round backward \(levels.bits)-bit", ["round_backward"], awkward: [[1, 16, 16], [3, 100, 32], [21, 257, 64], [2, 77, 77]],
+      "round backward \(levels.name)", ["round_backward"], awkward: [[1, 16, 16], [3, 100, 32], [21, 257, 64], [2, 77, 77]],
       large: [1024, 2048, 64]
     ) { run, shape in
       let grid = Grid(levels, group: shape[2])
@@ -118,7 +118,7 @@ extension KernelCheck {
   /// Scales and codes by what inputs are like. The shape is rows, columns and group.
   private static func calibrate(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "calibrate \(levels.bits)-bit", ["fit_important", "round_feedback", "round_descent", "refit_scales", "solve_factored"],
+      "calibrate \(levels.name)", ["fit_important", "round_feedback", "round_descent", "refit_scales", "solve_factored"],
       awkward: [[1, 16, 16], [3, 96, 32], [18, 77, 77]], large: [64, 576, 64]
     ) { run, shape in
       let x = run.matrix(2 * shape[1], shape[1])
@@ -194,7 +194,7 @@ extension KernelCheck {
   /// Gradients and weights of BF16: tiers round the sums of products in their own ways.
   private static func backwardBFloat(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "linear backward \(levels.bits)-bit/64, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-5),
+      "linear backward \(levels.name)/64, bf16", ["round_bfloat", "pair_rows", "pair_matmul"], agreement: .within(1e-5),
       awkward: [[1, 3, 64], [5, 70, 100], [9, 300, 257]], large: [128, 1024, 1024]
     ) { run, shape in
       let weight = run.weight(shape[1], shape[2], .grid(Grid(levels, group: 64)))
@@ -259,4 +259,9 @@ extension KernelCheck {
     run.record(db)
     run.record(dx)
   }
+}
+
+extension GridLevels {
+  /// "2-bit", or "2-bit full".
+  fileprivate var name: String { "\(bits)-bit" + (isFullRange ? " full" : "") }
 }
