@@ -84,6 +84,14 @@ extension Weight {
     self = Weight(rows: rows, columns: columns, format: format, elements: elements, scales: Bytes(SharedBytes(packed)))
   }
 
+  /// Gives a packed weight the scales of another one of the same shape and format.
+  package mutating func setScales(of other: Weight) {
+    require(
+      other.format == format && other.rows == rows && other.columns == columns,
+      "Weight.setScales: those of \(other.shape), \(other.format) for \(shape), \(format)")
+    self = Weight(rows: rows, columns: columns, format: format, elements: elements, scales: other.scales)
+  }
+
   private func scaleOffset(row: Int, group index: Int) -> Int {
     let groups = grid("scale").groups(columns: columns)
     return ((row / Grid.panelRows * groups + index) * Grid.panelRows + row % Grid.panelRows) * 2

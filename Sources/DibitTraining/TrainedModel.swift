@@ -182,6 +182,8 @@ struct TrainedModel: ~Copyable {
       let rounded = start.parameters[parameter.index].weight
       require(rounded.format == parameter.weight.format, "TrainedModel: \(rounded.format), expected \(parameter.weight.format)")
       GridRounding.takeLogScales(of: rounded, into: &logScales[parameter.index])
+      // Logarithms have no sign.
+      decoder.weights.update(parameter.index) { $0.weight.setScales(of: rounded) }
       masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, distance: Self.pulled, on: compute) }
     }
     self.masters = masters

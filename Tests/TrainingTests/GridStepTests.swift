@@ -66,6 +66,38 @@ import Testing
     }
   }
 
+  @Test("training begins with the codes that calibration chose, under scales of either sign", arguments: [false, true])
+  func begins(isFullRange: Bool) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2)
+    var scheme = QuantizationScheme()
+    (scheme.group, scheme.isFullRange) = (32, isFullRange)
+    var floats = training.model.weights
+    floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
+    // What other floats are rounded to: calibration moves a part of them to another level.
+    var rng = SplitMix64(seed: 3)
+    var others = floats
+    others.updateEach { parameter in
+      let (scale, values) = (parameter.weight.values[0], Self.values(parameter.weight))
+      let moved = values.map { $0 + (rng.below(4) == 0 ? 0.5 * scale * rng.normal() : 0) }
+      parameter.weight = Weight(rows: parameter.weight.rows, columns: parameter.weight.columns, values: moved)
+    }
+    let chosen = others.rounded(to: scheme, on: compute)
+    var model = TrainedModel(
+      Decoder(training.model.configuration, weights: floats), rounding: TrainedRounding(scheme, movesScales: true), from: chosen,
+      on: compute)
+    model.round(on: compute)
+    var negative = 0
+    for parameter in chosen.parameters where parameter.weight.isPacked {
+      let found = model.decoder.weights.parameters[parameter.index].weight
+      // Scales lose some of their bits, which few weights feel.
+      let error = relativeNorm(Self.values(found.floats(on: compute)), Self.values(parameter.weight.floats(on: compute)))
+      #expect(error < 0.1, "\(parameter.name.tensor): \(error)")
+      negative += (0..<found.rows).count { found.scale(row: $0, group: 0) < 0 }
+    }
+    #expect((negative > 100) == isFullRange, "\(negative)")
+  }
+
   @Test(
     "scales and offsets are moved, and the decoder's weights are what they say",
     arguments: [(false, true), (true, false), (true, true)] as [(offsets: Bool, scales: Bool)])
