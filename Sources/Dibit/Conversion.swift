@@ -232,6 +232,9 @@ extension Conversion.Options {
     if self.like != nil, budget != nil {
       throw DibitError(.invalidArgument, option: "like", "a model gives all bits: expected no size beside it")
     }
+    if levels != nil, options.scheme.bits > 4, options.scheme.embeddingBits > 4 {
+      throw DibitError(.invalidArgument, option: "levels", "expected weights of 2 or 4 bits to choose levels for, found \(bits) bits")
+    }
     options.scheme.isFullRange = levels == .fullRange
     if self.like != nil, let levels {
       throw DibitError(.invalidArgument, option: "like", "a model gives all levels: expected none beside it, found \(levels.rawValue)")

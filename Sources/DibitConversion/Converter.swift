@@ -33,9 +33,12 @@ package struct Converter: Sendable {
   /// Returns this conversion with the levels that suit the source, as its first linear layer tells: those that it lies on already, and else a full
   /// range where rounding is calibrated, which loses less on it.
   package func choosingLevels(calibrates: Bool) throws(ConversionError) -> Converter {
+    guard options.scheme.isQuantized else { return self }
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
+    // What is converted already is refused when the conversion begins.
+    guard opened.scheme == nil else { return self }
     let linears = try rethrow(as: ConversionError.source, opened.declarations().parameters).filter { !$0.role.isTable && $0.role.isMatrix }
-    guard let first = linears.first, options.scheme.isQuantized else { return self }
+    guard let first = linears.first else { return self }
     let weight = try rethrow(as: ConversionError.source, opened.matrix(first)).floats(on: compute)
     var (symmetric, fullRange) = (self, self)
     symmetric.options.scheme.isFullRange = false

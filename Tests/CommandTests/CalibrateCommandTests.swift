@@ -98,6 +98,10 @@ import Testing
     }
     let both = try dibit("convert", source, "-o", scratch("both"), "--like", scratch("asked"), "--levels", "symmetric")
     #expect(both.status == 64 && both.errors.contains("--levels: goes without --like"))
+    let floats = try dibit("convert", source, "-o", scratch("both"), "--levels", "full-range", "--bits", "16")
+    #expect(floats.status == 64 && floats.errors.contains("--levels: expected weights of 2 or 4 bits"), "\(floats.errors)")
+    let again = try dibit("convert", scratch("asked"), "-o", scratch("both"))
+    #expect(again.status == 65 && again.errors.contains("is a converted model already"), "\(again.errors)")
     let unknown = try dibit("convert", source, "-o", scratch("both"), "--levels", "ternary")
     #expect(unknown.status == 64 && unknown.errors.contains("symmetric") && unknown.errors.contains("full-range"), "\(unknown.errors)")
   }
