@@ -17,6 +17,8 @@ public enum Conversion {
       case measuring
       /// Layers are rounded by their inputs.
       case calibrating
+      /// The scales of rounded layers are trained.
+      case training
       /// Tensors are rounded and written.
       case converting
       /// The model is compared with its source.
@@ -65,9 +67,13 @@ public enum Conversion {
 
   /// The work that calibrated rounding takes.
   public enum Effort: String, Equatable, Sendable, CaseIterable {
-    /// Each layer is rounded: minutes for a model of 135 M parameters.
+    /// Each layer is rounded: five minutes for a model of 135 M parameters, with one layer's floats in memory.
+    case quick
+    /// Each layer is rounded; below four bits all scales are then trained towards the source's predictions: half as long again, with the source in
+    /// memory as BF16.
     case standard
-    /// Each layer is rounded, then its weights and scales are trained towards what the float layer computes: twice as long.
+    /// As ``standard``, and weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded: three
+    /// times as long.
     case thorough
   }
 
@@ -181,6 +187,8 @@ extension Conversion.Progress {
     switch progress {
     case .writingText(let tokens, let total):
       self.init(stage: .writingText, fraction: Double(tokens) / Double(max(1, total)))
+    case .trainingScales(let step, let total):
+      self.init(stage: .training, fraction: Double(step) / Double(max(1, total)))
     case .converting(let progress):
       let stage: Stage =
         switch progress.stage {

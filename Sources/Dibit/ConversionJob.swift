@@ -9,6 +9,8 @@ package struct ConversionJob {
   package enum Progress: Equatable, Sendable {
     /// Tokens of the text to calibrate or to measure on that the source has written, of all.
     case writingText(tokens: Int, total: Int)
+    /// Steps of the training of scales that are done, of all.
+    case trainingScales(step: Int, total: Int)
     /// The conversion itself.
     case converting(ConversionProgress)
   }
@@ -49,12 +51,19 @@ package struct ConversionJob {
     guard options.rounding != .nearest || options.budget != nil else { return try converter.run { progress(.converting($0)) } }
     // Before minutes of work: what the conversion would refuse.
     try converter.check()
-    guard case .calibrated(let texts, _) = options.rounding else {
+    guard case .calibrated(let texts, let effort) = options.rounding else {
       return try converter.run(measuringOn: try text(progress)) { progress(.converting($0)) }
     }
     let store = try converter.calibrationStore(ownText: texts.isEmpty, resumes: options.resumes)
     let text = try text(keptIn: store, progress)
-    return try converter.run(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
+    var conversion = try converter.prepare(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
+    if effort != .quick {
+      let training = ScaleTraining(source: source, windows: text, compute: compute)
+      try store.tellingWhatIsKept {
+        try training.run(on: &conversion, keptIn: store) { progress(.trainingScales(step: $0, total: $1)) }
+      }
+    }
+    return try conversion.write { progress(.converting($0)) }
   }
 
   /// The text to calibrate on, which is kept; what the source wrote before is not written again.

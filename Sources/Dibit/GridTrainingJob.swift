@@ -40,11 +40,10 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     report: (PretrainingJob.Event) -> Bool
   ) throws {
     let (source, model, texts) = try inputs.open()
-    var options = PretrainingOptions(recipe, memoryLimit: memoryLimit)
     let (configuration, scheme) = (source.configuration, model.scheme ?? QuantizationScheme())
+    let options = PretrainingOptions(recipe, scheme, memoryLimit: memoryLimit)
     try Self.converter(inputs, scheme, to: inputs.model, on: compute).checkForRounded()
     try inputs.check(options, configuration)
-    options.optimization.rounding = TrainedRounding(scheme, codes: recipe.trainsScalesAlone ? .fixed : .floats, movesScales: true)
     text = try DistillationText(
       inputs, texts, model.tokenizer, options, vocabulary: configuration.vocabularySize, on: compute, report: report)
     var identity = text.identity(configuration, [source.weights], options, compute)
@@ -69,12 +68,9 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
     guard let floats = floats.take() else { throw DibitError(.unexpected, "a training runs once") }
     let teacher = DistillationInputs.teacher(configuration, floats, on: compute)
     let isFixed = options.optimization.rounding?.codes == .fixed
-    var trained = isFixed ? start : consume floats
-    trained.updateEach { if !$0.weight.isPacked { $0.weight = $0.weight.floats(on: compute) } }
-    // The scales of keys and values are set anew at the end.
-    for layer in 0..<trained.layers { trained.keyValueScales[layer] = KeyValueScales() }
+    let trained = isFixed ? start : consume floats
     return try Pretrainer(
-      Decoder(configuration, weights: consume trained), text: text, validation: validation, options: options, from: isFixed ? nil : start,
+      onGrid: consume trained, of: configuration, text: text, validation: validation, options: options, from: isFixed ? nil : start,
       teacher: teacher, on: compute)
   }
 
@@ -106,13 +102,29 @@ package struct GridTrainingJob: ~Copyable, WeightTraining {
   }
 }
 
+extension Pretrainer {
+  /// A trainer of weights that options round, or of the scales of weights that are rounded already.
+  init(
+    onGrid weights: consuming DecoderWeights, of configuration: ModelConfiguration, text: [Int32], validation: [Int32] = [],
+    options: PretrainingOptions, from start: DecoderWeights? = nil, teacher: TeacherModel, on compute: Compute
+  ) throws(TrainingError) {
+    weights.updateEach { if !$0.weight.isPacked { $0.weight = $0.weight.floats(on: compute) } }
+    // The scales of keys and values are set anew at the end.
+    for layer in 0..<weights.layers { weights.keyValueScales[layer] = KeyValueScales() }
+    try self.init(
+      Decoder(configuration, weights: weights), text: text, validation: validation, options: options, from: start, teacher: teacher,
+      on: compute)
+  }
+}
+
 extension PretrainingOptions {
-  /// Takes the settings of a training on a grid, over its defaults.
-  fileprivate init(_ recipe: GridTrainingRecipe, memoryLimit: Int?) {
+  /// Takes the settings of a training on the grids of a scheme, over its defaults.
+  init(_ recipe: GridTrainingRecipe, _ scheme: QuantizationScheme, memoryLimit: Int? = nil) {
     self.init(recipe.training, learningRate: 3e-3, memoryLimit: memoryLimit)
     optimization.ratesAreInScales = true
     // Where weights stay, nothing else makes up for what scales and norms do: they bear more.
     let alone = recipe.trainsScalesAlone
+    optimization.rounding = TrainedRounding(scheme, codes: alone ? .fixed : .floats, movesScales: true)
     optimization.scaleLearningRate = recipe.scaleLearningRate.map { Float($0) } ?? (alone ? 4e-3 : 1e-3)
     optimization.normLearningRate = recipe.normLearningRate.map { Float($0) } ?? (alone ? 1e-3 : 1e-4)
     // Adam turns what the head says of tokens that the text hardly has, which is noise, into whole steps.

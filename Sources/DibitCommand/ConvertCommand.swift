@@ -69,7 +69,7 @@ struct ConvertCommand: ParsableCommand {
   var calibrationText: [String] = []
   @Option(
     help: ArgumentHelp(
-      "The effort of --calibrate: standard, or thorough, which trains each layer behind its rounding towards the source's: twice as long, and nearer to it.",
+      "The effort of --calibrate: quick, which rounds layer by layer; standard, which below 4 bits trains all scales behind that: half as long again, and far nearer; or thorough, which trains each layer, too.",
       valueName: "effort"), transform: { try choice($0, "--effort") })
   var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments
@@ -181,6 +181,9 @@ struct ConvertCommand: ParsableCommand {
       case .writingText(let tokens, let total):
         begin(1, "writing text")
         line.update(tokens, of: total, counted(tokens, "token"))
+      case .trainingScales(let step, let total):
+        begin(4, "training scales")
+        line.update(step, of: total, "step \(step) of \(total)")
       case .converting(let progress):
         switch progress.stage {
         case .measuring(let tensors, let total):
@@ -190,7 +193,7 @@ struct ConvertCommand: ParsableCommand {
           begin(3, "calibrating")
           line.update(layers, of: total, "\(layers) of \(total) layers")
         case .writing(_, let bytes, let total):
-          if stages { begin(4, "converting") }
+          if stages { begin(5, "converting") }
           line.update(bytes, of: total, size(bytes))
         }
       }

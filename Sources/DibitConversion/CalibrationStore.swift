@@ -22,6 +22,7 @@ package final class CalibrationStore {
   private var directory: JobDirectory
 
   private static let tables = "tables.safetensors"
+  private static let training = "training"
   private static func name(of layer: Int) -> String { "layer-\(layer).safetensors" }
 
   /// Opens or creates the directory beside `output`.
@@ -39,8 +40,9 @@ package final class CalibrationStore {
       directory = try JobDirectory(of: output, inputs: inputs)
       text = KeptText(in: path, identity: self.identity, vocabulary: vocabulary)
       let names = try directory.names()
+      let nested = try JobDirectory.path(of: Self.training)
       if let other = names.first(where: {
-        !KeptText.isName($0) && $0 != Self.tables && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
+        !KeptText.isName($0) && $0 != Self.tables && $0 != nested && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
       }) {
         throw .notReplaceable(path: path, .foreignFile(other, job: "conversion"))
       }
@@ -50,6 +52,19 @@ package final class CalibrationStore {
     } catch { throw .file(error) }
     guard discards else { throw .incomplete(directory: path, layers: layers) }
     layers = 0
+  }
+
+  /// The output of a training that follows on calibration, as far as its checkpoints go: they lie in this directory.
+  package var trainingOutput: String { directory.path(of: Self.training) }
+
+  /// Does a part of the conversion; an interruption is thrown on with what is kept.
+  package func tellingWhatIsKept<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as ConversionError { throw interruption(error) ?? error }
+  }
+
+  /// An interruption, with what is kept; nil for any other error.
+  func interruption(_ error: ConversionError) -> ConversionError? {
+    error == .interrupted ? .interruptedCalibration(directory: path, layers: layers) : nil
   }
 
   /// The windows of text that are kept; empty where there are none.

@@ -90,37 +90,29 @@ package struct Converter: Sendable {
     calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil, keepingIn store: CalibrationStore? = nil,
     progress: (ConversionProgress) -> Bool = { _ in true }
   ) throws(ConversionError) -> ConversionReport {
-    let clock = ContinuousClock()
-    let start = clock.now
-    var report: ConversionReport
-    do throws(ConversionError) {
-      let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
-      report = try converter.convert(calibratingOn: windows, keepingIn: store, progress)
-      report.choices = choices
-    } catch {
-      guard error == .interrupted, let store else { throw error }
-      throw .interruptedCalibration(directory: store.path, layers: store.layers)
-    }
-    store?.removeAll()
-    let elapsed = clock.now - start
-    report.seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
-    return report
+    try prepare(calibratingOn: windows, measuringOn: measured, keepingIn: store, progress: progress).write(progress: progress)
   }
 
-  private func convert(
-    calibratingOn windows: [[Int32]]?, keepingIn store: CalibrationStore?, _ progress: (ConversionProgress) -> Bool
-  ) throws(ConversionError) -> ConversionReport {
-    let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
-    let check = WeightsCheck.begin(source)
-    let directory = try staged()
-    var calibrated: RoundedWeights?
-    if let windows {
-      try refuseTrainedScales(plan)
-      calibrated = try RoundedWeights.calibrated(source, options, windows: windows, keepingIn: store, on: compute) { done in
-        progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
+  /// Does all of ``run(calibratingOn:measuringOn:keepingIn:progress:)`` but the writing.
+  package func prepare(
+    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil, keepingIn store: CalibrationStore? = nil,
+    progress: (ConversionProgress) -> Bool
+  ) throws(ConversionError) -> PreparedConversion {
+    let start = ContinuousClock.now
+    do throws(ConversionError) {
+      let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
+      let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: converter.options.scheme)
+      let check = WeightsCheck.begin(source)
+      let directory = try staged()
+      var calibrated: RoundedWeights?
+      if let windows {
+        try refuseTrainedScales(plan)
+        calibrated = try RoundedWeights.calibrated(source, converter.options, windows: windows, keepingIn: store, on: compute) { done in
+          progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
+        }
       }
-    }
-    return try write(plan, calibrated, into: directory, waitingFor: check, progress)
+      return PreparedConversion(converter, plan, choices, calibrated, into: directory, waitingFor: check, keptIn: store, since: start)
+    } catch { throw store?.interruption(error) ?? error }
   }
 
   /// Writes weights that were rounded before, and all else of the source, into a directory, which appears when it is whole.
@@ -145,7 +137,7 @@ package struct Converter: Sendable {
     if let trained = plan.tensors.first(where: { $0.clips != nil }) { throw .calibratesTrainedScales(tensor: trained.name) }
   }
 
-  private func write(
+  func write(
     _ plan: ConversionPlan, _ weights: RoundedWeights?, training: JSONValue? = nil, into directory: consuming StagedDirectory,
     waitingFor check: WeightsCheck?, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> ConversionReport {

@@ -1,4 +1,4 @@
-internal import DibitCalibration
+package import DibitCalibration
 internal import DibitCheckpoint
 internal import DibitKernels
 internal import DibitFailure
@@ -17,10 +17,12 @@ package struct RoundedWeights {
   let trained: [Int: Calibrator.TrainedLayer]
 
   /// All weights of a trained model, norms and the scales of keys and values included.
-  package init(_ configuration: ModelConfiguration, _ trained: DecoderWeights) {
+  ///
+  /// - Parameter layers: The layers that were trained one by one before.
+  package init(_ configuration: ModelConfiguration, _ trained: DecoderWeights, layers: [Int: Calibrator.TrainedLayer] = [:]) {
     parameters = DecoderWeights.declarations(of: configuration).parameters
     weights = Dictionary(uniqueKeysWithValues: trained.parameters.map { ($0.index, $0.weight) })
-    (errors, self.trained) = ([:], [:])
+    (errors, self.trained) = ([:], layers)
     let names = ParameterNames(configuration)
     for (layer, pair) in trained.keyValueScales.enumerated() {
       scales[names.keyScale(layer)] = pair.key
@@ -73,6 +75,20 @@ package struct RoundedWeights {
     guard let bad = firstNonFinite(weight.values) else { return weight }
     let row = bad / weight.columns + (name.rows?.lowerBound ?? 0)
     throw .notFinite(tensor: name.tensor, row: row, column: bad % weight.columns, value: "\(weight.values[bad])")
+  }
+
+  /// True where rounding changed a weight, as far as is known.
+  var isLossy: Bool { weights.contains { errors[$0.key]?.noise != 0 } }
+
+  /// The model with these weights, and with those of its source that were not rounded.
+  func decoderWeights(of source: ModelSource) throws(ConversionError) -> DecoderWeights {
+    var model = try rethrow(as: ConversionError.source, source.weightsWithoutMatrices())
+    for (index, parameter) in model.parameters.enumerated() where parameter.role.isMatrix {
+      var weight = weights[index]
+      if weight == nil { weight = try rethrow(as: ConversionError.source, source.matrix(parameters[index])) }
+      if let weight { model.update(index) { $0.weight = weight } }
+    }
+    return model
   }
 
   /// A tensor, of which parameters may be parts, and what was lost, where that is known; nil where it was not rounded.

@@ -53,8 +53,8 @@ package struct JobDirectory: ~Copyable {
   /// The names in it, sorted by their bytes.
   package func names() throws(FileError) -> [String] { try directoryNames(path) }
 
-  /// Removes a file in it, if it is there.
-  package func remove(_ name: String) { SystemCall.unlink(join(path, name)) }
+  /// Removes a file in it, or a directory with all that it holds, if it is there.
+  package func remove(_ name: String) { removeTree(join(path, name)) }
 
   /// From now on the directory stays until ``removeAll()``.
   package mutating func keep() { isKept = true }

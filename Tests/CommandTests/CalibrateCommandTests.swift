@@ -15,8 +15,11 @@ import Testing
       return try #require(try outcome.json()["check"]?["kl_divergence"]?.double)
     }
     let nearest = try divergence("nearest")
+    let rounded = try divergence("rounded", "--calibrate", "--effort", "quick")
     let calibrated = try divergence("calibrated", "--calibrate", "--threads", "1")
-    #expect(calibrated < 0.8 * nearest, "\(calibrated), nearest \(nearest)")
+    #expect(rounded < 0.8 * nearest && calibrated < 0.98 * rounded, "\(calibrated), rounded \(rounded), nearest \(nearest)")
+    // Scales and norms are what differs.
+    #expect(try training("rounded") == nil && training("calibrated")?["method"] == "scales" && training("calibrated")?["steps"] == 100)
     let thorough = try dibit("convert", source, "-o", scratch("thorough"), "--calibrate", "--effort", "thorough", "--json")
     let layers = try #require(try thorough.json()["layers"]?.array)
     #expect(layers.compactMap { $0["layer"]?.int } == [0, 1])
@@ -25,8 +28,32 @@ import Testing
     #expect(try thorough.json()["snr_db"] == .null && dibit("verify", scratch("thorough")).status == 0)
     let again = try dibit("convert", source, "-o", scratch("again"), "--calibrate", "--threads", "3")
     #expect(again.status == 0)
-    for stage in ["writing text: ", "calibrating: 100 %", "converting: 100 %"] { #expect(again.errors.contains(stage)) }
+    for stage in ["writing text: ", "calibrating: 100 %", "training scales: 100 %", "converting: 100 %"] {
+      #expect(again.errors.contains(stage))
+    }
     #expect(try contents(scratch("again") + "/model.safetensors") == contents(scratch("calibrated") + "/model.safetensors"))
+  }
+
+  private func training(_ name: String) throws -> JSONValue? {
+    try JSONValue(parsing: contents(scratch(name) + "/manifest.json"))["source"]?["training"]
+  }
+
+  @Test("scales are trained below four bits alone, and where rounding lost something")
+  func whatIsTrained() throws {
+    let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
+    func training(_ source: String, _ name: String, _ options: String...) throws -> JSONValue? {
+      let outcome = try dibit(["convert", source, "-o", scratch(name), "--calibrate", "--group-size", "32", "--no-check"] + options)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      #expect(outcome.errors.contains("training scales") == (try self.training(name) != nil))
+      return try self.training(name)
+    }
+    #expect(try training(source, "four", "--bits", "4") == nil)
+    #expect(try training(source, "two") != nil && training(source, "thorough", "--effort", "thorough") != nil)
+    // A mean of bits: the least of them count.
+    #expect(try training(source, "mean", "--bits", "5") != nil)
+    try #require(try dibit("export", scratch("two"), "--format", "safetensors", "-o", scratch("two.safetensors")).status == 0)
+    #expect(try training(scratch("two.safetensors"), "exact") == nil)
+    #expect(try training(source, "quick", "--effort", "quick") == nil)
   }
 
   @Test("killed or stopped, it goes on behind the layers that are done, to the same bytes")
@@ -198,7 +225,7 @@ import Testing
     try fails(["--calibrate", "--calibration-text", scratch("empty.txt")], 65, "'\(scratch("empty.txt"))'")
     try fails(["--calibrate", "--calibration-text", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try fails(["--effort", "thorough"], 64, "--effort: goes with --calibrate")
-    try fails(["--calibrate", "--effort", "great"], 64, "--effort: expected standard or thorough, found 'great'")
+    try fails(["--calibrate", "--effort", "great"], 64, "--effort: expected quick, standard or thorough, found 'great'")
     try fails(["--calibration-text", scratch("short.txt")], 64, "--calibration-text: goes with --calibrate")
   }
 }

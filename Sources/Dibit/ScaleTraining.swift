@@ -1,0 +1,60 @@
+internal import DibitConversion
+internal import DibitFiles
+internal import DibitJSON
+internal import DibitKernels
+internal import DibitModel
+internal import DibitModelStore
+internal import DibitQuantization
+internal import DibitRecipe
+internal import DibitTraining
+
+/// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on the text that rounding was
+/// calibrated on. Weights keep their codes.
+struct ScaleTraining {
+  /// Steps of 1,024 tokens.
+  private static let steps = 100
+
+  /// The float checkpoint.
+  let source: String
+  /// The text, in tokens.
+  let windows: [[Int32]]
+  let compute: Compute
+
+  /// Trains the model of a conversion in which less than four bits were calibrated; the checkpoints lie in `store`.
+  ///
+  /// From four bits on there is nothing to win: the divergence of SmolLM2-135M stays.
+  ///
+  /// - Parameter progress: is told the steps that are done, of all, and stops the training, whose checkpoint stays, by returning false.
+  func run(
+    on conversion: inout PreparedConversion, keptIn store: CalibrationStore, progress: (_ step: Int, _ total: Int) -> Bool
+  ) throws {
+    guard conversion.scheme.bits < 4, let (configuration, weights) = try conversion.rounded() else { return }
+    let compute = Compute(isa: compute.isa, threads: compute.threads, gradients: .bfloat16, floats: .bfloat16)
+    var recipe = try GridTrainingRecipe(settings: [])
+    recipe.trainsScalesAlone = true
+    var options = PretrainingOptions(recipe, conversion.scheme)
+    options.steps = Self.steps
+    let text = windows.flatMap(\.self)
+    options.sequenceLength = min(options.sequenceLength, configuration.contextLength - 1, text.count - 2)
+    let identity = PretrainingJob.identity(configuration, [weights], text, [], options, compute)
+    let teacher = TeacherModel(configuration, weights: try ModelSource.open(source).weights(inBFloat: compute.floats == .bfloat16))
+    var trainer = try Pretrainer(
+      onGrid: weights, of: configuration, text: text, options: options, teacher: teacher, on: compute)
+    let checkpoints = try CheckpointStore(
+      output: store.trainingOutput, inputs: JobInputs([source]), identity: identity, interval: .seconds(120), resumes: true, discards: false
+    )
+    let result = try trainer.run(checkpoints: checkpoints) { event in
+      switch event.kind {
+      case .start(let start): progress(start.step, start.totalSteps)
+      case .step(let step): progress(step.step, step.totalSteps)
+      case .validation, .checkpoint, .end: true
+      }
+    }
+    guard !result.wasInterrupted else { throw ConversionError.interrupted }
+    let training: JSONValue = [
+      "method": "scales", "run_sha256": .string(identity.digest), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
+      "training_divergence": .number(Double(result.trainingLoss)),
+    ]
+    conversion.take(trainer.trainedDecoder().weights, of: configuration, training: training)
+  }
+}

@@ -1,0 +1,58 @@
+import Dibit
+import DibitFailure
+import DibitKernels
+import DibitTestSupport
+import Foundation
+import Testing
+
+/// The training of scales behind a calibration, stopped and taken up again.
+@Suite struct ScaleTrainingTests {
+  private let scratch = Scratch()
+  private let source: String
+
+  init() throws { source = try TinyCheckpoint.llama(context: 32).write(to: scratch) }
+
+  private func convert(_ name: String, threads: Int = 2, resumes: Bool = false, stopAt: Int = .max) throws -> [Int] {
+    var options = Conversion.Options(bits: 2)
+    (options.groupSize, options.rounding, options.resumes) = (.weights(32), .calibrated(effort: .standard), resumes)
+    var steps: [Int] = []
+    _ = try ConversionJob(source, to: scratch(name), options: options, on: Compute(threads: threads)).run { progress in
+      guard case .trainingScales(let step, let total) = progress else { return true }
+      #expect(total == 100)
+      steps.append(step)
+      return step < stopAt
+    }
+    return steps
+  }
+
+  private func weights(_ name: String) throws -> [UInt8] { try contents(scratch(name) + "/model.safetensors") }
+
+  @Test("stopped at any step, or killed before its checkpoint, it goes on to the same bytes on any number of threads")
+  func goesOn() throws {
+    #expect(try convert("whole") == Array(0...100))
+    for stop in [0, 1, 40, 99] {
+      for isKilled in [false, true] {
+        let name = "stopped-\(stop)-\(isKilled)"
+        let error = try #require(throws: (any Error).self) { try convert(name, stopAt: stop) }
+        let directory = scratch(name) + ".checkpoints"
+        #expect("\(error)".hasPrefix("interrupted: the text and 2 layers are kept in '\(directory)': "))
+        if isKilled { try FileManager.default.removeItem(atPath: directory + "/training.checkpoints") }
+        let steps = try convert(name, threads: isKilled ? 1 : 3, resumes: true)
+        #expect(steps.first == (isKilled ? 0 : max(stop, 1)) || stop == 0, "\(stop), \(steps.prefix(3))")
+        #expect(try weights(name) == weights("whole"))
+        #expect(!scratch.names.contains(name + ".checkpoints"))
+      }
+    }
+  }
+
+  @Test("a calibration that begins anew does not go on with what another one trained")
+  func beginsAnew() throws {
+    _ = try? convert("model", stopAt: 40)
+    var options = Conversion.Options(bits: 2)
+    (options.groupSize, options.rounding, options.overwrites) = (.weights(64), .calibrated(effort: .standard), true)
+    _ = try ConversionJob(source, to: scratch("model"), options: options, on: Compute()).run { _ in true }
+    options.overwrites = false
+    _ = try ConversionJob(source, to: scratch("expected"), options: options, on: Compute()).run { _ in true }
+    #expect(try weights("model") == weights("expected"))
+  }
+}
