@@ -6,11 +6,11 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitQuantization
 internal import DibitRecipe
-internal import DibitTraining
+package import DibitTraining
 
 /// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on the text that rounding was
 /// calibrated on. Weights keep their codes.
-struct ScaleTraining {
+package struct ScaleTraining {
   /// Steps of 1,024 tokens.
   private static let steps = 100
 
@@ -43,12 +43,17 @@ struct ScaleTraining {
     let checkpoints = try CheckpointStore(
       output: store.trainingOutput, inputs: JobInputs([source]), identity: identity, interval: .seconds(120), resumes: true, discards: false
     )
-    let result = try trainer.run(checkpoints: checkpoints) { event in
-      switch event.kind {
-      case .start(let start): progress(start.step, start.totalSteps)
-      case .step(let step): progress(step.step, step.totalSteps)
-      case .validation, .checkpoint, .end: true
+    let result: TrainingResult
+    do throws(TrainingError) {
+      result = try trainer.run(checkpoints: checkpoints) { event in
+        switch event.kind {
+        case .start(let start): progress(start.step, start.totalSteps)
+        case .step(let step): progress(step.step, step.totalSteps)
+        case .validation, .checkpoint, .end: true
+        }
       }
+    } catch {
+      throw Self.told(error, keptIn: store.path)
     }
     guard !result.wasInterrupted else { throw ConversionError.interrupted }
     let training: JSONValue = [
@@ -56,5 +61,13 @@ struct ScaleTraining {
       "training_divergence": .number(Double(result.trainingLoss)),
     ]
     conversion.take(trainer.trainedDecoder().weights, of: configuration, training: training)
+  }
+
+  /// An error of the training in the words of a conversion, which has no learning rate to lower.
+  package static func told(_ error: TrainingError, keptIn directory: String) -> any Error {
+    switch error {
+    case .notANumber(let step, _), .diverged(let step, _, _, _): ConversionError.scalesDiverged(step: step, directory: directory)
+    default: error
+    }
   }
 }

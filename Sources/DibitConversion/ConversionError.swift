@@ -23,6 +23,7 @@ package enum ConversionError: EngineError, Equatable {
   case interruptedCalibration(directory: String, layers: Int)
   case incomplete(directory: String, layers: Int)
   case otherConversion(directory: String)
+  case scalesDiverged(step: Int, directory: String)
 }
 
 extension ConversionError {
@@ -57,6 +58,8 @@ extension ConversionError {
       "'\(directory)' holds a conversion that was stopped after \(counted(layers, "layer")): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .otherConversion(let directory):
       "'\(directory)' holds a conversion of another source, in another way or on another text: convert as before to go on, or pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
+    case .scalesDiverged(let step, let directory):
+      "step \(step): the training of scales diverged; the layers as they were rounded are kept in '\(directory)': pass \(optionName("effort")) quick and \(optionName("resume")) to do without it"
     }
   }
 
@@ -68,6 +71,7 @@ extension ConversionError {
     switch self {
     case .interrupted, .interruptedCalibration: .interrupted
     case .incomplete: .cannotCreate
+    case .scalesDiverged: .failedRun
     default: cause?.kind ?? .badData
     }
   }

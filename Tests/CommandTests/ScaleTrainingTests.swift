@@ -2,6 +2,7 @@ import Dibit
 import DibitFailure
 import DibitKernels
 import DibitTestSupport
+import DibitTraining
 import Foundation
 import Testing
 
@@ -43,6 +44,16 @@ import Testing
         #expect(!scratch.names.contains(name + ".checkpoints"))
       }
     }
+  }
+
+  @Test("a training that diverges says what keeps the calibration, in the words of a conversion")
+  func diverges() {
+    for error in [TrainingError.notANumber(step: 7, checkpoint: nil), .diverged(step: 7, loss: 9, median: 1, checkpoint: 5)] {
+      let told = "\(ScaleTraining.told(error, keptIn: "model.checkpoints"))"
+      #expect(told.hasPrefix("step 7: the training of scales diverged; the layers as they were rounded are kept in 'model.checkpoints'"))
+      #expect(told.contains("quick") && !told.contains("learning rate"))
+    }
+    #expect("\(ScaleTraining.told(.noExamples, keptIn: ""))" == "\(TrainingError.noExamples)")
   }
 
   @Test("a calibration that begins anew does not go on with what another one trained")

@@ -6,8 +6,8 @@
 # CHECKPOINT is what `dibit convert` reads. TRAINING-TEXT and TEST-TEXT are text files or folders of them, and must not share text. Writes
 #
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
-#   OUTPUT/calibrated         two bits, rounded by what layers read: minutes
-#   OUTPUT/scales             the same codes, and scales after 100 steps of training: minutes
+#   OUTPUT/calibrated         two bits, rounded by what layers read, and scales trained on the same text: minutes
+#   OUTPUT/scales             the same, and scales trained on TRAINING-TEXT in 100 steps: minutes
 #   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
 #   OUTPUT/four               four bits, calibrated: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
