@@ -10,7 +10,7 @@
 #   OUTPUT/full/adapter                      an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
 #   OUTPUT/full/report.html                  is it any good? Beside the model without it, and cheap classifiers
 #
-# --quick rounds with calibration and trains on 16 texts a label, into OUTPUT/quick; without it the model is trained on its grid as well, and the
+# --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it scales and the model on its grid are trained as well, and the
 # adapter on all texts. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
@@ -78,7 +78,7 @@ fi
 . "$here/recipes/step.sh"
 
 if [ -n "$quick" ]; then
-    printf 'about 8 minutes and 1.5 GB of memory on two cores; 250 MB in %s\n' "'$out'"
+    printf 'about 8 minutes and 2 GB of memory on two cores; 250 MB in %s\n' "'$out'"
     step two-bits convert "$floats" --calibrate --effort quick --no-check --resume
 else
     printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
