@@ -67,13 +67,13 @@ public enum Conversion {
 
   /// The work that calibrated rounding takes.
   public enum Effort: String, Equatable, Sendable, CaseIterable {
-    /// Each layer is rounded: five minutes for a model of 135 M parameters, with one layer's floats in memory.
+    /// Each layer is rounded: five minutes for a model of 135 M parameters.
     case quick
     /// Each layer is rounded; below four bits all scales are then trained towards the source's predictions: half as long again, with the source in
     /// memory as BF16.
     case standard
-    /// As ``standard``, and weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded: three
-    /// times as long.
+    /// As ``standard``, and weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded: longer
+    /// still.
     case thorough
   }
 

@@ -58,9 +58,8 @@ package struct ConversionJob {
     let text = try text(keptIn: store, progress)
     var conversion = try converter.prepare(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
     if effort != .quick {
-      let training = ScaleTraining(source: source, windows: text, compute: compute)
-      try store.tellingWhatIsKept {
-        try training.run(on: &conversion, keptIn: store) { progress(.trainingScales(step: $0, total: $1)) }
+      try ScaleTraining(source: source, windows: text, compute: compute).run(on: &conversion, keptIn: store) {
+        progress(.trainingScales(step: $0, total: $1))
       }
     }
     return try conversion.write { progress(.converting($0)) }

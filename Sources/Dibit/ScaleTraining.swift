@@ -55,7 +55,7 @@ package struct ScaleTraining {
     } catch {
       throw Self.told(error, keptIn: store.path)
     }
-    guard !result.wasInterrupted else { throw ConversionError.interrupted }
+    guard !result.wasInterrupted else { throw ConversionError.interruptedCalibration(directory: store.path, layers: store.layers) }
     let training: JSONValue = [
       "method": "scales", "run_sha256": .string(identity.digest), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
       "training_divergence": .number(Double(result.trainingLoss)),

@@ -57,11 +57,6 @@ package final class CalibrationStore {
   /// The output of a training that follows on calibration, as far as its checkpoints go: they lie in this directory.
   package var trainingOutput: String { directory.path(of: Self.training) }
 
-  /// Does a part of the conversion; an interruption is thrown on with what is kept.
-  package func tellingWhatIsKept<Value>(_ body: () throws -> Value) throws -> Value {
-    do { return try body() } catch let error as ConversionError { throw interruption(error) ?? error }
-  }
-
   /// An interruption, with what is kept; nil for any other error.
   func interruption(_ error: ConversionError) -> ConversionError? {
     error == .interrupted ? .interruptedCalibration(directory: path, layers: layers) : nil
