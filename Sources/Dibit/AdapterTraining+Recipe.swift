@@ -31,6 +31,16 @@ extension AdapterTraining.Options {
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
     try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
     try DibitError.check(overwrites: overwrites, resumes: resumes)
+    guard let budget else { return }
+    guard budget >= .seconds(1), budget <= .seconds(1_000_000) else {
+      throw DibitError(.invalidArgument, option: "budget", "expected a time from 1 s to 11 days, found \(budget / .seconds(1)) s")
+    }
+    for (name, isThere) in [("start", start != nil), ("teacher", teacher != nil)] where isThere {
+      throw DibitError(.invalidArgument, option: "budget", "expected either it or \(optionName(name)), found both")
+    }
+    guard variation.learningRate || variation.epochs else {
+      throw DibitError(.invalidArgument, option: "budget", "expected learning rate or epochs to be open, found both chosen")
+    }
   }
 
   /// The inputs of a training, which no output may destroy.
@@ -40,8 +50,12 @@ extension AdapterTraining.Options {
 
   /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a
   /// run that goes on from it.
-  package func engineOptions(_ recipe: TrainingRecipe?, from start: AdapterConfiguration? = nil) -> TrainingOptions {
-    var options = TrainingOptions()
+  ///
+  /// - Parameter defaults: What nobody says.
+  package func engineOptions(
+    _ recipe: TrainingRecipe?, from start: AdapterConfiguration? = nil, defaults: TrainingOptions = TrainingOptions()
+  ) -> TrainingOptions {
+    var options = defaults
     if let start { options.adapter = start }
     if let recipe { options.optimization.apply(recipe.optimization) }
     options.epochs = epochs ?? recipe?.epochs ?? options.epochs
@@ -60,8 +74,11 @@ extension AdapterTraining.Options {
     if alpha == nil, let scale = recipe?.scale {
       options.adapter.alpha =
         Float(scale) * (options.adapter.stabilizesRank ? Float(options.adapter.rank).squareRoot() : Float(options.adapter.rank))
-    } else {
-      options.adapter.alpha = (alpha ?? recipe?.alpha).map { Float($0) } ?? options.adapter.alpha
+    } else if let alpha = alpha ?? recipe?.alpha {
+      options.adapter.alpha = Float(alpha)
+    } else if start == nil {
+      // Another rank is no other scale.
+      options.adapter.alpha = defaults.adapter.alpha / Float(defaults.adapter.rank) * Float(options.adapter.rank)
     }
     if let targets = recipe?.targets { options.adapter.targets = LinearKind.allCases.filter { targets.contains($0.targetName) } }
     return options
