@@ -28,6 +28,8 @@ package struct AdapterTrainingJob: Sendable {
   package let task: TaggingTask
   /// The identity of the run: all that the bytes of the adapter depend on.
   package let identity: RunIdentity
+  /// The search that chose some of the options; nil for none.
+  private let search: SearchResult?
   private let recipe: String?
   /// The forms in which the model is asked.
   package let prompts: ModelPrompts
@@ -43,10 +45,12 @@ package struct AdapterTrainingJob: Sendable {
     _ options: AdapterTraining.Options, recipe: TrainingRecipe?, model: StoredModel, dataset: Dataset, at path: String,
     on compute: Compute, note: (String) -> Void
   ) throws {
-    (self.model, dataPath, self.recipe, self.compute) = (model, path, options.recipe, compute)
+    (self.model, dataPath, self.recipe, self.compute, search) = (model, path, options.recipe, compute, nil)
     start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
     teacher = try options.teacher.map { try AdapterTeacher($0, for: model, on: compute) }
-    self.options = options.engineOptions(recipe, from: start?.configuration)
+    self.options = options.engineOptions(
+      recipe, from: start?.configuration,
+      defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count))
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
     try self.options.classWeights.check(labels: dataset.labels, recipe: options.recipeName)
@@ -56,13 +60,32 @@ package struct AdapterTrainingJob: Sendable {
     prompts = try ModelPrompts(model)
     task = try options.task(recipe, for: model, asked: prompts, labels: dataset.labels, note: note)
     try teacher?.check(Self.description(of: dataset, task, self.options, prompts))
+    identity = RunIdentity(
+      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
+      options: Self.members(self.options, task, prompts, start, teacher, compute),
+      lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
+  }
+
+  /// The same job with the settings that a search found best.
+  private init(_ job: AdapterTrainingJob, taking search: SearchResult) {
+    (model, dataPath, dataset, split, start) = (job.model, job.dataPath, job.dataset, job.split, job.start)
+    (teacher, task, recipe, prompts, compute) = (job.teacher, job.task, job.recipe, job.prompts, job.compute)
+    var options = job.options
+    (options.optimization.learningRate, options.epochs) = (search.best.settings.learningRate, search.best.settings.epochs)
+    var identity = job.identity
+    identity.options = Self.members(options, task, prompts, start, teacher, compute)
+    (self.options, self.identity, self.search) = (options, identity, search)
+  }
+
+  /// All options that the bytes of the adapter depend on.
+  private static func members(
+    _ options: TrainingOptions, _ task: TaggingTask, _ prompts: ModelPrompts, _ start: AdapterStart?, _ teacher: AdapterTeacher?,
+    _ compute: Compute
+  ) -> JSONObject {
     let begins: [(key: String, value: JSONValue)] =
       (start.map { [(key: "from", value: .string($0.digest))] } ?? [])
       + (teacher.map { [(key: "teacher", value: .object($0.identity))] } ?? [])
-    identity = RunIdentity(
-      model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),
-      options: JSONObject(self.options.members(compute, task) + prompts.identity(of: task) + begins),
-      lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
+    return JSONObject(options.members(compute, task) + prompts.identity(of: task) + begins)
   }
 
   /// The directory where a run writes, and the point from which it begins.
@@ -92,12 +115,12 @@ package struct AdapterTrainingJob: Sendable {
     package func check() throws { _ = try StagedDirectory(destination: path, replacing: replaced, inputs: inputs) }
   }
 
-  /// The manifest of an output that is that of this very job, which was stopped after its last step; its checkpoints are removed. Nil for
-  /// any other.
+  /// The manifest of an output that is that of this very job, which was stopped after its last step, or of a search that began with it; its
+  /// checkpoints are removed. Nil for any other.
   package func completed(_ output: Output) throws -> JSONValue? {
-    guard let manifest = try? StoredAdapter.readManifest(output.path), manifest["training"]?["run_sha256"]?.string == identity.digest else {
-      return nil
-    }
+    guard let manifest = try? StoredAdapter.readManifest(output.path),
+      [manifest["training"], manifest["search"]].contains(where: { $0?["run_sha256"]?.string == identity.digest })
+    else { return nil }
     try CheckpointStore.remove(of: output.path, inputs: output.inputs)
     return manifest
   }
@@ -183,6 +206,7 @@ package struct AdapterTrainingJob: Sendable {
     var manifest = Self.description(of: dataset, task, options, prompts).json
     if let start { manifest["from"] = start.json }
     if let teacher { manifest["teacher"] = teacher.json }
+    if let search { manifest["search"] = search.json }
     manifest["split"] = [
       "train": .integer(split.train), "validation": .integer(split.validation), "test": .integer(split.test),
       "automatic": .array(split.automatic.map { .string($0.rawValue) }), "train_sha256": .string(dataset.digest(of: .train)),
@@ -199,5 +223,64 @@ package struct AdapterTrainingJob: Sendable {
       "truncated_examples": .integer(result.truncatedExamples), "truncated_tokens": .integer(result.truncatedTokens),
     ]
     return manifest
+  }
+}
+
+extension AdapterTrainingJob {
+  /// Finds the settings with which this job's adapter answers best, within the budget of `options`: the job with these. Itself where there is
+  /// no room for a search or there are too few texts, which `note` is told; nil where `report` stopped it.
+  ///
+  /// Trials that are done are kept beside `output` until the adapter is whole.
+  ///
+  /// - Parameters:
+  ///   - options: Those that the job was made of.
+  ///   - scoring: What asks about texts; its products must not depend on how many share a pass.
+  package func searching(
+    _ options: AdapterTraining.Options, into output: Output, scoring: Compute, note: (String) -> Void,
+    report: (SettingsSearch.Event) -> Bool
+  ) throws -> AdapterTrainingJob? {
+    guard let budget = options.budget.map({ $0 / .seconds(1) }) else { return self }
+    guard dataset.kind == .labelled else {
+      throw DibitError(.invalidArgument, option: "budget", "is for labelled texts; settings for conversations are chosen by hand")
+    }
+    let texts = dataset.labelled(.train) + dataset.labelled(.validation)
+    let trial = try AdapterTrial(
+      model, prompts: prompts, task: task, labels: dataset.labels, examples: texts, training: compute, inference: scoring)
+    let search: SettingsSearch
+    do { search = try SettingsSearch(trial, dataset, options: self.options, varying: options.variation) } catch let error as DatasetError {
+      note("no search for better settings: \(error)")
+      return self
+    }
+    let folder = try JobDirectory.path(of: output.path)
+    if !(output.resumes && isDirectory(folder)) {
+      var trainer = try makeTrainer(note: { _ in })
+      let least = search.leastSeconds(training: trainer.estimate(seconds: 2).seconds)
+      guard least <= budget else {
+        note(
+          "no search for better settings: two trials and the training itself would take about \(Int(least.rounded(.up))) s, and the budget "
+            + "is \(Int(budget)) s")
+        return self
+      }
+    }
+    var completed = try CompletedParts(
+      in: folder, resumes: output.resumes, overwrites: output.overwrites, inputs: output.inputs, identity: identity, names: nil,
+      of: .training, note: note, check: {})
+    var current = 1
+    let result = try search.run(budget: budget, completed: &completed) { event in
+      if case .trying(let number, _, _) = event { current = number }
+      return report(event)
+    }
+    guard var result else { throw completed.interruption("trial \(current)") }
+    result.identity = identity.digest
+    return AdapterTrainingJob(self, taking: result)
+  }
+}
+
+extension AdapterTraining.Options {
+  /// What a search may vary: what no option and no setting chooses.
+  var variation: SettingsSearch.Variation {
+    func isSet(_ key: String) -> Bool { settings.contains { $0.prefix { $0 != "=" }.filter { !$0.isWhitespace } == key } }
+    return SettingsSearch.Variation(
+      learningRate: learningRate == nil && !isSet("learning_rate"), epochs: epochs == nil && !isSet("epochs"))
   }
 }

@@ -1,5 +1,5 @@
 package import DibitDataset
-internal import DibitEvaluation
+package import DibitEvaluation
 internal import DibitInference
 package import DibitKernels
 internal import DibitModel
@@ -46,13 +46,13 @@ package struct AdapterTrial: Sendable {
     encoder = try prompts.encoder(task, for: examples.map { .labelled($0) })
   }
 
-  /// Trains on `texts`, of which `validation` are those that training watches, and asks about `heldOut`; nil when `report` stops it by
-  /// returning false.
+  /// Trains on `texts`, while it watches `validation`, and asks about `heldOut`, beside `baselines`; nil when `report` stops it by returning
+  /// false.
   ///
   /// The adapter goes from the trainer to the evaluation in memory, and the trainer is gone before the evaluation begins.
   package func run(
     training texts: [LabelledExample], validation: [LabelledExample], heldOut: [LabelledExample], options: TrainingOptions,
-    includesBase: Bool, report: (Event) -> Bool
+    includesBase: Bool, baselines: [BaselineKind] = [.words, .majority], report: (Event) -> Bool
   ) throws -> TrialOutcome? {
     guard let (adapter, result) = try train(texts, validation, options, report) else { return nil }
     var outcome = TrialOutcome(training: texts.count, validation: validation.count, heldOut: heldOut.count, result)
@@ -63,7 +63,7 @@ package struct AdapterTrial: Sendable {
       outcome.runs.append(records.outcomes(name == Self.base ? .base : .adapter))
     }
     let suite = BaselineSuite(labels: labels, base: subject(Self.base, nil), options: TaggingOptions(), shots: 0, seed: 0)
-    outcome.runs += try suite.run([.words, .majority], training: texts + validation, examples: heldOut, on: inference)
+    outcome.runs += try suite.run(baselines, training: texts + validation, examples: heldOut, on: inference)
     return outcome
   }
 

@@ -23,7 +23,7 @@ package struct CompletedParts {
   private let lock: DirectoryLock?
   /// Parts that are done, whether they are kept or not, and the number of all.
   package private(set) var done = 0
-  private let total: Int
+  private let total: Int?
 
   /// Calls what must hold before anything is kept.
   private let check: () throws -> Void
@@ -31,24 +31,25 @@ package struct CompletedParts {
   /// Opens or creates the folder; without one nothing is kept.
   ///
   /// - Parameters:
-  ///   - names: Those of all parts of the job.
+  ///   - names: Those of all parts of the job; nil where they follow from one another.
   ///   - note: is told how many parts are there already.
   ///   - check: throws where no part may be kept, as of models that are damaged.
   package init(
-    in folder: String?, resumes: Bool, overwrites: Bool, inputs: JobInputs, identity: RunIdentity, names: [String], of part: Part,
+    in folder: String?, resumes: Bool, overwrites: Bool, inputs: JobInputs, identity: RunIdentity, names: [String]?, of part: Part,
     note: (String) -> Void, check: @escaping () throws -> Void
   ) throws {
-    (self.part, self.folder, digest, self.resumes, total, self.check) = (part, folder, identity.digest, resumes, names.count, check)
+    (self.part, self.folder, digest, self.resumes, total, self.check) = (part, folder, identity.digest, resumes, names?.count, check)
     guard let folder else {
       lock = nil
       return
     }
     try makeDirectory(folder, inputs: inputs)
     lock = try DirectoryLock(folder)
-    let kept = names.count { isRegularFile(path($0, in: folder)) }
-    let parts = "\(kept) of \(total) \(part)s"
+    let entries = try directoryNames(folder)
+    let kept = names?.count { isRegularFile(path($0, in: folder)) } ?? entries.count { $0.hasSuffix(ending) }
+    let parts = parts(kept)
     if resumes {
-      let others = try directoryNames(folder).contains { $0.hasSuffix(".json") }
+      let others = entries.contains { $0.hasSuffix(".json") }
       let why = others ? "; what is there belongs to other texts, options or another model" : ""
       note("\(parts) of this job are in '\(folder)'\(kept == 0 ? why : "")")
     } else if kept > 0, !overwrites {
@@ -59,7 +60,12 @@ package struct CompletedParts {
     }
   }
 
-  private func path(_ name: String, in folder: String) -> String { join(folder, "\(name)-\(digest.prefix(16)).json") }
+  /// The end of the names of this job's parts.
+  private var ending: String { "-\(digest.prefix(16)).json" }
+
+  private func path(_ name: String, in folder: String) -> String { join(folder, name + ending) }
+
+  private func parts(_ count: Int) -> String { total.map { "\(count) of \($0) \(part)s" } ?? "\(count) \(part)\(count == 1 ? "" : "s")" }
 
   /// The outcome called `name` if it is kept, as `read` understands it; otherwise that of `make`, which is then kept as `json` writes it;
   /// nil when the user stops it.
@@ -92,7 +98,7 @@ package struct CompletedParts {
 
   /// Returns the failure of a job that was stopped in `job`.
   package func interruption(_ job: String) -> DibitError {
-    let count = "interrupted in \(job): \(done) of \(total) \(part)s are done"
+    let count = "interrupted in \(job): \(parts(done)) \(total == nil && done == 1 ? "is" : "are") done"
     guard let folder else { return DibitError(.cancelled, count + ", and nothing was kept", .keepParts) }
     return DibitError(.cancelled, count + " and in '\(folder)'", .resumeParts)
   }

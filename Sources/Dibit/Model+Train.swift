@@ -38,15 +38,19 @@ extension Model {
       var rows = RowOptions()
       (rows.textColumn, rows.labelColumn) = (options.textColumn, options.labelColumn)
       let dataset = try Dataset.read(data, rows: rows)
-      let job = try AdapterTrainingJob(
+      let asked = try AdapterTrainingJob(
         options, recipe: recipe, model: stored, dataset: dataset, at: data,
         on: runtime.compute(for: .training(ProductPrecision(recipe: recipe?.optimization))), note: note)
       var destination = AdapterTrainingJob.Output(output, inputs: options.inputs(of: stored.path, data))
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)
-      if options.resumes, let manifest = try job.completed(destination) { return AdapterTraining.Report(manifest, path: output) }
+      if options.resumes, let manifest = try asked.completed(destination) { return AdapterTraining.Report(manifest, path: output) }
       try destination.check()
       for finding in dataset.report.summary { note(finding) }
+      let job = try asked.searching(options, into: destination, scoring: runtime.compute(for: .scoring), note: note) { event in
+        AdapterTraining.Event(event).map { report($0) } ?? !report.isCancelled
+      }
+      guard let job else { throw DibitError.cancelled }
       var run = try AdapterTrainingJob.Run(job, job.makeTrainer(note: note), into: destination, note: note)
       let result = try run.train { event in AdapterTraining.Event(event).map { report($0) } ?? !report.isCancelled }
       guard !result.wasInterrupted else { throw DibitError.cancelled }

@@ -21,6 +21,11 @@ struct ComputeOptions: ParsableArguments {
   /// The kernels and threads that were asked for.
   func makeCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads).toldOf() }
 
+  /// The same for asking about many texts, with the precision that `evaluate` has unless it is told otherwise.
+  ///
+  /// Results do not depend on how many texts share a pass: a library's products of an adapter's matrices would.
+  func makeScoringCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads, usesBLAS: false) }
+
   /// The same for training, with products in what a recipe says. BF16 where it says nothing.
   func makeCompute(for recipe: OptimizationRecipe?) throws -> Compute {
     let precision = ProductPrecision(recipe: recipe)

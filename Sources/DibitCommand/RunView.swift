@@ -9,8 +9,10 @@ struct RunView: ~Copyable {
   private var resumedAt = 0
   private var hasLabels = true
 
+  init(_ title: String) { line = ProgressLine(title) }
+
   init(_ title: String, tensorboard directory: String?, inputs: JobInputs) throws {
-    line = ProgressLine(title)
+    self.init(title)
     tensorboard = try directory.map { try TensorBoardLog(directory: $0, inputs: inputs) }
   }
 

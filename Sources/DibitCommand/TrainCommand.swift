@@ -46,6 +46,11 @@ struct TrainCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The part that labels have in what is learnt beside a teacher, 0 to 0.99.", valueName: "share"))
   var labelShare: Double?
   @OptionGroup var adapter: AdapterRecipeArguments
+  @Option(
+    help: ArgumentHelp(
+      "Find the learning rate and the epochs on texts held out for it, and train with the best, in about this time, such as 90s, 10m or 1h.",
+      valueName: "time"))
+  var budget: String?
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @Flag(help: "Print the result as JSON.") var json = false
   @Flag(help: "Only say how much memory the run would take, for what, and how long: that is measured for three seconds.") var plan = false
@@ -59,6 +64,8 @@ struct TrainCommand: ParsableCommand {
       throw ValidationError(
         "--teacher and --teacher-adapter: expected both or neither, found \(teacher == nil ? "the adapter" : "the model") alone")
     }
+    guard budget == nil || !plan else { throw ValidationError("--budget: expected without --plan, which measures a single training") }
+    _ = try budget.map { try TimeSpan(option: "--budget", $0) }
     guard labelShare == nil || teacher != nil else { throw ValidationError("--label-share: expected beside --teacher, found without one") }
     try checkOptions(options.check)
   }
@@ -69,6 +76,8 @@ struct TrainCommand: ParsableCommand {
       options.teacher = AdapterTraining.Teacher(model: teacher, adapter: teacherAdapter)
       if let labelShare { options.teacher?.labelShare = labelShare }
     }
+    // What cannot be read is refused in validate().
+    options.budget = budget.flatMap { try? TimeSpan(option: "--budget", $0).duration }
     return options
   }
 
@@ -77,22 +86,23 @@ struct TrainCommand: ParsableCommand {
     var options = options
     options.memoryLimit = try training.memoryLimitBytes()
     let recipe = try options.readRecipe()
-    let compute = try compute.makeCompute(for: recipe?.optimization)
+    let trained = try compute.makeCompute(for: recipe?.optimization)
     let model = try OpenedModels.openConverted(model)
-    let job = try AdapterTrainingJob(
-      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: compute, note: Terminal.note)
-    job.prompts.announce(job.task.form)
+    let asked = try AdapterTrainingJob(
+      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: trained, note: Terminal.note)
+    asked.prompts.announce(asked.task.form)
     // Without an output there is only a plan: see validate().
     var output = AdapterTrainingJob.Output(self.output ?? "", inputs: options.inputs(of: self.model, data))
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe?.optimization))
     if !plan {
       try training.checkOutputs(output.path, output.inputs)
-      if training.resume, let manifest = try job.completed(output) {
+      if training.resume, let manifest = try asked.completed(output) {
         return json ? printJSON(manifest) : Output.print("'\(output.path)' is the finished adapter of this run")
       }
       try output.check()
     }
-    for finding in job.dataset.report.summary { Terminal.note(finding) }
+    for finding in asked.dataset.report.summary { Terminal.note(finding) }
+    let job = try search(asked, options, output)
     var trainer = try job.makeTrainer(note: Terminal.note)
     Terminal.write(
       "\(grouped(job.split.train)) training and \(grouped(job.split.validation)) validation "
@@ -118,6 +128,21 @@ struct TrainCommand: ParsableCommand {
     if json { printJSON(.object(manifest)) } else { show(result, view) }
     Terminal.wrote(output.path)
     if adapter.recipe == nil { describeDefaults(job.options, result, output.path) }
+  }
+
+  /// The job with the settings that a search within the budget finds, before a person's eyes; itself without a budget.
+  private func search(
+    _ job: AdapterTrainingJob, _ options: AdapterTraining.Options, _ output: AdapterTrainingJob.Output
+  ) throws -> AdapterTrainingJob {
+    guard options.budget != nil else { return job }
+    // Nothing is learnt from damaged weights.
+    try OpenedModels.waitForChecks()
+    var view = SearchView()
+    let found = try Failure.context("searching on '\(data)'") {
+      try job.searching(options, into: output, scoring: compute.makeScoringCompute(), note: Terminal.note) { view.show($0) }
+    }
+    guard let found else { throw Failure(.interrupted, "interrupted") }
+    return found
   }
 
   /// Says what was chosen where nobody chose, and where to change it.

@@ -4,6 +4,7 @@ internal import DibitDataset
 internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
+internal import DibitModel
 internal import DibitModelStore
 internal import DibitRecipe
 internal import DibitTraining
@@ -28,11 +29,13 @@ struct TrialArguments: ParsableArguments {
     let options = adapter.options(settings: settings.set)
     let recipe = try options.readRecipe()
     let model = try OpenedModels.openConverted(model)
+    let dataset = try rows.readLabelled(data)
     let inputs = TrialInputs(
-      recipe: recipe, asked: options, options: options.engineOptions(recipe),
+      recipe: recipe, asked: options,
+      options: options.engineOptions(
+        recipe, defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count)),
       training: try compute.compute.makeCompute(for: recipe?.optimization),
-      inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
-      dataset: try rows.readLabelled(data))
+      inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model), dataset: dataset)
     try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)
     return inputs
   }

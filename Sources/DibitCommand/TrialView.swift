@@ -12,9 +12,9 @@ struct TrialView: ~Copyable {
   private var line: ProgressLine?
   private var name = ""
 
-  init(_ title: String) throws {
+  init(_ title: String) {
     self.title = title
-    training = try RunView("\(title), training", tensorboard: nil, inputs: .none)
+    training = RunView("\(title), training")
   }
 
   /// Shows what happens; false when the user wants to stop.
@@ -45,7 +45,7 @@ extension AdapterTrial {
     _ title: String, training texts: [LabelledExample], validation: [LabelledExample], heldOut: [LabelledExample],
     options: TrainingOptions, includesBase: Bool
   ) throws -> TrialOutcome? {
-    var view = try TrialView(title)
+    var view = TrialView(title)
     let outcome = try Failure.context(title) {
       try run(training: texts, validation: validation, heldOut: heldOut, options: options, includesBase: includesBase) { view.show($0) }
     }

@@ -38,6 +38,14 @@ package final class CheckpointStore {
   /// The name of the event log.
   package static let eventLog = "events.jsonl"
 
+  /// The beginning of the names of trials that a search for settings keeps there.
+  package static let trialPrefix = "search-"
+
+  /// Returns whether a file of that name belongs to what a job did before its run: text that it wrote, trials of settings.
+  private static func isPreparation(_ name: String) -> Bool {
+    KeptText.isName(name) || name.hasPrefix(trialPrefix) && name.hasSuffix(".json")
+  }
+
   /// Opens or creates the directory beside `output`.
   ///
   /// With `resumes`, the newest whole checkpoint must belong to a run with this identity; where there is none, the run begins. Without, none
@@ -74,7 +82,7 @@ package final class CheckpointStore {
     whole: CheckpointFile.Whole?, kept: [String], torn: [String]
   ) {
     let names = try rethrow(as: TrainingError.file, directory.names())
-    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil && !KeptText.isName($0) }) {
+    if let foreignEntry = names.first(where: { $0 != eventLog && CheckpointName.step(of: $0) == nil && !isPreparation($0) }) {
       throw .file(.notReplaceable(path: directory.path, .foreignFile(foreignEntry, job: "training run")))
     }
     var (whole, kept, torn): (CheckpointFile.Whole?, [String], [String]) = (nil, [], [])

@@ -53,7 +53,7 @@ import Testing
     let outcome = try train(work, "adapter", ["--epochs", "1", "--rank", "4"])
     #expect(
       outcome.errors.hasSuffix(
-        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.001, rank 4, alpha 16; all values are in "
+        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.004, rank 4, alpha 4; all values are in "
           + "'\(work.adapter)/recipe.yaml', to be changed and given to --recipe\n"), "\(outcome.errors)")
     let recipe = try work.scratch.write("epochs: 1\n", to: "recipe.yaml")
     #expect(try !train(work, "other", ["--recipe", recipe, "--rank", "4"]).errors.contains("no recipe"))
@@ -61,7 +61,7 @@ import Testing
     let set = try train(work, "set", ["--epochs", "1", "--set", "lora_parameters.rank=4"])
     #expect(
       set.errors.hasSuffix(
-        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.001, rank 4, alpha 16; all values are in "
+        "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.004, rank 4, alpha 4; all values are in "
           + "'\(work.scratch("set"))/recipe.yaml', to be changed and given to --recipe\n"), "\(set.errors)")
   }
 
@@ -109,7 +109,7 @@ import Testing
     try #require(try train(work, "first", ["--epochs", "1", "--rank", "4", "--set", "lora_parameters.keys=[q_proj, v_proj]"]).status == 0)
     let first = work.scratch("first")
     let cases = [
-      (["--rank", "8"], "'rank': 4 expected, 8"), (["--alpha", "8"], "'alpha': 16.0 expected, 8.0"),
+      (["--rank", "8"], "'rank': 4 expected, 8"), (["--alpha", "8"], "'alpha': 4.0 expected, 8.0"),
       (["--set", "lora_parameters.use_dora=true"], "'use_dora': false expected, true"),
       (["--set", "lora_parameters.use_rslora=true"], "'use_rslora': false expected, true"),
       (["--set", "lora_parameters.keys=[q_proj]"], "'keys': q_proj, v_proj expected, q_proj"),

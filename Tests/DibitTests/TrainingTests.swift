@@ -16,7 +16,7 @@ import Testing
       case .started(let value): start = value
       case .step(let step): steps.append(step.step)
       case .validated(let validation): validations.append(validation.epoch)
-      case .saved, .note: break
+      case .saved, .tried, .note: break
       }
     }
     let report = try await job.value
