@@ -38,7 +38,7 @@ package struct AdapterTrainingJob: Sendable {
   /// - Parameters:
   ///   - recipe: what ``AdapterTraining/Options/readRecipe()`` found.
   ///   - dataset: What was read at `path`.
-  ///   - note: is told what a user should know of the prompt.
+  ///   - note: is told what a user should know of the adapter's scale and of the prompt.
   package init(
     _ options: AdapterTraining.Options, recipe: TrainingRecipe?, model: StoredModel, dataset: Dataset, at path: String,
     on compute: Compute, note: (String) -> Void
@@ -47,6 +47,7 @@ package struct AdapterTrainingJob: Sendable {
     start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
     teacher = try options.teacher.map { try AdapterTeacher($0, for: model, on: compute) }
     self.options = options.engineOptions(recipe, from: start?.configuration)
+    if let changed = options.noteOfRank(in: self.options.adapter) { note(changed) }
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
     try self.options.classWeights.check(labels: dataset.labels, recipe: options.recipeName)

@@ -33,6 +33,7 @@ struct TrialArguments: ParsableArguments {
       training: try compute.compute.makeCompute(for: recipe?.optimization),
       inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model),
       dataset: try rows.readLabelled(data))
+    if let changed = options.noteOfRank(in: inputs.options.adapter) { Terminal.note(changed) }
     try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)
     return inputs
   }
