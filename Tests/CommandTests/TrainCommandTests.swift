@@ -25,8 +25,11 @@ import Testing
       lora_parameters: {rank: 4, scale: 3, use_rslora: true, dropout: 0.1, keys: [q_proj, v_proj]}
       prompt: {instruction: "Say: \\"what\\" of {labels}?", key: kind, scaffolding_weight: 0.3}
       """, to: "recipe.yaml")
+    let timed = try work.scratch.write(
+      "lr_schedule: {name: cosine_decay, warmup: 2, warmup_init: 1e-5, arguments: [2e-3, 5, 1e-5]}\nlora_parameters: {rank: 4}\n",
+      to: "timed.yaml")
     let cases = [
-      ["--recipe", recipe], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"],
+      ["--recipe", recipe], ["--recipe", timed], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"],
     ]
     for (index, options) in cases.enumerated() {
       let (first, again) = ("first\(index)", "again\(index)")
