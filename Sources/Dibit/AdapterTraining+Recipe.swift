@@ -2,6 +2,7 @@ internal import DibitCheckpoint
 package import DibitDataset
 internal import DibitFailure
 package import DibitFiles
+internal import DibitJSON
 package import DibitModel
 package import DibitModelStore
 package import DibitRecipe
@@ -82,6 +83,26 @@ extension AdapterTraining.Options {
     }
     if let targets = recipe?.targets { options.adapter.targets = LinearKind.allCases.filter { targets.contains($0.targetName) } }
     return options
+  }
+
+  /// A line on what a rank beside a recipe does to the adapter's scale; nil where the scale stays as it is, or was asked for.
+  ///
+  /// - Parameter adapter: the shape in effect.
+  package func noteOfRank(in adapter: AdapterConfiguration) -> String? {
+    let own = ["lora_parameters=", "lora_parameters.alpha=", "lora_parameters.scale="]
+    guard recipe != nil, start == nil, alpha == nil, !settings.contains(where: { own.contains(where: $0.hasPrefix) }) else { return nil }
+    var plain = self
+    (plain.rank, plain.settings) = (nil, [])
+    // Without an alpha in the recipe either, the scale stays.
+    guard let said = try? plain.readRecipe(), said.alpha != nil else { return nil }
+    var before = plain.engineOptions(said).adapter
+    before.stabilizesRank = adapter.stabilizesRank
+    guard before.rank != adapter.rank, before.scale != adapter.scale else { return nil }
+    func shown(_ value: Float) -> String { JSONValue.number(Double("\(value)") ?? 0).serialized() }
+    let kept = before.scale * (adapter.scale == 0 ? 1 : adapter.alpha / adapter.scale)
+    let what = adapter.stabilizesRank ? "alpha / √rank" : "alpha / rank"
+    return "rank \(adapter.rank) in place of \(before.rank) beside alpha \(shown(adapter.alpha)) changes the scale \(what) from "
+      + "\(shown(before.scale)) to \(shown(adapter.scale)); \(optionName("alpha")) \(shown(kept)) keeps it"
   }
 
   /// The prompt, kept to what the model can read, with the labels where its instruction names them; no labels for conversations.

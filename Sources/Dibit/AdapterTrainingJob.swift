@@ -40,7 +40,7 @@ package struct AdapterTrainingJob: Sendable {
   /// - Parameters:
   ///   - recipe: what ``AdapterTraining/Options/readRecipe()`` found.
   ///   - dataset: What was read at `path`.
-  ///   - note: is told what a user should know of the prompt.
+  ///   - note: is told what a user should know of the adapter's scale and of the prompt.
   package init(
     _ options: AdapterTraining.Options, recipe: TrainingRecipe?, model: StoredModel, dataset: Dataset, at path: String,
     on compute: Compute, note: (String) -> Void
@@ -51,6 +51,7 @@ package struct AdapterTrainingJob: Sendable {
     self.options = options.engineOptions(
       recipe, from: start?.configuration,
       defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count))
+    if let changed = options.noteOfRank(in: self.options.adapter) { note(changed) }
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
     try self.options.classWeights.check(labels: dataset.labels, recipe: options.recipeName)

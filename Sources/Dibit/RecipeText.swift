@@ -24,6 +24,8 @@ struct RecipeText {
     text += "lr_schedule:\n"
     add("name", values["lr_schedule"])
     add("warmup", values["warmup_steps"])
+    add("warmup_init", values["lr_warmup_init"])
+    add("steps", values["lr_steps"])
     add("end", values["lr_end"])
     text += "watchdog:\n"
     add("factor", values["watchdog_factor"])

@@ -16,6 +16,8 @@ extension OptimizationOptions {
     set(\.warmUp, recipe.warmUpSteps.map { .steps($0) })
     set(\.schedule, recipe.schedule.flatMap(Schedule.Shape.init(recipeName:)))
     set(\.finalLearningRate, recipe.finalLearningRate.map { Float($0) })
+    if let steps = recipe.fallingSteps { fallingSteps = steps }
+    set(\.initialLearningRate, recipe.initialLearningRate.map { Float($0) })
     set(\.optimizer.weightDecay, recipe.weightDecay.map { Float($0) })
     set(\.clipNorm, recipe.clipNorm.map { Float($0) })
     set(\.averageDecay, recipe.averageDecay.map { Float($0) })
@@ -42,6 +44,8 @@ extension OptimizationOptions {
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),
     ]
+    if let fallingSteps { members.append(("lr_steps", .integer(fallingSteps))) }
+    if initialLearningRate > 0 { members.append(("lr_warmup_init", number(initialLearningRate))) }
     if let normLearningRate { members.append(("norm_learning_rate", number(normLearningRate))) }
     if ratesAreInScales { members.append(("rates_in_scales", true)) }
     if let embeddingLearningRate { members.append(("embedding_learning_rate", number(embeddingLearningRate))) }

@@ -172,7 +172,7 @@ struct BlockTrainer: ~Copyable {
 }
 
 /// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales.
-private struct TrainedMatrix: ~Copyable {
+struct TrainedMatrix: ~Copyable {
   let parameter: Int
   private var floats: Weight
   private var logScales: Matrix

@@ -9,10 +9,17 @@ internal import DibitTensor
 struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
-    abstract: "Explain a model, an adapter or a checkpoint.",
-    discussion: "Example: dibit inspect ./model --tensors")
+    abstract: "Explain a model, an adapter, a checkpoint or a file with tensors.",
+    discussion: """
+      Example: dibit inspect ./model --tensors
 
-  @Argument(help: "A model, a checkpoint or an adapter: a directory or a file of any kind that 'dibit convert' reads.") var path: String
+      A sound file that is no model, or one of an architecture that Dibit does not know, is shown as a tensor file: why it is no model, its
+      metadata and its tensors.
+      """)
+
+  @Argument(
+    help: "A model, a checkpoint, an adapter or a file with tensors: a directory or a file of any kind that 'dibit convert' reads.")
+  var path: String
   @Flag(help: "List every tensor.") var tensors = false
   @Flag(help: "Print the result as JSON.") var json = false
 
@@ -24,10 +31,12 @@ struct InspectCommand: ParsableCommand {
       facts = try adapterFacts(form)
     } else if checkpoint.filePaths == [path], checkpoint.format != .gguf, checkpoint.format != .llama2c {
       // One file of several kinds of things; what they are, its directory may say.
-      facts = [(key: "kind", value: "tensor file"), (key: "format", value: .string(checkpoint.format.rawValue))]
+      facts = tensorFacts(checkpoint, reason: nil)
     } else {
-      facts = try modelFacts(checkpoint)
-      facts.insert((key: "format", value: .string(checkpoint.format.rawValue)), at: 1)
+      do throws(ModelStoreError) { facts = try modelFacts(checkpoint) } catch {
+        guard let reason = TensorFile.reason(error, of: path) else { throw error }
+        facts = tensorFacts(checkpoint, reason: reason)
+      }
     }
     let infos = checkpoint.tensorNames.compactMap { name in checkpoint.info(name).map { (name: name, info: $0) } }
     facts.append((key: "tensors", value: .integer(infos.count)))
@@ -46,7 +55,28 @@ struct InspectCommand: ParsableCommand {
     return facts
   }
 
-  private func modelFacts(_ checkpoint: Checkpoint) throws -> [(key: String, value: JSONValue)] {
+  /// The facts about tensors by themselves, and the reason for which they are no model.
+  private func tensorFacts(_ checkpoint: Checkpoint, reason: String?) -> [(key: String, value: JSONValue)] {
+    var facts: [(key: String, value: JSONValue)] = [
+      (key: "kind", value: "tensor file"), (key: "format", value: .string(checkpoint.format.rawValue)),
+    ]
+    if let reason { facts.append((key: "no_model", value: .string(reason))) }
+    let stored = checkpoint.tensorNames.compactMap { checkpoint.info($0) }
+    if !stored.isEmpty { facts.append((key: "stored_as", value: Self.storage(stored))) }
+    let count = TensorFile.keyCount(of: checkpoint)
+    guard count > 0 else { return facts }
+    let metadata = TensorFile.metadata(of: checkpoint)
+    // People get the beginning; --json has the rest.
+    let shown = json ? metadata : JSONObject(Array(metadata.members.prefix(Self.shownKeys)))
+    facts += [(key: "metadata_keys", value: .integer(count)), (key: "metadata", value: .object(shown))]
+    if !json, metadata.count > shown.count { facts.append((key: "metadata", value: "and more: --json shows the rest")) }
+    return facts
+  }
+
+  /// The keys of metadata that are shown to people.
+  private static let shownKeys = 24
+
+  private func modelFacts(_ checkpoint: Checkpoint) throws(ModelStoreError) -> [(key: String, value: JSONValue)] {
     let source = try ModelSource.open(path)
     let (c, scheme, weights) = (source.configuration, source.scheme, try source.weights())
     let stored = checkpoint.tensorNames.compactMap { checkpoint.info($0) }
@@ -58,6 +88,7 @@ struct InspectCommand: ParsableCommand {
     let isBlocked = [.gguf, .llama2c].contains(checkpoint.format) && stored.contains { DType(rawValue: $0.storage) == nil }
     var facts: [(key: String, value: JSONValue)] = [
       (key: "kind", value: scheme != nil ? "converted model" : isBlocked ? "quantised checkpoint" : "float checkpoint"),
+      (key: "format", value: .string(checkpoint.format.rawValue)),
       (key: "architecture", value: .string(c.family.rawValue)),
       (key: "parameters", value: .integer(weights.elementCount)), (key: "bits_per_weight", value: .number(bits)),
       (key: "vocabulary", value: .integer(c.vocabularySize)), (key: "hidden", value: .integer(c.hiddenSize)),

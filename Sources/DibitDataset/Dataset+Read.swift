@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitFiles
 internal import DibitTokenizer
 
@@ -68,6 +69,12 @@ private struct RowScan {
         }
       case .other, .unreachable, .missing: loose.append(name)
       }
+    }
+    for name in loose.sortedByBytes() where folder == nil && RowFormat.parts(of: name).ending == "parquet" {
+      // Beside the same rows in another format it is only loose.
+      let split = SplitName(fileStem: RowFormat.parts(of: name).stem)
+      let isCovered = split.map { splits[$0] != nil } ?? !(splits.isEmpty && others.isEmpty)
+      if !isCovered, FileKind.ofFile(join(root, name)) == .parquet { throw .parquet(path: join(root, name)) }
     }
     if splits.isEmpty {
       guard folder == nil, !others.isEmpty else { return nil }

@@ -15,6 +15,8 @@ package enum DatasetError: EngineError, Equatable {
   case unreadableFile(path: String, reason: UnreadableReason)
   /// The one file that was asked for holds no text; what it is instead, where that is known.
   case notText(path: String, found: String? = nil)
+  /// Rows in a format of columns, which is not read.
+  case parquet(path: String)
   /// A file that is one text is longer than any text that fits a model.
   case tooLarge(path: String, limit: Int, found: Int)
   /// No file below the folder could be a text.
@@ -72,6 +74,10 @@ package enum DatasetError: EngineError, Equatable {
     case .notText(let path, let found):
       return "\(Self.file(path)) holds no text, expected UTF-8, UTF-16 with a byte order mark or Windows-1252 without NUL bytes"
         + (found.map { ", found \($0)" } ?? "")
+    case .parquet(let path):
+      let (file, rows) = Self.namesOfParquet(path)
+      return "\(quoted(path)): rows in CSV, TSV or JSONL expected, a Parquet file found, which is not read; write its rows as JSONL: "
+        + "python3 -c \"import pandas; pandas.read_parquet('\(file)').to_json('\(rows)', orient='records', lines=True, force_ascii=False)\""
     case .tooLarge(let path, let limit, let found):
       return "\(TextLocation(file: path).shown): at most \(limit) bytes expected in one text, \(found) found; "
         + "give it in pieces, or as rows or lines"
@@ -115,6 +121,16 @@ package enum DatasetError: EngineError, Equatable {
 
   /// Returns the advice about an unreadable file or folder, where there is any.
   private static func advice(_ reason: UnreadableReason) -> String { reason == .noPermission ? "; check its permissions" : "" }
+
+  /// The names of a Parquet file and of its rows in a command that can be pasted: placeholders where a shell would read the path otherwise.
+  private static func namesOfParquet(_ path: String) -> (file: String, rows: String) {
+    guard path.utf8.allSatisfy({ isAlphanumeric($0) || "._-/".utf8.contains($0) }) else { return ("FILE.parquet", "FILE.jsonl") }
+    return (path, (path.hasSuffix(".parquet") ? String(path.dropLast(".parquet".count)) : path) + ".jsonl")
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    0x30...0x39 ~= byte || 0x41...0x5A ~= byte || 0x61...0x7A ~= byte
+  }
 
   /// Returns the name of a file in a sentence.
   private static func file(_ path: String) -> String {

@@ -1,3 +1,4 @@
+internal import DibitCheckpoint
 internal import DibitFiles
 internal import DibitTensor
 
@@ -14,6 +15,7 @@ extension Dataset {
     var scanner = LabelledScanner(walk: FolderWalk(root: folder, options: options))
     let dataset = try scanner.scan()
     guard let first = dataset.labels.first else {
+      if let table = scanner.table { throw .parquet(path: table) }
       throw .noLabelledText(folder: folder, skipped: dataset.report.skipped)
     }
     guard dataset.labels.count > 1 else {
@@ -29,6 +31,8 @@ extension Dataset {
 private struct LabelledScanner {
   let walk: FolderWalk
   var report: ScanReport
+  /// The first file in Parquet that was left out.
+  private(set) var table: String?
 
   init(walk: FolderWalk) {
     self.walk = walk
@@ -69,7 +73,10 @@ private struct LabelledScanner {
       switch walk.item(at: entry) {
       case .folder: folders.append(name)
       case .linkToFolder: report.note(.linkedFolder, entry)
-      case .file, .other: report.note(.loose, entry)
+      case .file:
+        report.note(.loose, entry)
+        if entry.hasSuffix(".parquet") { noteTable(entry) }
+      case .other: report.note(.loose, entry)
       case .unreachable(let reason): report.note(unreadable: entry, reason)
       case .missing: throw .badLabel(folder: walk.absolute(path), label: name)
       }
@@ -102,6 +109,7 @@ private struct LabelledScanner {
   /// The text of a file, or nil if the report says why there is none.
   private mutating func read(_ file: FoundFile) -> String? {
     guard file.bytes <= walk.options.maximumFileBytes else {
+      noteTable(file.path)
       report.note(.overLong, file.path, ScanOptions.excess(file.bytes, limit: walk.options.maximumFileBytes))
       return nil
     }
@@ -114,9 +122,15 @@ private struct LabelledScanner {
     }
     guard let decoded = TextDecoding.decode(data.bytes) else {
       report.note(.binary, file.path)
+      noteTable(file.path)
       return nil
     }
     return report.accept(decoded, of: file.path) ? decoded.text : nil
+  }
+
+  private mutating func noteTable(_ entry: String) {
+    let path = walk.absolute(entry)
+    if table == nil, FileKind.ofFile(path) == .parquet { table = path }
   }
 }
 

@@ -67,13 +67,17 @@ package struct TextInputIterator: IteratorProtocol {
       case nil: rows = OpenReader(LineReader(stream, path: path, options: options.rows), path)
       }
       return nil
-    } catch { return single(path, .failure(error)) }
+    } catch {
+      // A table of any size is told for what it is.
+      if case .tooLarge = error, !isStandardInput, FileKind.ofFile(path) == .parquet { return single(path, .failure(.parquet(path: path))) }
+      return single(path, .failure(error))
+    }
   }
 
   private static func text(of path: String, isStandardInput: Bool, _ options: TextInputOptions) throws(DatasetError) -> String {
     let bytes = try rethrow(
       as: DatasetError.init, at: path, isStandardInput ? standardInput(path, options) : readFile(path, limit: options.maximumTextBytes))
-    guard let decoded = TextDecoding.decode(bytes) else { throw .noText(at: path) }
+    guard let decoded = TextDecoding.decode(bytes) else { throw .noRows(at: path) }
     return decoded.text
   }
 

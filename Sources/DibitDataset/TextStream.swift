@@ -36,7 +36,7 @@ struct TextStream: ~Copyable {
         return TextStream(path, ByteSource(try SequentialFile(path)), encoding: encoding, pieceBytes: pieceBytes)
       }
     } catch { throw DatasetError(error, path) }
-    throw .noText(at: path)
+    throw .noRows(at: path)
   }
 
   /// The text of bytes in memory, which errors call `name`.
@@ -158,6 +158,11 @@ extension DatasetError {
   static func noText(at path: String) -> DatasetError {
     let kind = FileKind.ofFile(path).flatMap { $0.isReadable ? nil : $0 }
     return .notText(path: path, found: kind?.description)
+  }
+
+  /// The error for a file without text where rows would do.
+  static func noRows(at path: String) -> DatasetError {
+    FileKind.ofFile(path) == .parquet ? .parquet(path: path) : noText(at: path)
   }
 
   /// The error for a file that a system call failed on.

@@ -10,8 +10,12 @@ package struct OptimizationRecipe: Equatable, Sendable {
   package var warmUpSteps: Int?
   /// The course of the learning rate after the warm-up: `cosine_decay`, `linear_schedule` or `constant`, `lr_schedule.name`.
   package var schedule: String?
-  /// The learning rate of the last step, `lr_schedule.end`.
+  /// The learning rate where it has fallen, `lr_schedule.end`.
   package var finalLearningRate: Double?
+  /// The steps behind the warm-up in which the learning rate falls, `lr_schedule.steps`.
+  package var fallingSteps: Int?
+  /// The learning rate from which the warm-up rises, `lr_schedule.warmup_init`.
+  package var initialLearningRate: Double?
   /// Multiplied by the learning rate and the parameter at each step, `weight_decay`.
   package var weightDecay: Double?
   /// The largest gradient norm, `grad_clip`.
@@ -48,19 +52,57 @@ package struct OptimizationRecipe: Equatable, Sendable {
     keepsBest = try root.string("keep", oneOf: ["last", "best"]).map { $0 == "best" }
     computeType = try root.string("compute_dtype", oneOf: ["bfloat16", "float32"])
     checkpointSteps = try root.int("save_every", 1...1_000_000_000)
-    if var section = try root.section("lr_schedule") {
-      schedule = try section.string("name", oneOf: Self.schedules)
-      warmUpSteps = try section.int("warmup", 0...1_000_000_000)
-      finalLearningRate = try section.number("end", 0...10)
-      try section.refuseUnknownKeys()
-      if warmUp != nil, warmUpSteps != nil {
-        throw .conflictingKeys(file: root.file, first: "warmup", second: "lr_schedule.warmup")
-      }
-    }
+    try readSchedule(&root)
     if var section = try root.section("watchdog") {
       watchdogFactor = try section.number("factor", 1...1e6)
       watchdogSteps = try section.int("steps", 0...1_000_000)
       try section.refuseUnknownKeys()
     }
+  }
+
+  /// Reads `lr_schedule`, whose `arguments` are mlx-lm's: those of the schedule in mlx, by their places.
+  private mutating func readSchedule(_ root: inout RecipeReader) throws(RecipeError) {
+    guard var section = try root.section("lr_schedule") else { return }
+    schedule = try section.string("name", oneOf: Self.schedules, advice: "the nearest is cosine_decay with an end")
+    warmUpSteps = try section.int("warmup", 0...1_000_000_000)
+    initialLearningRate = try section.number("warmup_init", 0...10)
+    finalLearningRate = try section.number("end", 0...10)
+    fallingSteps = try section.int("steps", 1...1_000_000_000)
+    func excluding(_ first: String, _ second: String) -> RecipeError {
+      .conflictingKeys(file: root.file, first: first, second: "lr_schedule." + second)
+    }
+    if warmUp != nil, warmUpSteps != nil { throw excluding("warmup", "warmup") }
+    let form: (words: String, places: [Argument]) =
+      switch schedule ?? Self.schedules[0] {
+      case "cosine_decay": ("[initial rate, steps] or [initial rate, steps, end]", [.rate, .steps, .end])
+      case "linear_schedule": ("[initial rate, end, steps]", [.rate, .end, .steps])
+      default: ("no arguments for a constant rate", [])
+      }
+    let arguments = try section.numbers("arguments", form.words) { values in
+      values.count <= form.places.count && values.count >= form.places.count - (form.places.last == .end ? 1 : 0)
+        && zip(values, form.places).allSatisfy { $1.range.contains($0) && ($1 != .steps || $0 == $0.rounded()) }
+    }
+    try section.refuseUnknownKeys()
+    guard let arguments else { return }
+    if finalLearningRate != nil { throw excluding("lr_schedule.end", "arguments") }
+    if fallingSteps != nil { throw excluding("lr_schedule.steps", "arguments") }
+    if warmUp != nil { throw excluding("warmup", "arguments") }
+    if let learningRate, learningRate != arguments[0] { throw excluding("learning_rate", "arguments") }
+    // Without a warm-up mlx-lm begins at the initial rate.
+    (learningRate, warmUpSteps) = (arguments[0], warmUpSteps ?? 0)
+    for (value, meaning) in zip(arguments, form.places) {
+      switch meaning {
+      case .rate: break
+      case .end: finalLearningRate = value
+      case .steps: fallingSteps = Int(value)
+      }
+    }
+  }
+
+  /// The meaning of an argument of a schedule in mlx.
+  private enum Argument {
+    case rate, end, steps
+
+    var range: ClosedRange<Double> { self == .steps ? 1...1e9 : 0...10 }
   }
 }

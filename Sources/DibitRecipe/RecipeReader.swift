@@ -95,10 +95,25 @@ struct RecipeReader {
     return text
   }
 
-  mutating func string(_ key: String, oneOf allowed: [String]) throws(RecipeError) -> String? {
+  /// One of some words; `advice` stands behind them where it is another.
+  mutating func string(_ key: String, oneOf allowed: [String], advice: String? = nil) throws(RecipeError) -> String? {
     guard let member = member(key) else { return nil }
-    guard let text = member.value.string, allowed.contains(text) else { throw wrong(member, allowed.joined(separator: ", ")) }
+    guard let text = member.value.string, allowed.contains(text) else {
+      throw wrong(member, allowed.joined(separator: ", ") + (advice.map { " (\($0))" } ?? ""))
+    }
     return text
+  }
+
+  /// A list of numbers of a form that `expected` says in words.
+  mutating func numbers(_ key: String, _ expected: String, _ isRight: ([Double]) -> Bool) throws(RecipeError) -> [Double]? {
+    guard let member = member(key) else { return nil }
+    guard let items = member.value.sequence else { throw wrong(member, expected) }
+    let values = items.compactMap(\.float)
+    guard values.count == items.count, isRight(values) else {
+      let shown = items.prefix(8).map { $0.string ?? "…" }.joined(separator: ", ") + (items.count > 8 ? ", …" : "")
+      throw wrong(member, expected, found: "[\(shown)]")
+    }
+    return values
   }
 
   mutating func int(_ key: String, _ range: ClosedRange<Int>) throws(RecipeError) -> Int? {
@@ -210,6 +225,11 @@ struct RecipeReader {
       let nearest = suggestion(for: stray.key, among: asked.sorted()).map { path + $0 }
       throw .unknownKey(file: stray.file, line: stray.line, key: path + stray.key, suggestion: nearest, allowed: asked.sorted())
     }
+  }
+
+  /// The fault of a value, with what is there in words.
+  private func wrong(_ member: Member, _ expected: String, found: String) -> RecipeError {
+    .wrongValue(file: member.file, line: member.line, key: path + member.key, expected: expected, found: found)
   }
 
   /// The fault of a value, or of the part of it that is wrong: `found`, an item or what stands under a name.

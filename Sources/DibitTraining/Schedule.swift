@@ -36,6 +36,10 @@ package struct Schedule: Equatable, Sendable {
   package var shape: Shape
   /// The rate of the last step, for shapes that fall.
   package var finalRate: Float
+  /// The steps behind the warm-up in which the rate falls to the final one, where it stays; nil for all that follow.
+  package var fallingSteps: Int?
+  /// The rate from which the warm-up rises; the first step is above it.
+  package var initialRate: Float = 0
 
   /// A schedule that reaches `finalRate` after `totalSteps`.
   package init(learningRate: Float, warmUpSteps: Int, totalSteps: Int, shape: Shape = .cosine, finalRate: Float = 0) {
@@ -48,8 +52,12 @@ package struct Schedule: Equatable, Sendable {
 
   /// The rate of step `step`, counted from 1.
   package func rate(step: Int) -> Float {
-    if step <= warmUpSteps { return learningRate * Float(step) / Float(warmUpSteps) }
-    let progress = min(1, Double(step - warmUpSteps) / Double(max(1, totalSteps - warmUpSteps)))
+    if step <= warmUpSteps {
+      // Without a rate to rise from, the product of a schedule that has none.
+      guard initialRate > 0 else { return learningRate * Float(step) / Float(warmUpSteps) }
+      return initialRate + (learningRate - initialRate) * Float(step) / Float(warmUpSteps)
+    }
+    let progress = min(1, Double(step - warmUpSteps) / Double(fallingSteps ?? max(1, totalSteps - warmUpSteps)))
     switch shape {
     case .constant: return learningRate
     case .linear: return finalRate + (learningRate - finalRate) * Float(1 - progress)

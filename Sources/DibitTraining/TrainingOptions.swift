@@ -20,6 +20,10 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var schedule = Schedule.Shape.cosine
   /// The learning rate of the last step, where the schedule falls.
   package var finalLearningRate: Float = 0
+  /// The steps behind the warm-up in which the rate falls to the final one; nil for all that follow.
+  package var fallingSteps: Int?
+  /// The rate from which the warm-up rises.
+  package var initialLearningRate: Float = 0
   /// The length of the warm-up, in which the learning rate rises.
   package var warmUp = Schedule.WarmUp.share(0.1)
   /// Moments and weight decay.
@@ -63,12 +67,14 @@ package struct OptimizationOptions: Equatable, Sendable {
 
   /// True when a step depends on how many follow; if not, a run may be made shorter or longer while it is stopped.
   package var dependsOnLength: Bool {
-    if case .steps = warmUp { schedule != .constant } else { true }
+    if case .steps = warmUp { schedule != .constant && fallingSteps == nil } else { true }
   }
 
   func schedule(steps: Int) -> Schedule {
-    Schedule(
+    var whole = Schedule(
       learningRate: learningRate, warmUpSteps: warmUp.count(of: steps), totalSteps: steps, shape: schedule, finalRate: finalLearningRate)
+    (whole.fallingSteps, whole.initialRate) = (fallingSteps, initialLearningRate)
+    return whole
   }
 }
 

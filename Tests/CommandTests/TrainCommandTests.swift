@@ -25,7 +25,12 @@ import Testing
       lora_parameters: {rank: 4, scale: 3, use_rslora: true, dropout: 0.1, keys: [q_proj, v_proj]}
       prompt: {instruction: "Say: \\"what\\" of {labels}?", key: kind, scaffolding_weight: 0.3}
       """, to: "recipe.yaml")
-    let cases = [["--recipe", recipe], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"]]
+    let timed = try work.scratch.write(
+      "lr_schedule: {name: cosine_decay, warmup: 2, warmup_init: 1e-5, arguments: [2e-3, 5, 1e-5]}\nlora_parameters: {rank: 4}\n",
+      to: "timed.yaml")
+    let cases = [
+      ["--recipe", recipe], ["--recipe", timed], ["--epochs", "1", "--rank", "4", "--learning-rate", "3e-3", "--prompt-form", "plain"],
+    ]
     for (index, options) in cases.enumerated() {
       let (first, again) = ("first\(index)", "again\(index)")
       let outcome = try train(work, first, options)
@@ -63,6 +68,33 @@ import Testing
       set.errors.hasSuffix(
         "note: no recipe was given: epochs 1, batch_size 8 (steps in all: 2), learning_rate 0.004, rank 4, alpha 4; all values are in "
           + "'\(work.scratch("set"))/recipe.yaml', to be changed and given to --recipe\n"), "\(set.errors)")
+  }
+
+  @Test("a rank beside a recipe moves the scale, which is told where nobody asked for it")
+  func rankBesideARecipe() throws {
+    let work = try Workplace(perLabel: 4)
+    let recipe = try work.scratch.write("epochs: 1\nlora_parameters: {rank: 16, alpha: 16}\n", to: "recipe.yaml")
+    func notes(_ name: String, _ arguments: [String], recipe: String = recipe) throws -> [Substring] {
+      let outcome = try train(work, name, ["--plan", "--recipe", recipe] + arguments)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      return outcome.errors.split(separator: "\n").filter { $0.contains("changes the scale") }
+    }
+    let note: [Substring] = [
+      "note: rank 4 in place of 16 beside alpha 16 changes the scale alpha / rank from 1 to 4; --alpha 4 keeps it"
+    ]
+    #expect(try notes("a", ["--rank", "4"]) == note)
+    #expect(try notes("b", ["--set", "lora_parameters.rank=4"]) == note)
+    for asked in [
+      [], ["--rank", "16"], ["--rank", "4", "--alpha", "16"], ["--set", "lora_parameters.rank=4", "--set", "lora_parameters.alpha=16"],
+    ] { #expect(try notes("c", asked) == [], "\(asked)") }
+    // A factor stays; the root of the rank is another divisor.
+    let factor = try work.scratch.write("lora_parameters: {rank: 16, scale: 2}\n", to: "factor.yaml")
+    #expect(try notes("d", ["--rank", "4"], recipe: factor) == [])
+    let root = try work.scratch.write("lora_parameters: {rank: 16, alpha: 16, use_rslora: true}\n", to: "root.yaml")
+    #expect(
+      try notes("e", ["--rank", "4"], recipe: root) == [
+        "note: rank 4 in place of 16 beside alpha 16 changes the scale alpha / √rank from 4 to 8; --alpha 8 keeps it"
+      ])
   }
 
   @Test("a placeholder for the labels that is none is told")

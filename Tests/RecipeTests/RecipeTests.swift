@@ -313,6 +313,60 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(problem("warmup=0.1", "lr_schedule.warmup=3") == "r.yaml: 'warmup' and 'lr_schedule.warmup' exclude each other: keep one")
   }
 
+  @Test("schedules as mlx-lm writes them: arguments by their places, which win over nothing that is said elsewhere")
+  func argumentsOfSchedules() throws {
+    func schedule(_ yaml: String) throws -> OptimizationRecipe { try read("lr_schedule: {\(yaml)}").get().optimization }
+    let cosine = try schedule("name: cosine_decay, warmup: 100, warmup_init: 1e-7, arguments: [1e-5, 1000, 1e-6]")
+    #expect(cosine.learningRate == 1e-5 && cosine.fallingSteps == 1000 && cosine.finalLearningRate == 1e-6)
+    #expect(cosine.warmUpSteps == 100 && cosine.initialLearningRate == 1e-7 && cosine.schedule == "cosine_decay")
+    let short = try schedule("name: cosine_decay, arguments: [1e-5, 1000]")
+    #expect(short.fallingSteps == 1000 && short.finalLearningRate == nil && short.warmUpSteps == 0)
+    let linear = try schedule("name: linear_schedule, arguments: [1e-4, 1e-5, 200]")
+    #expect(linear.learningRate == 1e-4 && linear.finalLearningRate == 1e-5 && linear.fallingSteps == 200)
+    #expect(try schedule("steps: 30, warmup_init: 0").fallingSteps == 30)
+    // The rate beside it may be the same, as in mlx-lm's own example.
+    let both = try read("learning_rate: 1e-5\nlr_schedule: {name: cosine_decay, arguments: [1e-5, 1000]}").get()
+    #expect(both.optimization.learningRate == 1e-5)
+    for (yaml, message) in [
+      (
+        "lr_schedule: {name: exponential_decay, arguments: [1e-5, 0.9]}",
+        "r.yaml:1: 'lr_schedule.name': expected cosine_decay, linear_schedule, constant (the nearest is cosine_decay with an end), "
+          + "found 'exponential_decay'"
+      ),
+      (
+        "lr_schedule:\n  name: cosine_decay\n  arguments: [1e-5]",
+        "r.yaml:3: 'lr_schedule.arguments': expected [initial rate, steps] or [initial rate, steps, end], found [1e-5]"
+      ),
+      (
+        "lr_schedule: {name: linear_schedule, arguments: [1e-5, 100]}",
+        "r.yaml:1: 'lr_schedule.arguments': expected [initial rate, end, steps], found [1e-5, 100]"
+      ),
+      (
+        "lr_schedule: {name: cosine_decay, arguments: [1e-5, 10.5, x]}",
+        "r.yaml:1: 'lr_schedule.arguments': expected [initial rate, steps] or [initial rate, steps, end], found [1e-5, 10.5, x]"
+      ),
+      (
+        "lr_schedule: {name: constant, arguments: [1e-5]}",
+        "r.yaml:1: 'lr_schedule.arguments': expected no arguments for a constant rate, found [1e-5]"
+      ),
+      (
+        "lr_schedule: {name: cosine_decay, arguments: 3}",
+        "r.yaml:1: 'lr_schedule.arguments': expected [initial rate, steps] or [initial rate, steps, end], found '3'"
+      ),
+      (
+        "lr_schedule: {arguments: [1e-5, 10], end: 1e-6}",
+        "r.yaml: 'lr_schedule.end' and 'lr_schedule.arguments' exclude each other: keep one"
+      ),
+      (
+        "warmup: 0.1\nlr_schedule: {arguments: [1e-5, 10]}", "r.yaml: 'warmup' and 'lr_schedule.arguments' exclude each other: keep one"
+      ),
+      (
+        "learning_rate: 1e-3\nlr_schedule: {arguments: [1e-5, 10]}",
+        "r.yaml: 'learning_rate' and 'lr_schedule.arguments' exclude each other: keep one"
+      ),
+    ] { #expect(problem(yaml) == message) }
+  }
+
   @Test func duplicateKey() {
     let text = problem("seed: 1\nepochs: 2\nseed: 3")
     #expect(text == "r.yaml:3: the key 'seed' appears twice")
