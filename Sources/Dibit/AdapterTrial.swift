@@ -30,6 +30,8 @@ package struct AdapterTrial: Sendable {
   package static let base = "base"
   /// The baseline that counts words.
   package static let naiveBayes = BaselineKind.words.name
+  /// The baseline that fits a regression to words.
+  package static let regression = BaselineKind.tfidf.name
   /// The baseline that answers the most frequent label.
   package static let majority = BaselineKind.majority.name
 
@@ -63,7 +65,7 @@ package struct AdapterTrial: Sendable {
       outcome.runs.append(records.outcomes(name == Self.base ? .base : .adapter))
     }
     let suite = BaselineSuite(labels: labels, base: subject(Self.base, nil), options: TaggingOptions(), shots: 0, seed: 0)
-    outcome.runs += try suite.run([.words, .majority], training: texts + validation, examples: heldOut, on: inference)
+    outcome.runs += try suite.run([.words, .tfidf, .majority], training: texts + validation, examples: heldOut, on: inference)
     return outcome
   }
 
