@@ -30,6 +30,8 @@ package struct AdapterTrial: Sendable {
   package static let base = "base"
   /// The baseline that counts words.
   package static let naiveBayes = BaselineKind.words.name
+  /// The baseline that fits a regression to words.
+  package static let regression = BaselineKind.tfidf.name
   /// The baseline that answers the most frequent label.
   package static let majority = BaselineKind.majority.name
 
@@ -52,7 +54,7 @@ package struct AdapterTrial: Sendable {
   /// The adapter goes from the trainer to the evaluation in memory, and the trainer is gone before the evaluation begins.
   package func run(
     training texts: [LabelledExample], validation: [LabelledExample], heldOut: [LabelledExample], options: TrainingOptions,
-    includesBase: Bool, baselines: [BaselineKind] = [.words, .majority], report: (Event) -> Bool
+    includesBase: Bool, baselines: [BaselineKind] = [.words, .tfidf, .majority], report: (Event) -> Bool
   ) throws -> TrialOutcome? {
     guard let (adapter, result) = try train(texts, validation, options, report) else { return nil }
     var outcome = TrialOutcome(training: texts.count, validation: validation.count, heldOut: heldOut.count, result)

@@ -41,9 +41,11 @@ public enum Evaluation {
     case majority
     /// Naive Bayes on words.
     case words
+    /// Logistic regression on words, pairs of words and runs of letters, by TF-IDF.
+    case tfidf
     /// The nearest mean of the base model's embeddings.
     case centroid
-    /// Logistic regression on them.
+    /// Logistic regression on those embeddings.
     case logistic
     /// The base model, asked with some answered examples before each text.
     case shots

@@ -30,7 +30,7 @@ package struct EvaluationPlan {
   package let parts: [Part]
 
   /// Every subject is a part, kept where `isIdentified` says so of its name, and so are the baselines that share embeddings, the few-shot
-  /// prompt of `shots` examples, and what runs no model, which is as fast as reading a file. The names of parts tell which baselines they are.
+  /// prompt of `shots` examples, and what runs no model, which is done in less time than a model takes. The names of parts tell which baselines they are.
   package init(_ subjects: [EvaluationStudy.Subject], baselines: [BaselineKind], shots: Int, isIdentified: (_ name: String) -> Bool) {
     self.subjects = subjects
     var parts = subjects.enumerated().map { index, subject in

@@ -70,8 +70,9 @@ package struct TrialOutcome: Equatable, Sendable {
       guard values.count == heldOut, values.allSatisfy({ $0.count == labels }) else { return nil }
       self.runs.append(RunOutcomes(name: name, kind: kind, logProbabilities: values, seconds: 0))
     }
-    guard self.truths.count == heldOut, self.truths.allSatisfy({ !$0.isEmpty }), self.runs.contains(where: { $0.kind == .adapter }) else {
-      return nil
-    }
+    guard self.truths.count == heldOut, self.truths.allSatisfy({ !$0.isEmpty }), self.runs.contains(where: { $0.kind == .adapter }),
+      // A file from before there was this baseline cannot stand beside others.
+      run(AdapterTrial.regression) != nil
+    else { return nil }
   }
 }

@@ -11,12 +11,10 @@ enum LBFGS {
     let converged: Bool
   }
 
-  /// Pairs of steps and changes of the gradient that are kept.
-  private static let memory = 10
-
-  /// Minimises `function`, which returns its value and writes its gradient, until no component of the gradient exceeds `tolerance`.
+  /// Minimises `function`, which returns its value and writes its gradient, until no component of the gradient exceeds `tolerance`;
+  /// `memory` is the number of pairs of steps and changes of the gradient that are kept.
   static func minimize(
-    from start: [Double], steps: Int, tolerance: Double,
+    from start: [Double], steps: Int, memory: Int, tolerance: Double,
     _ function: (_ point: [Double], _ gradient: inout [Double]) -> Double
   ) -> Result {
     var point = start
@@ -115,9 +113,18 @@ enum LBFGS {
     for index in target.indices { target[index] += factor * values[index] }
   }
 
+  /// Long vectors are summed in eight lanes: one sum waits for each of its additions, and takes more time than all else here.
   private static func dot(_ a: [Double], _ b: [Double]) -> Double {
-    var sum = 0.0
-    for index in a.indices { sum += a[index] * b[index] }
+    let (a, b) = (a.span, b.span.extracting(0..<a.count))
+    let whole = a.count < 1 << 16 ? 0 : a.count / 8 * 8
+    var lanes = SIMD8<Double>()
+    for start in stride(from: 0, to: whole, by: 8) {
+      var (x, y) = (SIMD8<Double>(), SIMD8<Double>())
+      for lane in 0..<8 { (x[lane], y[lane]) = (a[start + lane], b[start + lane]) }
+      lanes += x * y
+    }
+    var sum = lanes.sum()
+    for index in whole..<a.count { sum += a[index] * b[index] }
     return sum
   }
 }

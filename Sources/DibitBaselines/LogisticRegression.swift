@@ -1,7 +1,7 @@
 internal import DibitTensor
 internal import RealModule
 
-/// Multinomial logistic regression on dense features: the usual probe of what a model's frozen embeddings already tell.
+/// Multinomial logistic regression: on embeddings the usual probe of what a frozen model already tells, on words what a user would try first.
 ///
 /// Minimises `Σ -log p(label | row) + ½ penalty ‖W‖²` by L-BFGS; intercepts are not penalised. Same data, same weights: no random start.
 package struct LogisticRegression: FeatureBaseline, Equatable {
@@ -13,6 +13,8 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     package var standardizes = true
     /// The most steps.
     package var steps = 500
+    /// Steps that are remembered; each takes the memory of two vectors of weights.
+    package var memory = 10
     /// The fit ends when no component of the mean gradient is larger.
     package var tolerance = 1e-6
 
@@ -36,27 +38,40 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
   package init(features: [[Float]], labels: [Int], count: Int, options: Options = Options()) {
     let columns = features.first?.count ?? 0
     require(
-      features.count == labels.count && features.allSatisfy { $0.count == columns }
-        && options.penalty > 0
-        && labels.allSatisfy { $0 >= 0 && $0 < count },
-      "LogisticRegression: \(features.count) rows of \(columns), \(labels.count) labels below \(count), penalty \(options.penalty)"
-    )
-    (shift, scale) = Self.standardization(features, columns, options.standardizes)
-    self.labels = count
-    var rows: [Double] = []
-    rows.reserveCapacity(features.count * columns)
+      features.count == labels.count && features.allSatisfy { $0.count == columns },
+      "LogisticRegression: \(features.count) rows of \(columns), \(labels.count) labels")
+    let (shift, scale) = Self.standardization(features, columns, options.standardizes)
+    var rows = SparseRows(columns: columns)
     for row in features {
-      for column in 0..<columns {
-        rows.append((Double(row[column]) - shift[column]) * scale[column])
-      }
+      for column in 0..<columns { rows.append((Double(row[column]) - shift[column]) * scale[column], at: column) }
+      rows.endRow()
     }
-    let problem = Problem(
-      rows: rows, truths: labels, columns: columns, labels: count, penalty: options.penalty)
-    let start = [Double](repeating: 0, count: (columns + 1) * count)
+    self.init(rows, shift, scale, labels, count, options, from: nil)
+  }
+
+  /// Learns from `rows`, as they are, and their `labels`, indices below `count`; a `start` of as many columns and labels that is near saves
+  /// steps.
+  ///
+  /// - Complexity: O(steps · (entries + rows + columns) · labels) time.
+  init(rows: SparseRows, labels: [Int], count: Int, options: Options, from start: LogisticRegression? = nil) {
+    require(rows.count == labels.count, "LogisticRegression: \(rows.count) rows, \(labels.count) labels")
+    self.init(rows, [], [], labels, count, options, from: start)
+  }
+
+  private init(
+    _ rows: SparseRows, _ shift: [Double], _ scale: [Double], _ truths: [Int], _ count: Int, _ options: Options,
+    from start: LogisticRegression?
+  ) {
+    require(
+      options.penalty > 0 && truths.allSatisfy { $0 >= 0 && $0 < count },
+      "LogisticRegression: labels below \(count), penalty \(options.penalty)")
+    let problem = Problem(rows, truths: truths, labels: count, penalty: options.penalty)
+    let start = start?.weights ?? [Double](repeating: 0, count: (rows.columns + 1) * count)
+    require(start.count == (rows.columns + 1) * count, "LogisticRegression: a start of \(start.count) weights for \(rows.columns) columns")
     let fit = LBFGS.minimize(
-      from: start, steps: options.steps,
-      tolerance: options.tolerance * Double(max(features.count, 1)), problem.loss)
+      from: start, steps: options.steps, memory: options.memory, tolerance: options.tolerance * Double(max(rows.count, 1)), problem.loss)
     (weights, steps, converged) = (fit.point, fit.steps, fit.converged)
+    (self.shift, self.scale, labels) = (shift, scale, count)
   }
 
   /// The logarithm of each label's probability.
@@ -64,10 +79,14 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
     require(
       features.count == shift.count,
       "LogisticRegression: \(features.count) features, \(shift.count) known")
-    var scores = Array(weights[(shift.count * labels)...])
-    for column in shift.indices {
-      let value = (Double(features[column]) - shift[column]) * scale[column]
-      for label in 0..<labels { scores[label] += value * weights[column * labels + label] }
+    return logProbabilities(shift.indices.lazy.map { (Int32($0), (Double(features[$0]) - shift[$0]) * scale[$0]) })
+  }
+
+  /// The logarithm of each label's probability, by the columns of a row that are not zero.
+  func logProbabilities(_ entries: some Sequence<(Int32, Double)>) -> [Double] {
+    var scores = Array(weights[(weights.count - labels)...])
+    for (column, value) in entries {
+      for label in 0..<labels { scores[label] += value * weights[Int(column) * labels + label] }
     }
     return normalized(scores)
   }
@@ -98,57 +117,48 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
 
   /// The loss and its gradient. The inner loops run over labels, side by side in memory, so that they need no sum across lanes.
   private struct Problem {
-    let rows: [Double]
+    let rows: SparseRows
+    /// The entries by their column, where the gradient is a sum over rows.
+    let columns: SparseRows
     let truths: [Int]
-    let columns: Int
     let labels: Int
     let penalty: Double
 
+    init(_ rows: SparseRows, truths: [Int], labels: Int, penalty: Double) {
+      (self.rows, columns, self.truths, self.labels, self.penalty) = (rows, rows.transposed(), truths, labels, penalty)
+    }
+
     func loss(_ weights: [Double], _ gradient: inout [Double]) -> Double {
-      let (columns, labels) = (columns, labels)
+      let (intercepts, labels) = (rows.columns * labels, labels)
       var loss = 0.0
-      for index in 0..<columns * labels {
-        gradient[index] = penalty * weights[index]
-        loss += 0.5 * penalty * weights[index] * weights[index]
-      }
-      for label in 0..<labels { gradient[columns * labels + label] = 0 }
-      var scores = [Double](repeating: 0, count: labels)
-      for (index, truth) in truths.enumerated() {
-        for label in 0..<labels { scores[label] = weights[columns * labels + label] }
-        for column in 0..<columns {
-          let value = rows[index * columns + column]
-          Self.add(value, weights.span, from: column * labels, to: &scores)
-        }
-        let largest = scores.max() ?? 0
+      for index in 0..<intercepts { loss += 0.5 * penalty * weights[index] * weights[index] }
+      for label in 0..<labels { gradient[intercepts + label] = 0 }
+      // `errors[row * labels + label]`: the gradient by the scores, probability less truth.
+      var errors: [Double] = []
+      errors.reserveCapacity(truths.count * labels)
+      var sums = [Double](repeating: 0, count: labels)
+      for (row, truth) in truths.enumerated() {
+        for label in 0..<labels { sums[label] = weights[intercepts + label] }
+        rows.addProducts(row, weights.span, to: &sums)
+        let (largest, score) = (sums.max() ?? 0, sums[truth])
         var total = 0.0
-        for label in 0..<labels { total += .exp(scores[label] - largest) }
-        loss += largest + .log(total) - scores[truth]
-        // From here on the scores are the gradient by them: probability less truth.
         for label in 0..<labels {
-          scores[label] = .exp(scores[label] - largest) / total - (label == truth ? 1 : 0)
+          sums[label] = .exp(sums[label] - largest)
+          total += sums[label]
         }
-        for column in 0..<columns {
-          Self.add(
-            rows[index * columns + column], scores.span, to: &gradient, from: column * labels)
+        loss += largest + .log(total) - score
+        for label in 0..<labels {
+          let error = sums[label] / total - (label == truth ? 1 : 0)
+          errors.append(error)
+          gradient[intercepts + label] += error
         }
-        for label in 0..<labels { gradient[columns * labels + label] += scores[label] }
+      }
+      for column in 0..<rows.columns {
+        for label in 0..<labels { sums[label] = penalty * weights[column * labels + label] }
+        columns.addProducts(column, errors.span, to: &sums)
+        for label in 0..<labels { gradient[column * labels + label] = sums[label] }
       }
       return loss
-    }
-
-    /// `to[l] += factor · values[from + l]`.
-    @inline(__always)
-    private static func add(_ factor: Double, _ values: Span<Double>, from: Int, to: inout [Double]) {
-      let part = values.extracting(from..<from + to.count)
-      var target = to.mutableSpan
-      for label in part.indices { target[label] += factor * part[label] }
-    }
-
-    /// `to[from + l] += factor · values[l]`.
-    @inline(__always)
-    private static func add(_ factor: Double, _ values: Span<Double>, to: inout [Double], from: Int) {
-      var target = to.mutableSpan
-      for label in values.indices { target[from + label] += factor * values[label] }
     }
   }
 }

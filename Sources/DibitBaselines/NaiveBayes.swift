@@ -57,32 +57,19 @@ package struct NaiveBayes: TextBaseline {
   /// Values of α that ``tuned(texts:labels:count:)`` tries.
   static let smoothings = [1, 0.3, 0.1, 0.03, 0.01]
 
-  /// Learns with the model and the α that make the fewest mistakes in five-fold cross-validation, every fifth text making a fold; the first
-  /// of equals, multinomial and the largest α. A text that stands there several times, with a label each, is one text. A baseline that nobody
-  /// tuned is no baseline.
+  /// Learns with the model and the α that make the fewest mistakes in ``CrossValidation``; the first of equals, multinomial and the largest α.
   package static func tuned(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
-    var numbers: [String: Int] = [:]
-    let folds = texts.map { text in
-      let number = numbers[text] ?? numbers.count
-      numbers[text] = number
-      return number % 5
-    }
     let words = texts.map(Words.split)
     let settings = Model.allCases.flatMap { model in smoothings.map { (model, $0) } }
-    var mistakes = [Int](repeating: 0, count: settings.count)
-    for fold in 0..<5 {
-      let learnt = texts.indices.filter { folds[$0] != fold }
-      let counts = WordCounts(learnt.map { words[$0] }, labels: learnt.map { labels[$0] }, count: count)
-      for (candidate, setting) in settings.enumerated() {
-        let classifier = NaiveBayes(counts, model: setting.0, smoothing: setting.1)
-        mistakes[candidate] += texts.indices.count { index in
-          guard folds[index] == fold else { return false }
-          let row = classifier.logProbabilities(words[index])
-          return row.indices.max { row[$0] < row[$1] } != labels[index]
+    let validation = CrossValidation(texts: texts, labels: labels)
+    let best = settings[
+      validation.best(of: settings.count) { learnt, asked in
+        let counts = WordCounts(learnt.map { words[$0] }, labels: learnt.map { labels[$0] }, count: count)
+        return settings.map { model, smoothing in
+          let classifier = NaiveBayes(counts, model: model, smoothing: smoothing)
+          return validation.mistakes(asked) { classifier.logProbabilities(words[$0]) }
         }
-      }
-    }
-    let best = settings[mistakes.indices.min { mistakes[$0] < mistakes[$1] } ?? 0]
+      }]
     return NaiveBayes(WordCounts(words, labels: labels, count: count), model: best.0, smoothing: best.1)
   }
 

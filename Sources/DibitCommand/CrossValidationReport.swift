@@ -49,7 +49,7 @@ struct CrossValidationReport {
         name: run.name, kind: run.kind, logProbabilities: outcomes.flatMap { $0.run(run.name)?.logProbabilities ?? [] }, seconds: 0)
     }
     // Nobody doubts that the most frequent label can be beaten: testing it too would only make the other tests more cautious.
-    let baselines = all.filter { $0.name == AdapterTrial.naiveBayes }
+    let baselines = all.filter { $0.kind == .baseline && $0.name != AdapterTrial.majority }
     let pooled = builder.report(
       names: labels, split: "folds", truncated: outcomes.reduce(0) { $0 + $1.truncated }, runs: all.filter { $0.kind != .baseline },
       baselines: baselines)

@@ -15,6 +15,7 @@ struct CurveReport {
     let deviation: Double?
     let macroF1: Double
     let naiveBayes: Double
+    let regression: Double
   }
 
   let rows: [Row]
@@ -50,7 +51,8 @@ struct CurveReport {
         macroF1: mean(
           adapters.map {
             F1Scores(labels: labels, truths: $0.truths, predictions: $0.predictions, at: Array($0.truths.indices)).macro
-          }), naiveBayes: mean(forecasts(AdapterTrial.naiveBayes).map(accuracy)))
+          }), naiveBayes: mean(forecasts(AdapterTrial.naiveBayes).map(accuracy)),
+        regression: mean(forecasts(AdapterTrial.regression).map(accuracy)))
     }
     curve = LearningCurve(points)
     self.more = more
@@ -78,7 +80,8 @@ struct CurveReport {
             [
               "texts": .integer(row.texts), "accuracy": .number(row.accuracy), "accuracy_ci95": ends(row.interval),
               "standard_deviation": row.deviation.map { .number($0) } ?? .null, "macro_f1": .number(row.macroF1),
-              "naive_bayes_accuracy": .number(row.naiveBayes), "steps": .array(row.outcomes.map { .integer($0.steps) }),
+              "naive_bayes_accuracy": .number(row.naiveBayes), "regression_accuracy": .number(row.regression),
+              "steps": .array(row.outcomes.map { .integer($0.steps) }),
             ]
           })
       ),
@@ -94,12 +97,14 @@ struct CurveReport {
   /// For people, in lines of a terminal's width if there is one.
   func lines(width: Int?) -> [String] {
     let repeats = rows[0].outcomes.count
-    var overview = [["texts", "accuracy", "95 %"] + (repeats > 1 ? ["± of \(repeats)"] : []) + ["macro F1", "naive Bayes", "curve"]]
+    let spread = repeats > 1 ? ["± of \(repeats)"] : []
+    var overview = [["texts", "accuracy", "95 %"] + spread + ["macro F1", "naive Bayes", "regression", "curve"]]
     for row in rows {
       overview.append(
         ["\(row.texts)", percent(row.accuracy), "\(decimal(row.interval.lower * 100, 1))-\(decimal(row.interval.upper * 100, 1))"]
           + (row.deviation.map { [decimal($0 * 100, 1)] } ?? [])
-          + [decimal(row.macroF1, 3), percent(row.naiveBayes), curve.fit.map { percent(1 - $0.error(row.texts)) } ?? "-"])
+          + [decimal(row.macroF1, 3), percent(row.naiveBayes), percent(row.regression)]
+          + [curve.fit.map { percent(1 - $0.error(row.texts)) } ?? "-"])
     }
     var lines = table(overview, width: width)
     if let fit = curve.fit {

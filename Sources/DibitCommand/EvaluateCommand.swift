@@ -21,8 +21,8 @@ struct EvaluateCommand: ParsableCommand {
       where there is one, otherwise the validation split, otherwise the texts that were held out in training.
 
       The first line says whether the best adapter beats the base model and every baseline beyond noise. Baselines learn from the training
-      split: the most frequent label, naive Bayes on words, the nearest centroid of and logistic regression on the base model's embeddings,
-      and the base model with a few answered examples before each text.
+      split: the most frequent label, naive Bayes on words, logistic regression on words, the nearest centroid of and logistic regression on
+      the base model's embeddings, and the base model with a few answered examples before each text.
 
       Texts that an adapter was trained on, or nearly so, are refused. With --require-improvement the exit status is 3 unless an adapter is
       better than all of them.

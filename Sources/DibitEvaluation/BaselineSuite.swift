@@ -13,9 +13,11 @@ package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   case majority
   /// Naive Bayes on words.
   case words
+  /// Logistic regression on words, pairs of words and runs of letters, by TF-IDF.
+  case tfidf
   /// The nearest mean of the base model's frozen embeddings.
   case centroid
-  /// Logistic regression on them.
+  /// Logistic regression on those embeddings.
   case logistic
   /// The base model, asked with some answered examples before each text.
   case shots
@@ -25,6 +27,7 @@ package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
     switch self {
     case .majority: "most frequent label"
     case .words: "naive Bayes on words"
+    case .tfidf: "logistic regression on words"
     case .centroid: "nearest centroid of embeddings"
     case .logistic: "logistic regression on embeddings"
     case .shots: "few-shot prompt"
@@ -32,7 +35,7 @@ package enum BaselineKind: String, Equatable, Sendable, CaseIterable {
   }
 
   /// True where it runs the model over texts.
-  package var runsModel: Bool { self != .majority && self != .words }
+  package var runsModel: Bool { ![.majority, .words, .tfidf].contains(self) }
 }
 
 /// Trains baselines on labelled texts and runs them over others.
@@ -87,10 +90,12 @@ package struct BaselineSuite: Sendable {
         if let outcomes = try fewShot(task, compute, progress) { found.append(outcomes) }
         continue
       }
+      // Its settings are chosen by many fits; the others that run no model are done at once.
+      if kind == .tfidf, !progress(Progress(name: kind.name, done: 0, total: task.training.count)) { throw .interrupted }
       if kind.runsModel, embeddings == nil { embeddings = try embed(task, compute, progress) }
       let clock = ContinuousClock()
       let start = clock.now
-      let rows = probabilities(kind, task, embeddings)
+      let rows = probabilities(kind, task, embeddings, compute)
       let seconds = start.duration(to: clock.now) / .seconds(1) + (kind.runsModel ? embeddings?.seconds ?? 0 : 0)
       var outcomes = RunOutcomes(name: kind.name, kind: .baseline, logProbabilities: rows, seconds: seconds)
       if options.selection != .one {
@@ -141,11 +146,15 @@ package struct BaselineSuite: Sendable {
   }
 
   /// A row of log-probabilities for each example.
-  private func probabilities(_ kind: BaselineKind, _ task: LearningTask, _ embeddings: Embeddings?) -> [[Double]] {
+  private func probabilities(_ kind: BaselineKind, _ task: LearningTask, _ embeddings: Embeddings?, _ compute: Compute) -> [[Double]] {
     let labels = task.pairs.map(\.label)
     let prior = MajorityClass(labels: labels, count: self.labels.count)
-    if kind == .words {
-      let classifier = NaiveBayes.tuned(texts: task.pairs.map { task.training[$0.text].text }, labels: labels, count: self.labels.count)
+    if kind == .words || kind == .tfidf {
+      let texts = task.pairs.map { task.training[$0.text].text }
+      let classifier: any TextBaseline =
+        kind == .words
+        ? NaiveBayes.tuned(texts: texts, labels: labels, count: self.labels.count)
+        : TermRegression.tuned(texts: texts, labels: labels, count: self.labels.count, threads: compute.threads)
       return task.examples.map { classifier.logProbabilities($0.text) }
     }
     let known = task.pairs.filter { embeddings?.rows[$0.text] != nil }

@@ -35,6 +35,8 @@ import Testing
     // Words of one label occur in no other: all of them tell more than a quarter.
     let bayes = points.compactMap { $0["naive_bayes_accuracy"]?.double }
     #expect(bayes[2] >= bayes[0] && bayes[2] > 0.9, "\(bayes)")
+    let regression = points.compactMap { $0["regression_accuracy"]?.double }
+    #expect(regression.count == 3 && regression[2] > 0.9, "\(regression)")
     #expect(report["fit"]?.object?.keys == ["limit", "scale", "exponent", "misfit"])
     let prediction = try #require(report["prediction"])
     #expect(prediction["more"] == 16)

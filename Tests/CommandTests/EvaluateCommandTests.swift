@@ -30,10 +30,11 @@ import Testing
     #expect(outcome.status == 0, "\(outcome.errors)")
     let report = try outcome.json()
     #expect(
-      report["baselines"]?.array?.compactMap { $0["name"]?.string }.prefix(4) == [
-        "most frequent label", "naive Bayes on words", "nearest centroid of embeddings", "logistic regression on embeddings",
+      report["baselines"]?.array?.compactMap { $0["name"]?.string }.prefix(5) == [
+        "most frequent label", "naive Bayes on words", "logistic regression on words", "nearest centroid of embeddings",
+        "logistic regression on embeddings",
       ])
-    #expect(report["baselines"]?.array?.count == 5)
+    #expect(report["baselines"]?.array?.count == 6)
     #expect(report["runs"]?.array?.map { $0["kind"]?.string } == ["base", "adapter"])
     for run in report["runs"]?.array ?? [] {
       for key in ["unparsable_share", "content_loss", "latency_p95", "memory_bytes", "tokens_per_second", "ece", "brier", "macro_f1_ci95"] {
@@ -42,7 +43,7 @@ import Testing
       #expect(run["intervals"]?.object?.keys == ["weighted_f1", "log_loss", "brier", "ece"])
     }
     #expect((report["runs"]?.array?.last?["kl_from_base"]?.double ?? 0) > 0)
-    #expect(report["comparisons"]?.array?.count == 2 * (1 + 5))
+    #expect(report["comparisons"]?.array?.count == 2 * (1 + 6))
     #expect(report["leakage"] == ["exact_duplicates": 0, "near_duplicates": 0, "left_out": false])
     #expect(report["digests"]?["model"]?.string?.count == 64)
     #expect(report["digests"]?["adapters"]?.array?.count == 1)

@@ -28,7 +28,7 @@ import Testing
       return true
     }
     #expect(found.map(\.name) == BaselineKind.allCases.map { $0 == .shots ? "few-shot prompt, 4 examples" : $0.name })
-    #expect(titles == ["embeddings", "few-shot prompt, 4 examples"])
+    #expect(titles == ["logistic regression on words", "embeddings", "few-shot prompt, 4 examples"])
     let truths = examples.map { [labels.firstIndex(of: $0.labels[0]) ?? -1] }
     let builder = ReportBuilder(labels: 4, truths: truths)
     for outcomes in found {
@@ -39,9 +39,10 @@ import Testing
     }
     // A topic's words are its own, so that words decide; frequencies are all the same.
     #expect(builder.run(found[1]).metrics.accuracy == 1)
+    #expect(builder.run(found[2]).metrics.accuracy == 1)
     #expect(builder.run(found[0]).metrics.accuracy == 0.25)
     // Embeddings are made once for both of their classifiers.
-    #expect(found[2].seconds > 0 && found[3].seconds > 0)
+    #expect(found[3].seconds > 0 && found[4].seconds > 0)
   }
 
   @Test("what cannot be had is left out")
@@ -54,6 +55,9 @@ import Testing
     #expect(try suite.run([.words], training: unknown, examples: examples, on: compute).isEmpty)
     #expect(throws: EvaluationError.interrupted) {
       try suite.run([.logistic], training: training, examples: examples, on: compute) { _ in false }
+    }
+    #expect(throws: EvaluationError.interrupted) {
+      try suite.run([.tfidf], training: training, examples: examples, on: compute) { _ in false }
     }
     // No room for any shot.
     let narrow = try TinyTask(maximumTokens: 60, context: 60)

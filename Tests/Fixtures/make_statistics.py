@@ -5,9 +5,9 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 from sklearn import metrics
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.preprocessing import StandardScaler
@@ -176,6 +176,34 @@ def centroid():
             "cosines": metrics.pairwise.cosine_similarity(x[30:], centers).tolist()}
 
 
+def terms():
+    """Texts of three labels with words in several scripts, and the same pipeline for each choice of terms."""
+    draw = np.random.default_rng(20261)
+    words = [f"w{i}" for i in range(24)] + ["Zug", "I", "x_1", "42", "Über", "naïve", "привет", "日本語の文", "don't", "e-mail", "(so)", "a,b"]
+    texts, labels = [], []
+    for i in range(56):
+        label = int(draw.choice(3, p=[0.5, 0.3, 0.2]))
+        weights = draw.random(len(words)) + 2 * (np.arange(len(words)) % 3 == label)
+        chosen = draw.choice(words, size=int(draw.integers(1, 12)), p=weights / weights.sum())
+        texts.append(str(draw.choice([" ", "  ", "\n", " \t"])).join(chosen) + str(draw.choice(["", ".", "! "])))
+        labels.append(label)
+    probes = texts[40:] + ["", "   ", "?!", "unseen words only!", "W1 w1 W1 unseen w1"]
+    fits = []
+    for kinds, penalty, least in [(["words"], 1.0, 1), (["pairs"], 0.25, 1), (["letters"], 0.05, 1), (["pairs", "letters"], 0.2, 1), (["letters"], 0.5, 3)]:
+        vectorizers = [{
+            "words": TfidfVectorizer(token_pattern=r"(?u)\w+", sublinear_tf=True, min_df=least),
+            "pairs": TfidfVectorizer(token_pattern=r"(?u)\w+", ngram_range=(1, 2), sublinear_tf=True, min_df=least),
+            "letters": TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, min_df=least)}[kind] for kind in kinds]
+        rows = sparse.hstack([vectorizer.fit_transform(texts[:40]) for vectorizer in vectorizers]).toarray()
+        asked = sparse.hstack([vectorizer.transform(probes) for vectorizer in vectorizers]).toarray()
+        # Fewer columns than weights would need: the penalty picks the same point among the rows' combinations, where Newton's steps are exact.
+        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        model = LogisticRegression(C=1 / penalty, tol=1e-14, max_iter=100000, solver="newton-cholesky").fit(rows @ right.T, labels[:40])
+        fits.append({"kinds": kinds, "penalty": penalty, "columns": rows.shape[1],
+                     "log_probabilities": model.predict_log_proba(asked @ right.T).tolist()})
+    return {"texts": texts[:40], "labels": labels[:40], "probes": probes, "fits": fits}
+
+
 probabilities = [1e-300, 1e-20, 1e-6, 0.001, 0.02, 0.02425, 0.025, 0.1, 0.3, 0.5, 0.7, 0.975, 0.999, 1 - 1e-9]
 goldens = {
     "classification": [classification(60, 4, 0.6), classification(40, 9, 0.3), classification(12, 20, 0.5)],
@@ -192,6 +220,7 @@ goldens = {
     "naive_bayes": naive_bayes(),
     "logistic": [logistic(1.0, True), logistic(0.25, False)],
     "centroid": centroid(),
+    "terms": terms(),
 }
 with open(f"{sys.argv[1]}/goldens.json", "w") as file:
     json.dump(goldens, file, separators=(",", ":"))
