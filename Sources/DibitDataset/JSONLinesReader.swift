@@ -79,9 +79,11 @@ struct JSONLinesReader: ~Copyable, RowReader {
     let labelKey = try key(options.labelColumn, RowOptions.labelNames, in: row, "a label beside '\(textKey)'")
     guard !textKey.hasSameBytes(as: labelKey) else { throw .sameColumn(textKey) }
     guard let text = row[textKey], let label = row[labelKey] else { throw .missingKey(textKey, found: row.members.map(\.key)) }
-    return LabelledExample(
-      path: path, line: line, text: try string(text, textKey),
-      labels: labels.share(try RowOptions.checked(try labels(in: label, labelKey), key: labelKey)))
+    let words = try string(text, textKey)
+    guard !label.isNull, let found = try RowOptions.checked(try labels(in: label, labelKey), key: labelKey) else {
+      throw .unlabelled(key: labelKey, text: words)
+    }
+    return LabelledExample(path: path, line: line, text: words, labels: labels.share(found))
   }
 
   private func key(_ asked: String?, _ names: [String], in row: JSONObject, _ expected: String) throws(RowFault) -> String {

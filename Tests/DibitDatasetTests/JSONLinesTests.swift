@@ -29,6 +29,15 @@ import Testing
     #expect(both.labels == ["no", "yes"], "names come before numbers")
   }
 
+  @Test("an empty list is a text to which no label applies; null and an empty text are rows that nobody labelled")
+  func rowsWithoutLabels() throws {
+    let data = try read(
+      #"{"text":"a","labels":["x"]}"# + "\n" + #"{"text":"b","labels":[]}"# + "\n" + #"{"text":"c","labels":null}"# + "\n"
+        + #"{"text":"d","labels":" "}"# + "\n" + #"{"text":"e","labels":["y","x"]}"#, as: "d.jsonl")
+    #expect(data.train.map(\.text) == ["a", "b", "e"] && data.train.map(\.labels) == [["x"], [], ["x", "y"]])
+    #expect(data.report[.unlabelledRow].paths == ["d.jsonl:3", "d.jsonl:4"])
+  }
+
   private func conversations(_ text: String, _ change: (inout RowOptions) -> Void = { _ in }) throws -> [Conversation] {
     try read(text, as: "d.jsonl", change).train.compactMap { if case .conversation(let found) = $0 { found } else { nil } }
   }
@@ -95,7 +104,7 @@ import Testing
     ),
     ("{\"text\":1,\"label\":\"x\"}", "line 1: 'text': a text expected, a number found"),
     ("{\"text\":\"a\",\"label\":1.5}", "line 1: 'label': a label or a list of labels expected, a number found"),
-    ("{\"text\":\"a\",\"label\":[]}", "line 1: 'label': a label expected, nothing found"),
+    ("{\"text\":\"a\",\"label\":[\"b\",\"\"]}", "line 1: 'label': a label expected, nothing found"),
     ("{\"text\":\"a\",\"label\":[null]}", "line 1: 'label': a label or a list of labels expected, null found"),
     ("{\"text\":\"a\",\"label\":\"b\\nc\"}", "line 1: a label of one line without control characters expected, 'b\\u{A}c' found"),
     ("{\"messages\":7}", "line 1: 'messages': a list of messages expected, a number found"),
