@@ -62,6 +62,7 @@ package struct AdapterDescription: Equatable, Sendable {
     if kind == .labelled {
       members["instruction"] = .string(task.instruction)
       members["key"] = .string(task.key)
+      if task.allowsNone { members["none"] = true }
       if let form = task.form { members["form"] = .string(form.rawValue) }
       if let templateDigest { members["chat_template_sha256"] = .string(templateDigest) }
     } else {
@@ -100,6 +101,7 @@ package struct AdapterDescription: Equatable, Sendable {
     guard let digest = manifest["data_sha256"]?.string else { throw fault("data_sha256", "a digest") }
     var task = TaggingTask()
     (task.instruction, task.key, task.maximumTokens) = (instruction, key, maximum)
+    task.allowsNone = manifest["task"]?["none"]?.bool == true
     if let template = manifest["task"]?["template"] {
       guard let text = template.string else { throw fault("task", "a text as its template") }
       task.template = try PromptTemplate(text)

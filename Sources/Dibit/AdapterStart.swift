@@ -12,6 +12,8 @@ package struct AdapterStart: Sendable {
   package let digest: String
   /// Sketches of the texts that it learnt from; nil where it does not say.
   package let sketches: TextSketches?
+  /// True where it has learnt answers without a label.
+  package let allowsNone: Bool
   /// Its shape.
   package let configuration: AdapterConfiguration
   private let model: StoredModel
@@ -27,6 +29,7 @@ package struct AdapterStart: Sendable {
         path: path + "/" + StoreFile.manifest, key: "digest", expected: "a string", found: manifest["digest"]?.kind ?? "nothing")
     }
     self.digest = digest
+    allowsNone = manifest["task"]?["none"]?.bool == true
     sketches = try TextSketches.ofAdapter(path, manifest)
   }
 

@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 package import DibitDataset
+internal import DibitFailure
 package import DibitFiles
 package import DibitJSON
 package import DibitKernels
@@ -59,7 +60,16 @@ package struct AdapterTrainingJob: Sendable {
     split = dataset.splitAutomatically(seed: self.options.optimization.seed)
     self.dataset = dataset
     prompts = try ModelPrompts(model)
-    task = try options.task(recipe, for: model, asked: prompts, labels: dataset.labels, note: note)
+    var task = try options.task(recipe, for: model, asked: prompts, labels: dataset.labels, note: note)
+    // A text without a label teaches that there may be none; so does an adapter that has learnt it.
+    task.allowsNone = dataset.unlabelledCount(.train) > 0 || start?.allowsNone == true
+    self.task = task
+    let unlabelled = dataset.unlabelledCount(.train)
+    if unlabelled > 0 {
+      note(
+        "\(counted(unlabelled, "training text")) without a label: an answer may be empty, as evaluation and prediction ask with "
+          + "\(optionName("tags")) 2 or more")
+    }
     try teacher?.check(Self.description(of: dataset, task, self.options, prompts))
     identity = RunIdentity(
       model: model.digest ?? "", data: dataset.digest + dataset.digest(of: .train) + dataset.digest(of: .validation),

@@ -56,7 +56,7 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
   static func words(for sentence: String) -> String { namingOptions(in: sentence) { "'\(names[$0] ?? $0)'" } }
 
   /// Options that engines call otherwise.
-  private static let names = ["maxTokens": "maximumTokens", "overwrite": "overwrites", "resume": "resumes"]
+  private static let names = ["maxTokens": "maximumTokens", "tags": "mostTags", "overwrite": "overwrites", "resume": "resumes"]
 
   /// The ``message``.
   public var description: String { message }

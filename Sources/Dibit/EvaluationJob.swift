@@ -44,10 +44,18 @@ package struct EvaluationJob {
     self.dataset = dataset
     let split = options.split?.name ?? automatic
     self.split = split
-    let examples = dataset.labelled(split)
+    // Where an answer is one label, a text without one has no right answer.
+    let isSingle = options.mostTags == 1
+    let whole = dataset.labelled(split)
+    let examples = isSingle ? whole.filter { !$0.labels.isEmpty } : whole
+    if examples.count < whole.count {
+      note(
+        "\(counted(whole.count - examples.count)) without a label left out, because an answer is one label; "
+          + "\(optionName("tags")) 2 or more asks for sets of labels")
+    }
     guard !examples.isEmpty else { throw Self.nothing(in: split, of: dataset, at: path) }
     // What learns from texts cannot be tested on them.
-    training = split == .train ? [] : dataset.labelled(.train)
+    training = split == .train ? [] : dataset.labelled(.train).filter { !isSingle || !$0.labels.isEmpty }
     if let matches = line.leaks(examples, training, split) {
       let leakage = try Self.leakage(matches, examples, split, path, options.leakage, note)
       self.leakage = leakage

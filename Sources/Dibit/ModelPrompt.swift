@@ -63,7 +63,7 @@ package struct ModelPrompt: Sendable {
     // What keeps labels apart is not made for more of them.
     let answer = OpenTagger.answerSchema(
       key: description.task.key, mostTags: min(mostTags, description.labels.count), labels: description.labels,
-      repeats: description.labels.count > 64)
+      repeats: description.labels.count > 64, allowsNone: task.task.allowsNone)
     return (prompt.tokens, prompt.truncatedTokens, answer)
   }
 

@@ -68,16 +68,19 @@ package struct SettingsSearch {
       let drawn = try Folds(texts, count: 3, seed: options.optimization.seed)
       var (folds, asked): ([Fold], Int) = ([], 0)
       for fold in 0..<drawn.count where asked < Self.enoughTexts {
-        let heldOut = drawn.indices(in: fold).map { texts[$0] }
+        let heldOut = Self.labelled(drawn.indices(in: fold).map { texts[$0] })
         folds.append(Fold(training: drawn.indices(outside: fold).map { texts[$0] }, heldOut: heldOut))
         asked += heldOut.count
       }
       self.folds = folds
     } else {
-      folds = [Fold(training: training, heldOut: dataset.labelled(.validation))]
+      folds = [Fold(training: training, heldOut: Self.labelled(dataset.labelled(.validation)))]
     }
     share = Double(training.count) / Double(max(1, folds.reduce(0) { $0 + $1.training.count }))
   }
+
+  /// The texts that can be asked for one label.
+  private static func labelled(_ texts: [LabelledExample]) -> [LabelledExample] { texts.filter { !$0.labels.isEmpty } }
 
   /// The number of texts that each trial asks about.
   package var heldOutTexts: Int { folds.reduce(0) { $0 + $1.heldOut.count } }

@@ -68,6 +68,7 @@ struct DatasetCommand: ParsableCommand {
     let prompts = try ModelPrompts(source, tokenizer: try TokenizerSource.open(source).tokenizer)
     var task = TaggingTask()
     task.maximumTokens = maxTokens
+    task.allowsNone = dataset.unlabelledCount(.train) > 0
     if dataset.kind == .labelled { task.form = try prompts.form(promptForm) }
     return try prompts.encoder(task, for: dataset.train + dataset.validation)
   }

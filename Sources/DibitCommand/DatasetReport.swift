@@ -28,6 +28,7 @@ struct DatasetReport {
     let automatic = split.automatic.contains(.validation) ? " (held out of training by itself)" : ""
     lines.append("  \(grouped(split.train)) training, \(grouped(split.validation)) validation\(automatic), \(grouped(split.test)) test")
     if survey.multipleLabels > 0 { lines.append("  \(grouped(survey.multipleLabels)) with more than one label") }
+    if survey.withoutLabels > 0 { lines.append("  \(grouped(survey.withoutLabels)) with no label") }
     if split.train == 0 { lines.append("note: nothing can be trained: there are no \(dataset.kind.plural) of the training split") }
     if split.validation == 0, Dataset.automaticValidationSize(trainingCount: split.train) > 0 {
       lines.append("note: nothing is held out of training: no label has two texts")
@@ -150,6 +151,7 @@ struct DatasetReport {
           })
       ), (key: "similar_labels", value: .array(survey.similarLabels.map { .array($0.map { .string($0) }) })),
       (key: "multiple_labels", value: .integer(survey.multipleLabels)),
+      (key: "without_labels", value: .integer(survey.withoutLabels)),
       (key: "characters", value: survey.characters.map(Self.json) ?? .null),
       (key: "tokens", value: tokenJSON), (key: "findings", value: findingJSON),
       (

@@ -8,7 +8,8 @@ struct RowArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp("The column or key of the label, or of a list of labels; by default label or a name like it.", valueName: "name"))
   var labelColumn: String?
-  @Option(help: ArgumentHelp("What stands between several labels in one field.", valueName: "text")) var labelSeparator: String?
+  @Option(help: ArgumentHelp("What stands between several labels in one field; an empty field then has none.", valueName: "text"))
+  var labelSeparator: String?
   @Option(
     help: ArgumentHelp("Which answers of a conversation are learnt: all or last.", valueName: "which"),
     transform: { try choice($0, "--answers") })

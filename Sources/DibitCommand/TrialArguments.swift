@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitDataset
+internal import DibitFailure
 internal import DibitFiles
 internal import DibitJSON
 internal import DibitKernels
@@ -29,7 +30,7 @@ struct TrialArguments: ParsableArguments {
     let options = adapter.options(settings: settings.set)
     let recipe = try options.readRecipe()
     let model = try OpenedModels.openConverted(model)
-    let dataset = try rows.readLabelled(data)
+    let dataset = try singleLabelled()
     let inputs = TrialInputs(
       recipe: recipe, asked: options,
       options: options.engineOptions(
@@ -39,6 +40,14 @@ struct TrialArguments: ParsableArguments {
     if let changed = options.noteOfRank(in: inputs.options.adapter) { Terminal.note(changed) }
     try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)
     return inputs
+  }
+
+  /// The texts that have a label: what is asked for here is one.
+  private func singleLabelled() throws -> Dataset {
+    let dataset = try rows.readLabelled(data)
+    let count = SplitName.allCases.reduce(0) { $0 + dataset.unlabelledCount($1) }
+    if count > 0 { Terminal.note("\(counted(count)) without a label left out, because an answer is one label") }
+    return dataset.leavingOutUnlabelled()
   }
 
   /// Returns the task in which the texts of `labels` are asked about.

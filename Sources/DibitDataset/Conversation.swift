@@ -1,3 +1,4 @@
+internal import DibitJSON
 package import DibitTokenizer
 
 /// Messages between a user and an assistant, of whom the answers are learnt.
@@ -9,8 +10,10 @@ package struct Conversation: Sendable, Equatable {
   package let path: String
   /// The line on which its row begins, from 1.
   package let line: Int
-  /// The messages in order.
+  /// The messages in order. With ``toolUse`` they are its messages in words.
   package let messages: [ChatMessage]
+  /// The tools and the messages as templates read them; nil for a conversation of words alone.
+  package let toolUse: ToolUse?
   /// The indices of the assistant's messages that are learnt, in order; at least one.
   package let answers: [Int]
   /// SHA-256 of roles, contents and what is learnt.
@@ -26,6 +29,20 @@ package struct Conversation: Sendable, Equatable {
     self.line = line
     self.messages = messages
     self.answers = answers
+    toolUse = nil
+    digest = TextDigest(Self.record(messages, answers))
+  }
+
+  /// A conversation with tools, whose turns have been checked; nil where nothing of it is learnt.
+  init?(path: String, line: Int, words: [ChatMessage], toolUse: ToolUse, answers: [Int]) {
+    guard !answers.isEmpty else { return nil }
+    (self.path, self.line, self.messages, self.toolUse, self.answers) = (path, line, words, toolUse, answers)
+    let own = JSONValue.array([toolUse.tools ?? .null] + toolUse.messages)
+    digest = TextDigest(Self.record(words, answers) + Array(own.serialized().utf8))
+  }
+
+  /// The bytes that the digest is of.
+  private static func record(_ messages: [ChatMessage], _ answers: [Int]) -> [UInt8] {
     var record: [UInt8] = []
     var learnt = answers[...]
     for (index, message) in messages.enumerated() {
@@ -35,7 +52,7 @@ package struct Conversation: Sendable, Equatable {
       record.append(contentsOf: message.content.utf8)
       record.append(0xFF)  // no part of any UTF-8
     }
-    digest = TextDigest(record)
+    return record
   }
 
   /// The first rule that the messages break; nil if they break none.

@@ -30,8 +30,11 @@ package struct ConversationFormat: Sendable {
   /// Turns that do not fit are left out from the first such turn on; when not even the first learnt answer fits, the message before it
   /// loses its end, and then the answer does.
   ///
+  /// Calls of tools are learnt as the model's own template writes them.
+  ///
   /// - Throws: ``ConversationError`` when nothing can be learnt within the limit or the template fails.
   package func encode(_ conversation: Conversation) throws(ConversationError) -> TokenizedExample {
+    if let use = conversation.toolUse { return try ToolFormat(use, conversation, tokenizer, jinja, maximumTokens).encode() }
     var example = TokenizedExample(tokens: [], roles: [])
     for (turn, index) in conversation.answers.enumerated() {
       let prompt = try self.prompt(Array(conversation.messages[..<index]))
@@ -134,6 +137,9 @@ package enum ConversationError: EngineError, Equatable {
   case template(JinjaError)
   case unfitTemplate
   case tooLong(location: String, limit: Int)
+  /// Tools, calls or results that the model's template does not write, in words; nil where the model has no template.
+  case toolsNotWritten(location: String, what: String?)
+  case toolTemplate(JinjaError, location: String)
 
   /// The kind of failure.
   package var kind: FailureKind { .badData }
@@ -143,6 +149,12 @@ package enum ConversationError: EngineError, Equatable {
     switch self {
     case .template(let error): "the model's chat template: \(error)"
     case .unfitTemplate: "the model's chat template does not write an answer behind the prompt for it, so that none can be learnt"
+    case .toolsNotWritten(let location, nil):
+      "'\(location)': the model has no chat template by which tools and their calls are written; take them out, or train a model that has one"
+    case .toolsNotWritten(let location, let what?):
+      "'\(location)': the model's chat template does not write \(what), so that it cannot be learnt; take the row out, or train a model "
+        + "whose template knows tools"
+    case .toolTemplate(let error, let location): "'\(location)': the model's chat template refuses these tools or calls: \(error)"
     case .tooLong(let location, let limit):
       "'\(location)': the messages need \(limit) tokens or more even without the answer, which is the limit: raise \(optionName("maxTokens"))"
     }
@@ -151,7 +163,7 @@ package enum ConversationError: EngineError, Equatable {
 
 extension String {
   /// Without white space at its ends, as templates trim contents.
-  fileprivate var trimmed: String {
+  var trimmed: String {
     guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace }) else { return "" }
     return String(self[start...end])
   }

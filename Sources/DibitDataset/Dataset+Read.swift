@@ -41,6 +41,8 @@ private struct RowScan {
   var report: ScanReport
   private var collectors: [SplitName: ExampleCollector] = [:]
   private var first: DatasetExample?
+  /// The column or key of the label of a row that has none.
+  private var labelKey: String?
 
   init(root: String, rows: RowOptions, report: ScanReport) {
     (self.root, self.rows, self.report) = (root, rows, report)
@@ -138,6 +140,12 @@ private struct RowScan {
         first = first ?? example
         collector.add(example, report: &report)
       } catch {
+        if case .row(_, let line, _, .unlabelled(let key, let text)) = error {
+          report.rows += 1
+          report.note(text.isBlank ? .blankRow : .unlabelledRow, "\(name):\(line)")
+          if !text.isBlank { labelKey = labelKey ?? key }
+          continue
+        }
         guard rows.toleratesFaults, case .row(_, let line, let column, let fault) = error else { throw error }
         report.rows += 1
         report.note(.badRow, "\(name):\(line)" + (column.map { ":\($0)" } ?? ""), fault.description)
@@ -155,10 +163,12 @@ private struct RowScan {
     let dataset = Dataset(
       train: collectors[.train]?.examples ?? [], validation: collectors[.validation]?.examples ?? [],
       test: collectors[.test]?.examples ?? [], report: report)
-    guard first != nil else { throw .noRows(path: root, skipped: report.skipped) }
+    guard first != nil || labelKey != nil else { throw .noRows(path: root, skipped: report.skipped) }
+    if dataset.kind == .labelled, dataset.labels.isEmpty { throw .noLabels(path: root, key: labelKey, rows: report.rows) }
     if dataset.kind == .labelled, dataset.labels.count == 1 {
       // What was left out may hold the other labels.
-      throw .oneLabelInRows(path: root, label: dataset.labels[0], skipped: report[.badRow].count > 0 ? report.skipped : "")
+      throw .oneLabelInRows(
+        path: root, label: dataset.labels[0], skipped: report[.badRow].count + report[.unlabelledRow].count > 0 ? report.skipped : "")
     }
     return dataset
   }

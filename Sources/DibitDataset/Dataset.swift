@@ -41,6 +41,19 @@ package struct Dataset: Sendable, Equatable {
     self[split].compactMap { if case .labelled(let example) = $0 { example } else { nil } }
   }
 
+  /// The number of texts in a split to which no label applies.
+  package func unlabelledCount(_ split: SplitName) -> Int { labelled(split).count { $0.labels.isEmpty } }
+
+  /// The dataset without the texts to which no label applies: for answers that are a single label.
+  package func leavingOutUnlabelled() -> Dataset {
+    guard kind == .labelled else { return self }
+    var rest = self
+    rest.train.removeAll { $0.labels.isEmpty }
+    rest.validation.removeAll { $0.labels.isEmpty }
+    rest.test.removeAll { $0.labels.isEmpty }
+    return rest
+  }
+
   /// All labels in the order of their bytes.
   static func labels(of splits: [[DatasetExample]]) -> [String] {
     var seen: Set<[UInt8]> = []

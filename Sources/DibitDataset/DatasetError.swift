@@ -38,6 +38,8 @@ package enum DatasetError: EngineError, Equatable {
   case row(file: String, line: Int, column: Int?, fault: RowFault)
   /// The files of rows hold no example; `skipped` says in words what was found and left out, if anything.
   case noRows(path: String, skipped: String)
+  /// No row has a label: the column or key that was looked in, where that is known.
+  case noLabels(path: String, key: String?, rows: Int)
   /// All rows have the same label; `skipped` says in words what was found and left out, if it may hold others.
   case oneLabelInRows(path: String, label: String, skipped: String)
   /// Labelled texts and conversations in one dataset.
@@ -103,6 +105,9 @@ package enum DatasetError: EngineError, Equatable {
       return "\(TextLocation(file: file).shown), line \(line)\(column.map { ", column \($0)" } ?? ""): \(fault)"
     case .noRows(let path, let skipped):
       return "\(quoted(path)): rows with examples expected, none found\(Self.leftOut(skipped))"
+    case .noLabels(let path, let key, let rows):
+      return "\(quoted(path)): labels expected\(key.map { " in \(quoted($0))" } ?? ""), none found in \(counted(rows, "row")); "
+        + "name the column or key of the labels with \(optionName("labelColumn"))"
     case .oneLabelInRows(let path, let label, let skipped):
       return "\(quoted(path)): at least two labels expected, all rows have \(quoted(label))\(Self.leftOut(skipped))"
     case .mixedKinds(let path, let first, let firstKind, let other, let otherKind):

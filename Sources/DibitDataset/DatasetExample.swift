@@ -71,10 +71,10 @@ package enum DatasetExample: Sendable, Equatable {
     }
   }
 
-  /// The stratum whose share a stratified draw keeps: the first label, nothing for conversations; nil for a text without a label.
-  var stratum: String? {
+  /// The stratum whose share a stratified draw keeps: the first label, nothing for conversations and texts without a label.
+  var stratum: String {
     switch self {
-    case .labelled(let example): example.labels.first
+    case .labelled(let example): example.labels.first ?? ""
     case .conversation: ""
     }
   }

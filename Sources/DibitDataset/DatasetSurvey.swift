@@ -27,6 +27,8 @@ package struct DatasetSurvey: Equatable, Sendable {
   package let similarLabels: [[String]]
   /// Texts with more than one label.
   package let multipleLabels: Int
+  /// Texts to which no label applies.
+  package let withoutLabels: Int
   /// Lengths in Unicode scalars; nil for no texts.
   package let characters: LengthSummary?
   /// Groups of nearly equal texts, but for those that are equal.
@@ -49,6 +51,7 @@ package struct DatasetSurvey: Equatable, Sendable {
     }
     labels = counts
     multipleLabels = multiple
+    withoutLabels = SplitName.allCases.reduce(0) { $0 + dataset.unlabelledCount($1) }
     characters = LengthSummary(lengths)
     similarLabels = Self.similar(dataset.labels)
     nearDuplicates = findingNearDuplicates ? Self.nearDuplicates(dataset) : []

@@ -70,7 +70,9 @@ struct DelimitedReader: ~Copyable, RowReader {
     switch columns {
     case .text(let text): return .labelled(LabelledExample(path: path, line: record.line, text: record[text], labels: []))
     case .labelled(let text, let label):
-      let found = try RowOptions.checked(options.labels(in: record[label]), key: labelName)
+      guard let found = try RowOptions.checked(options.labels(in: record[label]), key: labelName) else {
+        throw .unlabelled(key: labelName, text: record[text])
+      }
       return .labelled(LabelledExample(path: path, line: record.line, text: record[text], labels: labels.share(found)))
     case .conversation(let prompt, let completion):
       let messages = [ChatMessage(role: .user, content: record[prompt]), ChatMessage(role: .assistant, content: record[completion])]

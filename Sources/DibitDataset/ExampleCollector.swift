@@ -20,7 +20,7 @@ struct ExampleCollector {
   /// The labels of both, at the location that comes first.
   private static func merge(_ known: DatasetExample, with other: DatasetExample, report: inout ScanReport) -> DatasetExample {
     let isRepeated = other.labels.allSatisfy { label in known.labels.contains { $0.hasSameBytes(as: label) } }
-    if isRepeated || known.labels.count == 1 {
+    if isRepeated || known.labels.count <= 1 {
       report.note(isRepeated ? .repeated : .multipleLabels, other.location, "same text as '\(known.location)'")
     }
     let first = other.isBefore(known) ? other : known

@@ -44,13 +44,14 @@ struct JSONLinesReader: ~Copyable, RowReader {
     if let list = value.array { return .conversation(try conversation(list, line)) }
     guard let row = value.object else { throw .notARow(found: value.kind) }
     if options.textColumn == nil && options.labelColumn == nil {
-      for key in ["tools", "functions", "images"] where row[key].map({ !$0.isNull && $0.array?.isEmpty != true }) ?? false {
+      for key in ["functions", "images"] where row[key].map({ !$0.isNull && $0.array?.isEmpty != true }) ?? false {
         throw .unsupportedKey(key, what: key == "images" ? "a picture" : "a tool")
       }
       if let messages = row["messages"] {
         guard let list = messages.array else { throw .wrongType(key: "messages", expected: "a list of messages", found: messages.kind) }
-        return .conversation(try conversation(list, line))
+        return .conversation(try conversation(list, tools: row["tools"], line))
       }
+      if let tools = row["tools"], !tools.isNull, tools.array?.isEmpty != true { throw .unsupportedKey("tools", what: "a tool") }
       if let prompt = row["prompt"], let completion = row["completion"] {
         let said = [
           ChatMessage(role: .user, content: try string(prompt, "prompt")),
@@ -79,9 +80,11 @@ struct JSONLinesReader: ~Copyable, RowReader {
     let labelKey = try key(options.labelColumn, RowOptions.labelNames, in: row, "a label beside '\(textKey)'")
     guard !textKey.hasSameBytes(as: labelKey) else { throw .sameColumn(textKey) }
     guard let text = row[textKey], let label = row[labelKey] else { throw .missingKey(textKey, found: row.members.map(\.key)) }
-    return LabelledExample(
-      path: path, line: line, text: try string(text, textKey),
-      labels: labels.share(try RowOptions.checked(try labels(in: label, labelKey), key: labelKey)))
+    let words = try string(text, textKey)
+    guard !label.isNull, let found = try RowOptions.checked(try labels(in: label, labelKey), key: labelKey) else {
+      throw .unlabelled(key: labelKey, text: words)
+    }
+    return LabelledExample(path: path, line: line, text: words, labels: labels.share(found))
   }
 
   private func key(_ asked: String?, _ names: [String], in row: JSONObject, _ expected: String) throws(RowFault) -> String {
@@ -117,9 +120,17 @@ struct JSONLinesReader: ~Copyable, RowReader {
 
   // MARK: Conversations
 
-  private func conversation(_ list: [JSONValue], _ line: Int) throws(RowFault) -> Conversation {
+  private func conversation(_ list: [JSONValue], tools: JSONValue? = nil, _ line: Int) throws(RowFault) -> Conversation {
     guard !list.isEmpty else { throw .noMessages }
     if let first = list[0].object, first["role"] == nil, first[options.textColumn ?? "text"] != nil { throw .listOfRows }
+    if let (use, words) = try ToolUse.read(list, tools: tools) {
+      var learnt = words.indices.filter { words[$0].role == .assistant && list[$0]["weight"]?.double != 0 }
+      if options.answers == .last { learnt = Array(learnt.suffix(1)) }
+      guard let conversation = Conversation(path: path, line: line, words: words, toolUse: use, answers: learnt) else {
+        throw .nothingLearnt
+      }
+      return conversation
+    }
     var messages: [ChatMessage] = []
     var answers: [Int] = []
     for (index, value) in list.enumerated() {

@@ -7,7 +7,7 @@ package struct LabelledExample: Sendable, Equatable {
   package let line: Int
   /// The text as it was decoded: LF line ends, otherwise untouched. Leading and trailing white space is kept.
   package let text: String
-  /// The labels, without repetition, in the order of their UTF-8 bytes.
+  /// The labels, without repetition, in the order of their UTF-8 bytes; none for a text to which no label applies.
   package let labels: [String]
   /// SHA-256 of the text's UTF-8 bytes.
   package let digest: TextDigest

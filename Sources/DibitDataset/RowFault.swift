@@ -16,6 +16,8 @@ package enum RowFault: Error, Equatable, Sendable {
   case missingKey(String, found: [String])
   case wrongType(key: String, expected: String, found: String)
   case noLabel(key: String)
+  /// A text that nobody has labelled; no fault where other rows have labels.
+  case unlabelled(key: String, text: String)
   case badLabel(String)
   /// A key that changes what is said and that training cannot honour.
   case unsupportedKey(String, what: String)
@@ -54,7 +56,7 @@ extension RowFault: CustomStringConvertible {
         + "name yours with \(optionName("textColumn")) and \(optionName("labelColumn"))"
     case .missingKey(let key, let keys): "the key \(quoted(key)) expected, \(listed(keys)) found"
     case .wrongType(let key, let expected, let found): "\(quoted(key)): \(expected) expected, \(found) found"
-    case .noLabel(let key): "\(quoted(key)): a label expected, nothing found"
+    case .noLabel(let key), .unlabelled(let key, _): "\(quoted(key)): a label expected, nothing found"
     case .badLabel(let label): "a label of one line without control characters expected, \(quoted(label)) found"
     case .unsupportedKey(let key, let what): "\(what) (key \(quoted(key))) cannot be learnt; take it out of the row, or leave the row out"
     case .unknownRole(let index, let found): "message \(index + 1): the role system, user or assistant expected, \(quoted(found)) found"

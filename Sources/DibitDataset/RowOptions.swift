@@ -34,9 +34,10 @@ package struct RowOptions: Equatable, Sendable {
     "label_text", "label_name", "labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "intent", "class",
   ]
 
-  /// The labels in a field.
+  /// The labels in a field: none where it is empty and may hold several.
   func labels(in field: String) -> [String] {
     guard let labelSeparator, !labelSeparator.isEmpty else { return [Self.trimmed(field)] }
+    if Self.trimmed(field).isEmpty { return [] }
     return field.split(separator: labelSeparator, omittingEmptySubsequences: false).map(Self.trimmed)
   }
 
@@ -50,11 +51,12 @@ package struct RowOptions: Equatable, Sendable {
     return String(String.UnicodeScalarView(scalars[start..<end]))
   }
 
-  /// The labels without repetition in the order of their bytes.
+  /// The labels without repetition in the order of their bytes: none of an empty list, to whose text no label applies. Nil for a row that
+  /// nobody has labelled, whose only label is empty.
   ///
-  /// - Throws: for an empty label, and for one that is not a line of text.
-  static func checked(_ labels: [String], key: String) throws(RowFault) -> [String] {
-    guard !labels.isEmpty else { throw .noLabel(key: key) }
+  /// - Throws: for an empty label among others, and for one that is not a line of text.
+  static func checked(_ labels: [String], key: String) throws(RowFault) -> [String]? {
+    if labels.count == 1, labels[0].isEmpty { return nil }
     for label in labels {
       guard !label.isEmpty else { throw .noLabel(key: key) }
       guard label.unicodeScalars.allSatisfy(\.isLineSafe) else { throw .badLabel(label) }

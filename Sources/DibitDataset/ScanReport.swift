@@ -27,6 +27,8 @@ package struct ScanReport: Equatable, Sendable {
     case reencoded
     /// A row without a text, or whose answers are; left out.
     case blankRow
+    /// A row with a text that nobody has labelled; left out.
+    case unlabelledRow
     /// A row that is no example; left out. Only where `RowOptions.toleratesFaults` asks for it: otherwise such a row is an error.
     case badRow
     /// The same text lies twice under one label of a split; kept once.
@@ -52,6 +54,7 @@ package struct ScanReport: Equatable, Sendable {
       case .emptyLabel: ("label folder without text", "label folders without text", nil)
       case .reencoded: ("file converted to UTF-8", "files converted to UTF-8", nil)
       case .blankRow: ("row without text", "rows without text", "left out")
+      case .unlabelledRow: ("row without a label", "rows without a label", "left out")
       case .badRow: ("row that is no example", "rows that are no example", "left out")
       case .repeated: ("repetition of a text under its label", "repetitions of a text under its label", "merged")
       case .multipleLabels: ("text under several labels", "texts under several labels", "merged")

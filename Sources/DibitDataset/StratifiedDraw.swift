@@ -50,8 +50,7 @@ struct StratifiedDraw {
   private func strata(of examples: [DatasetExample]) -> [Stratum] {
     var members: [[UInt8]: [Int]] = [:]
     for (index, example) in examples.enumerated() {
-      guard let label = example.stratum else { continue }
-      members[Array(label.utf8), default: []].append(index)
+      members[Array(example.stratum.utf8), default: []].append(index)
     }
     return members.filter { $0.value.count > 1 }
       .map { Stratum(label: String(decoding: $0.key, as: UTF8.self), members: $0.value) }

@@ -18,6 +18,9 @@ package struct TaggingTask: Equatable, Sendable {
   /// learnt.
   package var scaffoldingWeight: Float = 1
 
+  /// True where an answer may have no label: `{"topics":[]}`.
+  package var allowsNone = false
+
   /// The task that `dibit train` uses when nothing else is said.
   package init() {}
 

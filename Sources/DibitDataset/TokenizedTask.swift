@@ -20,6 +20,10 @@ package struct TokenizedTask: Sendable {
   package let separator: [Int32]
   /// `"]}` and the end of the answer.
   package let closing: [Int32]
+  /// `{"topics":[]}` and the end of the answer: the answer without a label.
+  package let none: [Int32]
+  /// The tokens with which both ``opening`` and ``none`` begin; what follows tells whether there is a label.
+  package let undecidedCount: Int
 
   /// Tokenizes the parts of every answer once.
   ///
@@ -40,6 +44,9 @@ package struct TokenizedTask: Sendable {
     separator = Self.encode("\",\"", tokenizer)
     closing =
       frame?.answerEnd.map { Self.encode("\"]}", tokenizer) + $0 } ?? template.answer("\"]}", tokenizer: tokenizer)
+    none = Self.encode("{\"\(task.key)\":[]}", tokenizer) + (frame?.answerEnd ?? template.answer("", tokenizer: tokenizer))
+    // A vocabulary that cannot spell the two would find no difference.
+    undecidedCount = max(0, min(zip(opening, none).prefix { $0 == $1 }.count, opening.count - 1, none.count - 1))
   }
 
   /// Another task that is asked of the same model.
@@ -65,18 +72,25 @@ package struct TokenizedTask: Sendable {
     return template.prompt(system: task.instruction, user: text, maximumTokens: available, cut: cut, tokenizer: tokenizer)
   }
 
-  /// The prompt and the answer with `example`'s labels, of which the labels are content and the JSON around them is scaffolding.
+  /// The prompt and the answer with `example`'s labels, of which the labels are content and the JSON around them is scaffolding. Where an
+  /// answer may have no label, the token that tells whether it has one is content.
   ///
   /// `reserve` tokens are kept free for the answer and must be the same for all examples: were it the answer's own length, where a
   /// cut text ends would give the label away.
   package func encode(_ example: LabelledExample, reserving reserve: Int) -> TokenizedExample {
     var answer = TokenizedExample(tokens: [], roles: [])
-    answer.append(opening, .scaffolding)
-    for (index, label) in example.labels.enumerated() {
-      if index > 0 { answer.append(separator, .scaffolding) }
-      answer.append(tokens(ofLabel: label), .content)
+    if example.labels.isEmpty {
+      answer.append(none, .scaffolding)
+    } else {
+      answer.append(opening, .scaffolding)
+      for (index, label) in example.labels.enumerated() {
+        if index > 0 { answer.append(separator, .scaffolding) }
+        answer.append(tokens(ofLabel: label), .content)
+      }
+      answer.append(closing, .scaffolding)
     }
-    answer.append(closing, .scaffolding)
+    // Whether there is a label is an answer too, where there may be none.
+    if task.allowsNone || example.labels.isEmpty { answer.roles[undecidedCount] = .content }
     let prompt = prompt(example.text, reserving: max(reserve, answer.tokens.count))
     return TokenizedExample(
       tokens: prompt.tokens + answer.tokens, roles: Array(repeating: .given, count: prompt.tokens.count) + answer.roles,
@@ -85,7 +99,9 @@ package struct TokenizedTask: Sendable {
 
   /// The tokens of an answer with these labels.
   package func answerCount(_ labels: [String]) -> Int {
-    opening.count + closing.count + labels.reduce(0) { $0 + tokens(ofLabel: $1).count } + max(0, labels.count - 1) * separator.count
+    labels.isEmpty
+      ? none.count
+      : opening.count + closing.count + labels.reduce(0) { $0 + tokens(ofLabel: $1).count } + max(0, labels.count - 1) * separator.count
   }
 
   /// The most tokens that an answer with one of `labels` takes.

@@ -33,11 +33,13 @@ package struct BatchTagger: ~Copyable {
     choices = try LabelChoices(labels, task, several: several)
     // Room for the longest answer.
     let lengths = labels.map { task.tokens(ofLabel: $0).count }.sorted(by: >).prefix(options.selection.most)
-    growth = several ? lengths.reduce(0, +) + lengths.count * task.separator.count : 0
-    reserve = several ? task.opening.count + growth + task.closing.count : task.reserve(for: labels)
+    let answer = several ? lengths.reduce(0, +) + lengths.count * task.separator.count : 0
+    growth = answer + (choices.beginnings == nil ? 0 : task.opening.count - task.undecidedCount)
+    reserve = several ? max(task.opening.count + answer + task.closing.count, task.none.count) : task.reserve(for: labels)
     commonStart = subject.commonStart(cut: options.cut)
     scorer = BatchScorer(
-      subject.model, sets: [choices.labels] + (choices.endings.map { [$0] } ?? []), context: subject.task.task.maximumTokens,
+      subject.model, sets: [choices.labels] + [choices.endings, choices.beginnings].compactMap(\.self),
+      context: subject.task.task.maximumTokens,
       rows: options.rows, on: compute)
   }
 
@@ -97,11 +99,14 @@ package struct BatchTagger: ~Copyable {
     scorer.run(sharing: commonStart, growth: growth) {
       guard let text = iterator.next() else { return nil }
       let prompt = subject.prompt(text, reserving: reserve, cut: options.cut)
-      let tokens = prompt.tokens + subject.task.opening
+      let mayBeNone = choices.beginnings != nil
+      let task = subject.task
+      let tokens = prompt.tokens + (mayBeNone ? Array(task.opening.prefix(task.undecidedCount)) : task.opening)
       open[count] = TagProgress(
-        labels: labels.count, tokens: tokens.count, truncatedTokens: prompt.truncatedTokens, isEmpty: text.allSatisfy(\.isWhitespace))
+        labels: labels.count, tokens: prompt.tokens.count + task.opening.count, truncatedTokens: prompt.truncatedTokens,
+        isEmpty: text.allSatisfy(\.isWhitespace), mayBeNone: mayBeNone)
       count += 1
-      return BatchScorer.Query(tokens)
+      return BatchScorer.Query(tokens, set: mayBeNone ? 2 : 0)
     } receive: { index, result in
       guard var progress = open.removeValue(forKey: index) else { return .end }
       switch result {

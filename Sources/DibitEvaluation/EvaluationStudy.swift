@@ -108,7 +108,7 @@ package struct EvaluationStudy {
         let answer = try tagger.predict(example.text)
         let indices = (answer.tags ?? []).map { truths.index(of: $0) ?? labels.count }
         row[indices.first ?? labels.count] = 0
-        tags.append(Set(indices.isEmpty ? [labels.count] : indices))
+        tags.append(Set(answer.tags == nil ? [labels.count] : indices))
         answers.append(answer)
       } catch {
         failures[index] = error
@@ -183,7 +183,17 @@ package struct EvaluationStudy {
     var report = builder.report(
       names: names, split: split, truncated: runs.map(\.truncated).max() ?? 0, runs: runs.map(outcomes), baselines: baselines.map(outcomes))
     report.isOpen = names.count > labels.count
-    report.notes = notes + failures + baselines.flatMap { $0.outcomes.shots?.notes ?? [] }
+    let unlabelled = kept.count { examples[$0].labels.isEmpty }
+    let unlabelledNotes =
+      unlabelled == 0
+      ? []
+      : [
+        HygieneNote(
+          .other, count: unlabelled,
+          "\(unlabelled) of the texts \(unlabelled == 1 ? "has" : "have") no label: measures of sets count \(unlabelled == 1 ? "it" : "them"), "
+            + "those of one label do not.")
+      ]
+    report.notes = notes + unlabelledNotes + failures + baselines.flatMap { $0.outcomes.shots?.notes ?? [] }
     if report.truncated > 0 {
       let part =
         switch options.cut {

@@ -11,10 +11,13 @@ struct LabelChoices: Sendable {
   /// For each choice its label: a label may end in two ways.
   private let owners: [Int]
   private let count: Int
-  /// The choice between another label, ``goesOn``, and the end.
+  /// The choice between another label, ``continues``, and the end.
   let endings: ChoiceSet?
 
-  /// The choice of ``endings`` that says that another label follows.
+  /// The choice between a first label, ``continues``, and an answer without one; nil where there must be a label.
+  let beginnings: ChoiceSet?
+
+  /// The choice of ``endings`` and of ``beginnings`` that says that a label follows.
   static let continues = 0
 
   /// - Throws: ``EvaluationError/indistinguishableLabels`` when two labels have the same tokens.
@@ -40,6 +43,8 @@ struct LabelChoices: Sendable {
     self.owners = owners
     count = labels.count
     endings = several ? ChoiceSet([task.separator, task.closing]) : nil
+    let (opening, none) = (task.opening.dropFirst(task.undecidedCount), task.none.dropFirst(task.undecidedCount))
+    beginnings = several && task.task.allowsNone ? ChoiceSet([Array(opening), Array(none)]) : nil
   }
 
   /// The choices of these labels.

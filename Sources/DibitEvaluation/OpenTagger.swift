@@ -82,7 +82,9 @@ package struct OpenTagger: ~Copyable {
     do throws(ConstraintError) {
       constraint = try TokenConstraint(
         Constraint(
-          schema: Self.answerSchema(key: task.task.key, mostTags: options.mostTags, labels: labels, longestTag: options.longestTag)),
+          schema: Self.answerSchema(
+            key: task.task.key, mostTags: options.mostTags, labels: labels, longestTag: options.longestTag,
+            allowsNone: task.task.allowsNone)),
         vocabulary: TokenVocabulary(task.tokenizer, endTokens: stopTokens))
     } catch { throw .constraint("\(error)") }
   }
@@ -99,9 +101,11 @@ package struct OpenTagger: ~Copyable {
     } catch { throw .inference(error) }
   }
 
-  /// The JSON Schema of an answer: one to `mostTags` tags under the key, each of `labels` where there are some; `repeats` says whether one may
-  /// come again.
-  package static func answerSchema(key: String, mostTags: Int, labels: [String]?, longestTag: Int = 60, repeats: Bool = true) -> JSONValue {
+  /// The JSON Schema of an answer: one to `mostTags` tags under the key, or none where `allowsNone` says so, each of `labels` where there are some;
+  /// `repeats` says whether one may come again.
+  package static func answerSchema(
+    key: String, mostTags: Int, labels: [String]?, longestTag: Int = 60, repeats: Bool = true, allowsNone: Bool = false
+  ) -> JSONValue {
     let item: JSONValue =
       if let labels {
         ["enum": .array(labels.map { .string($0) })]
@@ -109,7 +113,7 @@ package struct OpenTagger: ~Copyable {
         ["type": "string", "minLength": 1, "maxLength": .integer(longestTag)]
       }
     var list = JSONObject([
-      (key: "type", value: "array"), (key: "items", value: item), (key: "minItems", value: 1),
+      (key: "type", value: "array"), (key: "items", value: item), (key: "minItems", value: allowsNone ? 0 : 1),
       (key: "maxItems", value: .integer(max(1, mostTags))),
     ])
     if !repeats { list["uniqueItems"] = true }

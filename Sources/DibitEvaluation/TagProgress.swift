@@ -13,11 +13,13 @@ struct TagProgress {
   private var missing: [Double]
   private var reach = 1.0
   private var asksForEnding = false
+  private var asksForBeginning: Bool
   private let tokens: Int
   private let truncatedTokens: Int
   private let isEmpty: Bool
 
-  init(labels: Int, tokens: Int, truncatedTokens: Int, isEmpty: Bool) {
+  init(labels: Int, tokens: Int, truncatedTokens: Int, isEmpty: Bool, mayBeNone: Bool) {
+    asksForBeginning = mayBeNone
     missing = [Double](repeating: 1, count: labels)
     (self.tokens, self.truncatedTokens, self.isEmpty) = (tokens, truncatedTokens, isEmpty)
   }
@@ -26,6 +28,13 @@ struct TagProgress {
   mutating func advance(
     _ scores: [Double], _ choices: LabelChoices, _ task: TokenizedTask, most: Int, prior: [Double]?
   ) -> BatchScorer.Query? {
+    if asksForBeginning {
+      asksForBeginning = false
+      reach = exp(scores[LabelChoices.continues])
+      if reach <= 0.5 { answer = 0 }
+      // Which label would be the first is told of every text.
+      return BatchScorer.Query(Array(task.opening.dropFirst(task.undecidedCount)))
+    }
     if asksForEnding {
       asksForEnding = false
       let continues = exp(scores[LabelChoices.continues])

@@ -8,12 +8,14 @@ package struct TextScores: Equatable, Sendable {
   ///
   /// With one label it is the probability of ``logProbabilities``. With several, the answer is written label by label: at step k the model
   /// goes on with probability `r_k`, the product of its decisions for `","` and against `"]}` so far, and the next label is l with
-  /// probability `p_k(l)` among those not chosen yet; the likeliest is taken. Then `1 - Π (1 - r_k p_k(l))` is the probability that l is
+  /// probability `p_k(l)` among those not chosen yet; the likeliest is taken. `r_1` is 1, or the probability that there is a label at all
+  /// where the task has answers without one. Then `1 - Π (1 - r_k p_k(l))` is the probability that l is
   /// drawn at one of the steps. Steps that are reached with a probability below 0.05 are left out. The labels' probabilities do not sum to
   /// one.
   package let inclusion: [Double]
   /// The labels of the answer that is likeliest at each step, in the order in which they are written; with one label, that one. It ends
-  /// where an end is at least as likely as another label. The first label wins a tie.
+  /// where an end is at least as likely as another label. The first label wins a tie. None where an answer may have no label and that is at
+  /// least as likely as one.
   package let chosen: [Int]
   /// Tokens of the prompt.
   package let tokens: Int
@@ -22,8 +24,8 @@ package struct TextScores: Equatable, Sendable {
   /// True where the text holds nothing but white space.
   package let isEmpty: Bool
 
-  /// The most likely label; the first wins a tie.
-  package var best: Int { chosen.first ?? 0 }
+  /// The most likely label, also of a text whose answer has none; the first wins a tie.
+  package var best: Int { chosen.first ?? LabelScores.best(logProbabilities) }
 
   /// The labels from the most to the least likely one to be in the answer: what precision and recall at k look at.
   package var ranking: [Int] { inclusion.indices.sorted { (inclusion[$0], $1) > (inclusion[$1], $0) } }

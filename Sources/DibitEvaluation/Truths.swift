@@ -16,12 +16,12 @@ struct Truths: Sendable {
   /// The indices of those labels of an example that are known, in ascending order.
   func known(_ example: LabelledExample) -> [Int] { example.labels.compactMap { table[Array($0.utf8)] }.sorted() }
 
-  /// The known labels of each example. Strings would compare equal that differ in their bytes.
+  /// The known labels of each example, none of one that has no labels. Strings would compare equal that differ in their bytes.
   func indices(of examples: [LabelledExample]) throws(EvaluationError) -> [[Int]] {
     var all: [[Int]] = []
     for example in examples {
       let found = known(example)
-      guard !found.isEmpty else { throw .unknownLabels(example.labels, known: count) }
+      guard !found.isEmpty || example.labels.isEmpty else { throw .unknownLabels(example.labels, known: count) }
       all.append(found)
     }
     return all

@@ -5,7 +5,7 @@ internal import RealModule
 package struct ReportBuilder: Sendable {
   /// The number of labels.
   package let labels: Int
-  /// Each example's true labels; at least one.
+  /// Each example's true labels; none, where an example has none: only what is measured of sets counts it.
   package let truths: [[Int]]
   /// The resampling from which intervals are made.
   package var bootstrap: Bootstrap
@@ -29,8 +29,25 @@ package struct ReportBuilder: Sendable {
     return Forecasts(truths: likeliest, logProbabilities: outcomes.logProbabilities)
   }
 
-  /// The run of these outcomes with every metric.
+  /// The examples that have a label.
+  private var labelled: [Int] { truths.indices.filter { !truths[$0].isEmpty } }
+
+  /// The builder for these examples alone.
+  private func keeping(_ indices: [Int]) -> ReportBuilder {
+    var kept = ReportBuilder(labels: labels, truths: indices.map { truths[$0] }, bootstrap: bootstrap)
+    if texts.count == truths.count { kept.texts = indices.map { texts[$0] } }
+    (kept.sampleCount, kept.sampleLength) = (sampleCount, sampleLength)
+    return kept
+  }
+
+  /// The run of these outcomes with every metric. Measures of one label leave out examples without any.
   package func run(_ outcomes: RunOutcomes) -> ReportedRun {
+    let labelled = labelled
+    guard labelled.count == truths.count else {
+      var run = keeping(labelled).run(outcomes.keeping(labelled))
+      if let tags = outcomes.tags { addTags(to: &run, tags, outcomes.inclusion) }
+      return run
+    }
     let forecasts = forecasts(outcomes)
     let (predictions, confidences, hits) = (forecasts.predictions, forecasts.confidences, forecasts.hits)
     var run = ReportedRun(
@@ -150,7 +167,10 @@ package struct ReportBuilder: Sendable {
     var pairs: [(a: RunOutcomes, b: RunOutcomes)] = []
     for (index, run) in ordered.enumerated() { pairs += ordered.dropFirst(index + 1).map { (a: run, b: $0) } }
     for run in adapters.isEmpty ? Array(runs.prefix(1)) : adapters { pairs += baselines.map { (a: run, b: $0) } }
-    report.comparisons = compare(pairs)
+    let labelled = labelled
+    report.comparisons =
+      labelled.count == truths.count
+      ? compare(pairs) : keeping(labelled).compare(pairs.map { (a: $0.a.keeping(labelled), b: $0.b.keeping(labelled)) })
     report.seed = bootstrap.seed
     return report
   }

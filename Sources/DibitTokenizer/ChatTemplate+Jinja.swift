@@ -62,6 +62,12 @@ package struct JinjaChatTemplate: Sendable {
     try render(messages, addingGenerationPrompt: addingGenerationPrompt, clock: JinjaClock(year: 2024, month: 7, day: 26))
   }
 
+  /// The same of messages as templates read them, with the tools that are offered.
+  package func renderUndated(_ messages: [JSONValue], tools: JSONValue?, addingGenerationPrompt: Bool) throws(JinjaError) -> String {
+    try render(
+      messages, addingGenerationPrompt: addingGenerationPrompt, tools: tools, clock: JinjaClock(year: 2024, month: 7, day: 26))
+  }
+
   /// The message with its reasoning under the names that templates read.
   private static func namingReasoning(_ message: JSONValue) -> JSONValue {
     guard case .object(var object) = message else { return message }

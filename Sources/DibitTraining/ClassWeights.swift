@@ -13,11 +13,15 @@ package enum ClassWeights: Equatable, Sendable {
   func importances(of examples: [[String]]) -> [Float] {
     let weights = weights(of: examples)
     let sums = examples.map { labels in
-      labels.reduce(0.0) { $0 + (weights[Array($1.utf8)] ?? 1) } / Double(max(labels.count, 1))
+      let keys = Self.keys(labels)
+      return keys.reduce(0.0) { $0 + (weights[$1] ?? 1) } / Double(keys.count)
     }
     let total = sums.reduce(0, +)
     return sums.map { total > 0 ? Float($0 * Double(examples.count) / total) : 1 }
   }
+
+  /// The labels' bytes; having none counts as a label of its own, whose bytes no other has.
+  private static func keys(_ labels: [String]) -> [[UInt8]] { labels.isEmpty ? [[]] : labels.map { Array($0.utf8) } }
 
   /// The weight of each label, under its bytes.
   private func weights(of examples: [[String]]) -> [[UInt8]: Double] {
@@ -26,7 +30,7 @@ package enum ClassWeights: Equatable, Sendable {
     case .given(let weights): return Dictionary(weights.map { (Array($0.label.utf8), $0.weight) }, uniquingKeysWith: { _, last in last })
     case .balanced:
       var counts: [[UInt8]: Int] = [:]
-      for label in examples.joined() { counts[Array(label.utf8), default: 0] += 1 }
+      for labels in examples { for key in Self.keys(labels) { counts[key, default: 0] += 1 } }
       return counts.mapValues { Double(examples.count) / (Double(counts.count) * Double($0)) }
     }
   }

@@ -44,7 +44,41 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
     let data = try read("text, label\na, card\nb,card \nc,\tcard\nd, two words \n", as: "d.csv")
     #expect(data.labels == ["card", "two words"])
     #expect(data.train.map(\.labels) == [["card"], ["card"], ["card"], ["two words"]])
-    #expect(try fault("text,label\na,x\nb,  \n", as: "d.csv") == "'d.csv', line 3: 'label': a label expected, nothing found")
+    let one = "'d.csv': at least two labels expected, all rows have 'x' (left out: 1 row without a label)"
+    #expect(try fault("text,label\na,x\nb,  \n", as: "d.csv") == one)
+  }
+
+  @Test("a row that nobody labelled is left out and counted; with a separator an empty field is an empty set")
+  func rowsWithoutLabels() throws {
+    let text = "text,label\na,x\nb,\nc,y\n,\n"
+    let single = try read(text, as: "d.csv")
+    #expect(single.train.map(\.text) == ["a", "c"])
+    #expect(single.report[.unlabelledRow].paths == ["d.csv:3"] && single.report[.blankRow].paths == ["d.csv:5"])
+    #expect(single.report.summary.contains("1 row without a label, left out") && single.report.rows == 4)
+    let sets = try read("text,label\na,x;y\nb, \nc,y\n", as: "d.csv") { $0.labelSeparator = ";" }
+    #expect(sets.train.map(\.labels) == [["x", "y"], [], ["y"]] && sets.unlabelledCount(.train) == 1)
+    #expect(sets.leavingOutUnlabelled().train.map(\.text) == ["a", "c"])
+    #expect(
+      try fault("text,label\na,x;;y\n", as: "d.csv") { $0.labelSeparator = ";" }
+        == "'d.csv', line 2: 'label': a label expected, nothing found")
+    // The same text with a label and without one has it.
+    let merged = try read("text,label\na,\na,x\nb,y\nb,\n", as: "d.csv") { $0.labelSeparator = ";" }
+    #expect(merged.train.map(\.labels) == [["x"], ["y"]])
+    for (rows, change) in [("text,tag\na,\nb,\n", false), ("text,tag\na,\nb,\n", true)] {
+      #expect(
+        try fault(rows, as: "d.csv") { if change { $0.labelSeparator = ";" } }
+          == "'d.csv': labels expected\(change ? "" : " in 'tag'"), none found in 2 rows; name the column or key of the labels with \0labelColumn\0"
+      )
+    }
+  }
+
+  @Test("texts without a label are drawn and folded like a label of their own")
+  func drawingTextsWithoutLabels() throws {
+    let rows = (0..<60).map { "text \($0),\($0 % 3 == 0 ? "" : $0 % 3 == 1 ? "x" : "y")" }.joined(separator: "\n")
+    var data = try read("text,label\n" + rows, as: "d.csv") { $0.labelSeparator = ";" }
+    _ = data.splitAutomatically(seed: 1)
+    #expect(data.validation.count == 6 && data.unlabelledCount(.validation) == 2 && data.unlabelledCount(.train) == 18)
+    #expect(DatasetSurvey(data).withoutLabels == 20)
   }
 
   @Test func quotesLineEndsAndSeparators() throws {
@@ -162,7 +196,10 @@ func fault(_ text: String, as name: String, _ change: (inout RowOptions) -> Void
       "'d.csv', line 3, column 3: a closing quote expected for the field that begins here, the end of the file found; "
         + "it takes in 2 lines below"
     ),
-    ("text,label\na,\n", "'d.csv', line 2: 'label': a label expected, nothing found"),
+    (
+      "text,label\na,\n",
+      "'d.csv': labels expected in 'label', none found in 1 row; name the column or key of the labels with \0labelColumn\0"
+    ),
     ("text,label\na,\"b\nc\"\n", "'d.csv', line 2: a label of one line without control characters expected, 'b\\u{A}c' found"),
     ("text,label\na,b\nc,b\n", "'d.csv': at least two labels expected, all rows have 'b'"),
     ("text,label\n", "'d.csv': rows with examples expected, none found"),

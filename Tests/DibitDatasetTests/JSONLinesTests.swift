@@ -29,6 +29,15 @@ import Testing
     #expect(both.labels == ["no", "yes"], "names come before numbers")
   }
 
+  @Test("an empty list is a text to which no label applies; null and an empty text are rows that nobody labelled")
+  func rowsWithoutLabels() throws {
+    let data = try read(
+      #"{"text":"a","labels":["x"]}"# + "\n" + #"{"text":"b","labels":[]}"# + "\n" + #"{"text":"c","labels":null}"# + "\n"
+        + #"{"text":"d","labels":" "}"# + "\n" + #"{"text":"e","labels":["y","x"]}"#, as: "d.jsonl")
+    #expect(data.train.map(\.text) == ["a", "b", "e"] && data.train.map(\.labels) == [["x"], [], ["x", "y"]])
+    #expect(data.report[.unlabelledRow].paths == ["d.jsonl:3", "d.jsonl:4"])
+  }
+
   private func conversations(_ text: String, _ change: (inout RowOptions) -> Void = { _ in }) throws -> [Conversation] {
     try read(text, as: "d.jsonl", change).train.compactMap { if case .conversation(let found) = $0 { found } else { nil } }
   }
@@ -95,7 +104,7 @@ import Testing
     ),
     ("{\"text\":1,\"label\":\"x\"}", "line 1: 'text': a text expected, a number found"),
     ("{\"text\":\"a\",\"label\":1.5}", "line 1: 'label': a label or a list of labels expected, a number found"),
-    ("{\"text\":\"a\",\"label\":[]}", "line 1: 'label': a label expected, nothing found"),
+    ("{\"text\":\"a\",\"label\":[\"b\",\"\"]}", "line 1: 'label': a label expected, nothing found"),
     ("{\"text\":\"a\",\"label\":[null]}", "line 1: 'label': a label or a list of labels expected, null found"),
     ("{\"text\":\"a\",\"label\":\"b\\nc\"}", "line 1: a label of one line without control characters expected, 'b\\u{A}c' found"),
     ("{\"messages\":7}", "line 1: 'messages': a list of messages expected, a number found"),
@@ -114,7 +123,8 @@ import Testing
       "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"system\",\"content\":\"x\"}]",
       "line 1: message 2: one of assistant expected, one of system found"
     ),
-    ("[{\"role\":\"tool\",\"content\":\"x\"}]", "line 1: message 1: the role system, user or assistant expected, 'tool' found"),
+    ("[{\"role\":\"tool\",\"content\":\"x\"}]", "line 1: message 1: one of system or user expected, one of tool found"),
+    ("[{\"role\":\"function\",\"content\":\"x\"}]", "line 1: message 1: the role system, user or assistant expected, 'function' found"),
     ("[{\"role\":\"user\"}]", "line 1: the key 'content' expected, 'role' found"),
     ("[{\"role\":\"user\",\"content\":null}]", "line 1: 'content': a text expected, null found"),
     (
@@ -123,9 +133,35 @@ import Testing
     ),
     (
       "[{\"role\":\"user\",\"content\":\"x\",\"tool_calls\":[1]}]",
-      "line 1: a call of a tool (key 'tool_calls') cannot be learnt; take it out of the row, or leave the row out"
+      "line 1: 'tool_calls': calls in a message of the assistant only expected, some in another found"
     ),
-    ("{\"messages\":[],\"tools\":[1]}", "line 1: a tool (key 'tools') cannot be learnt; take it out of the row, or leave the row out"),
+    ("{\"messages\":[],\"tools\":[1]}", "line 1: messages expected, an empty list found"),
+    (
+      "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"tools\":[1]}",
+      "line 1: 'tools': functions with a name expected, a number found"
+    ),
+    (
+      "{\"text\":\"x\",\"label\":\"y\",\"tools\":[1]}",
+      "line 1: a tool (key 'tools') cannot be learnt; take it out of the row, or leave the row out"
+    ),
+    (
+      "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"[1]\"}}]}]",
+      "line 1: 'arguments': a JSON object, or one as text expected, another text found"
+    ),
+    (
+      "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"type\":\"function\"}]}]",
+      "line 1: 'tool_calls': calls of a function with a name expected, an object found"
+    ),
+    (
+      "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"f\"}}]},"
+        + "{\"role\":\"tool\",\"content\":\"\",\"tool_call_id\":\"2\"}]",
+      "line 1: 'tool_call_id': the id of a call before it expected, another found"
+    ),
+    (
+      "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\"}}]},"
+        + "{\"role\":\"user\",\"content\":\"y\"}]",
+      "line 1: message 3: one of tool expected, one of user found"
+    ),
     ("[{\"role\":\"user\",\"content\":\"x\",\"weight\":1}]", "line 1: 'weight': 0 or 1, in an assistant's message expected, 1.0 found"),
     (
       "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":\"x\",\"weight\":0}]",

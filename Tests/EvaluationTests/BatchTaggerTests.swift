@@ -16,7 +16,9 @@ struct TinyTask {
   /// Sums in another order: logits of order one of a float model.
   static let tolerance = 1e-4
 
-  init(maximumTokens: Int = 160, instruction: String? = nil, damaging token: Int32? = nil, context: Int = 1_500) throws {
+  init(maximumTokens: Int = 160, instruction: String? = nil, damaging token: Int32? = nil, context: Int = 1_500, allowsNone: Bool = false)
+    throws
+  {
     var checkpoint = try TinyCheckpoint.llama(context: context)
     if let token { checkpoint["model.embed_tokens.weight"].values[Int(token) * 64] = .nan }
     let scratch = Scratch()
@@ -24,6 +26,7 @@ struct TinyTask {
     var task = TaggingTask()
     task.maximumTokens = maximumTokens
     if let instruction { task.instruction = instruction }
+    task.allowsNone = allowsNone
     self.task = TokenizedTask(task, tokenizer: model.tokenizer)
   }
 
@@ -122,6 +125,34 @@ private let texts = topics(perLabel: 3).map(\.text) + ["", " \n", "a"]
       written += task.separator
     }
     return (missing.map { 1 - $0 }, Array(chosen.prefix(answer ?? chosen.count)))
+  }
+
+  @Test("where an answer may have no label, every label is as likely as it was, times a label at all", arguments: [2, 4])
+  func none(most: Int) throws {
+    let (plain, tiny) = (try TinyTask(maximumTokens: 300), try TinyTask(maximumTokens: 300, allowsNone: true))
+    var options = TaggingOptions()
+    (options.selection, options.rows) = (.several(most: most), 90)
+    var batch = try BatchTagger(labels: labels, subject: tiny.subject(), options: options, on: compute)
+    var first = try BatchTagger(labels: labels, subject: plain.subject(), options: TaggingOptions(), on: compute)
+    let task = tiny.task
+    #expect(task.opening.prefix(task.undecidedCount) == task.none.prefix(task.undecidedCount) && task.undecidedCount < task.opening.count)
+    var session = tiny.session()
+    for ((text, result), alone) in zip(zip(texts, batch.predict(texts)), first.predict(texts)) {
+      let (scores, alone) = (try result.get(), try alone.get())
+      // Which label is first does not depend on whether there is one.
+      #expect(close(scores.logProbabilities, alone.logProbabilities) && scores.tokens == alone.tokens)
+      session.rewind()
+      let prompt = plain.task.prompt(text, reserving: 0).tokens
+      try session.append(prompt + task.opening.prefix(task.undecidedCount))
+      let sequences = [task.opening, task.none].map { Array($0.dropFirst(task.undecidedCount)) }
+      let has = exp(try session.score(try #require(ChoiceSet(sequences)))[0])
+      #expect(scores.inclusion.allSatisfy { $0 <= has + TinyTask.tolerance })
+      if has < 0.05 { #expect(close(scores.inclusion, alone.inclusion.map { $0 * has })) }
+      #expect(scores.chosen.isEmpty == (has <= 0.5) && scores.best == alone.best)
+    }
+    // One label at most is asked for without that question.
+    var one = try BatchTagger(labels: labels, subject: tiny.subject(), options: TaggingOptions(), on: compute)
+    #expect(try one.predict(["a"])[0].get() == first.predict(["a"])[0].get())
   }
 
   @Test("several labels, step by step", arguments: [1, 2, 3, 9])

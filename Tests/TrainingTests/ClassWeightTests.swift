@@ -10,6 +10,12 @@ import Testing
 @testable import DibitTraining
 
 @Suite struct ClassWeightTests {
+  @Test("having no label is a label of its own")
+  func withoutLabels() {
+    check(.balanced, [[], ["a"], ["a"], ["a"]], [2, 0.666667, 0.666667, 0.666667])
+    check(.given([(label: "a", weight: 3)]), [[], ["a"]], [0.5, 1.5])
+  }
+
   @Test("an example counts n / (k · n_label), and with several labels their mean")
   func importances() {
     let unbalanced = [["a"], ["a"], ["a"], ["b"]]
