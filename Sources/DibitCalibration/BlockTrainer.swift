@@ -171,7 +171,8 @@ struct BlockTrainer: ~Copyable {
   }
 }
 
-/// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales.
+/// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales. It is not private
+/// because Swift 6.3 fails to compile a debug build in which another file frees one that is.
 struct TrainedMatrix: ~Copyable {
   let parameter: Int
   private var floats: Weight

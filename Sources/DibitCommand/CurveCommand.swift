@@ -17,6 +17,7 @@ struct CurveCommand: ParsableCommand {
       within the next larger one, and all are asked about the same held-out texts: the test split, or the validation split where there is
       no test split. A curve is fitted to the errors. It says what more texts would bring, or that it cannot tell.
       Without a split to ask about, use 'dibit crossvalidate', or move some texts into a folder called test.
+      The last size is all texts: its adapter is the one that 'dibit train' makes of them with the same recipe and seed.
       --repeats trains every size again with another draw of its texts: only that shows how much luck there is in a single training.
 
       With --output every finished training is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
@@ -50,20 +51,22 @@ struct CurveCommand: ParsableCommand {
     let sizes = try sizes(texts, labels: dataset.labels.count)
     let task = try trials.task(inputs, labels: dataset.labels)
     let trainings = sizes.flatMap { size in (1...repeats).map { (size: size, round: $0, name: "texts-\(size)-repeat-\($0)") } }
+    let splits = [texts.training, texts.validation ?? [], texts.heldOut]
     let identity = trials.identity(
-      "curve", of: inputs, task,
-      texts: texts.training.digestOfTexts + (texts.validation ?? []).digestOfTexts + texts.heldOut.digestOfTexts)
+      "curve", of: inputs, task, texts: splits.map(\.digestOfTexts).joined(),
+      own: [("order", .array(splits.flatMap(\.orderOfTexts).map { .integer($0) }))])
     var completed = try trials.keep.parts(
       trials.inputs, identity: identity, names: trainings.map(\.name), of: .training)
     describe(texts, dataset)
-    let trial = try inputs.trial(
-      task, labels: dataset.labels, examples: texts.training + texts.heldOut + (texts.validation ?? []))
+    // As in training: a label that only test texts have must not decide how much of a training text is kept.
+    let trial = try inputs.trial(task, labels: dataset.labels, examples: dataset.labelled(.train) + dataset.labelled(.validation))
     var outcomes: [TrialOutcome] = []
     for (index, training) in trainings.enumerated() {
       let title = "training \(index + 1) of \(trainings.count), \(training.size) texts"
       let outcome = try completed.outcome(training.name, labels: dataset.labels.count, heldOut: texts.heldOut.count) {
         var options = inputs.options
         options.optimization.seed = seed &+ UInt64(training.round - 1)
+        // Which texts is drawn from the texts alone; in which order they are learnt is that of the files, as in 'dibit train'.
         let order = StratifiedOrder.indices(of: texts.training, seed: options.optimization.seed)
         let part = order.prefix(training.size).sorted().map { texts.training[$0] }
         let parts = texts.validation.map { (training: part, validation: $0) } ?? part.splitForTraining(seed: options.optimization.seed)
@@ -102,10 +105,8 @@ struct CurveCommand: ParsableCommand {
         .badData,
         "'\(trials.data)' has neither a test nor a validation split to ask about: move some texts into one, or use 'dibit crossvalidate'")
     }
-    func ordered(_ texts: [LabelledExample]) -> [LabelledExample] { texts.orderOfTexts.map { texts[$0] } }
-    if test.isEmpty { return Texts(training: ordered(train), validation: nil, split: .validation, heldOut: ordered(validation)) }
-    return Texts(
-      training: ordered(train), validation: validation.isEmpty ? nil : ordered(validation), split: .test, heldOut: ordered(test))
+    if test.isEmpty { return Texts(training: train, validation: nil, split: .validation, heldOut: validation) }
+    return Texts(training: train, validation: validation.isEmpty ? nil : validation, split: .test, heldOut: test)
   }
 
   /// The sizes, each twice the one before but for rounding.

@@ -3,6 +3,7 @@ internal import Dibit
 internal import DibitDataset
 internal import DibitEvaluation
 internal import DibitFailure
+internal import DibitJSON
 internal import DibitModel
 internal import DibitModelStore
 
@@ -18,7 +19,8 @@ struct PredictCommand: ParsableCommand {
       One line for each text: its path, its tag, and the tag's probability among all labels. Files that end in csv, tsv, jsonl or ndjson \
       are rows, each with a text; the path of a row has its line behind it.
 
-      What cannot be read is told, and the rest goes on; files below a folder that are no text are left out and counted. A job with --output that was interrupted goes on with --resume, to the same bytes.
+      What cannot be read is told, and the rest goes on; files below a folder that are no text are left out and counted. A job with --output that was interrupted goes on with --resume, to the same bytes. \
+      A hidden file beside the output, .NAME.job, says which model, adapter and options it was begun with; --resume refuses others.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
@@ -46,7 +48,7 @@ struct PredictCommand: ParsableCommand {
   @Flag(help: "Replace an existing output.") var overwrite = false
   @OptionGroup var compute: RuntimeOptions
 
-  private var kind: PredictionFormat.Kind { json ? .json : format ?? .text }
+  var kind: PredictionFormat.Kind { json ? .json : format ?? .text }
 
   func validate() throws {
     if let threshold, !(0...1).contains(threshold) {
@@ -64,11 +66,13 @@ struct PredictCommand: ParsableCommand {
     Interrupt.listen()
     let compute = try compute.makeCompute(usesBLAS: false)
     let model = try OpenedModels.openConverted(model)
-    let description = try AdapterDescription(adapter: adapter)
+    let manifest = try StoredAdapter.readManifest(adapter)
+    let description = try AdapterDescription(manifest: manifest, of: adapter)
     let form = PredictionFormat(
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
     var sink = try PredictionSink(
-      form, output: output, resume: resume, overwrite: overwrite, inputs: input.jobInputs(beside: [self.model, adapter]))
+      form, output: output, resume: resume, overwrite: overwrite, inputs: input.jobInputs(beside: [self.model, adapter]),
+      identity: identity(model, description, adapter: manifest["digest"]?.string))
     var options = TagOptions()
     (options.threshold, options.mostTags, options.cut) = (threshold, tags, cut)
     var job = try PredictionJob(description, adapter: adapter, of: model, options, on: compute)
@@ -78,6 +82,7 @@ struct PredictCommand: ParsableCommand {
   private func tag(_ inputs: TextInputs, with job: inout PredictionJob, to sink: inout PredictionSink) throws {
     let earlier = (count: sink.completed.count, failures: sink.completed.failures)
     var progress = PredictionProgress(inputs: inputs, toFile: output != nil)
+    for finding in sink.findings { Terminal.note(finding) }
     if earlier.count > 0 { Terminal.write("going on behind \(counted(earlier.count))\n") }
     guard try sink.begin() else { return }
     let feed = PendingInputs(inputs, completed: sink.completed)

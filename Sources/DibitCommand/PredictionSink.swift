@@ -1,6 +1,7 @@
 internal import DibitCheckpoint
 internal import DibitEvaluation
 internal import DibitFiles
+internal import DibitTraining
 
 /// The destination of predictions: standard output, or a file that grows record by record, so that an interrupted job can go on.
 struct PredictionSink: ~Copyable {
@@ -11,30 +12,39 @@ struct PredictionSink: ~Copyable {
   private let format: PredictionFormat
   private let output: String?
   private let inputs: JobInputs
+  private let identity: RunIdentity
   private var file: JournalFile?
+  /// The file that says what the output was begun with.
+  private var begun: IdentityFile?
+  /// Notes on how an output is gone on with.
+  private(set) var findings: [String] = []
 
   /// Looks at the output, and locks one that exists; nothing is created, written or cut before ``begin()``.
   ///
-  /// - Throws: when the file exists and is neither to be gone on with nor replaced, holds something else, is an input, or another job has it.
-  init(_ format: PredictionFormat, output: String?, resume: Bool, overwrite: Bool, inputs: JobInputs) throws {
-    self.format = format
-    self.output = output
-    self.inputs = inputs
+  /// - Throws: when the file exists and is neither to be gone on with nor replaced, holds something else, is an input, was begun with
+  ///   something else than `identity`, or another job has it.
+  init(
+    _ format: PredictionFormat, output: String?, resume: Bool, overwrite: Bool, inputs: JobInputs, identity: RunIdentity
+  ) throws {
+    (self.format, self.output, self.inputs, self.identity) = (format, output, inputs, identity)
     completed = CompletedPredictions(format)
     guard let output else { return }
     try inputs.check(output: output)
-    guard Self.exists(output) else { return }
-    if resume {
-      file = try JournalFile(path: output, inputs: inputs)
-      try Self.read(output, into: &completed)
-    } else if overwrite {
+    let isThere = Self.exists(output)
+    if isThere {
+      guard resume || overwrite else {
+        let advice = format.kind == .json ? "pass --overwrite to replace it" : "pass --resume to go on, or --overwrite to begin anew"
+        throw Failure(.cannotCreate, "'\(output)': the output exists already; \(advice)")
+      }
       let file = try JournalFile(path: output, inputs: inputs)
-      try file.check(.predictions)
+      if overwrite { try file.check(.predictions) }
       self.file = consume file
-    } else {
-      let advice = format.kind == .json ? "pass --overwrite to replace it" : "pass --resume to go on, or --overwrite to begin anew"
-      throw Failure(.cannotCreate, "'\(output)': the output exists already; \(advice)")
     }
+    // An array has an end behind its last record: no job can go on there. Behind the lock: nobody else writes it now.
+    if format.kind != .json { begun = try IdentityFile(of: output, inputs: inputs) }
+    guard isThere, resume else { return }
+    try Self.read(output, into: &completed)
+    try checkIdentity(output)
   }
 
   /// Waits until the weights were found to be whole, opens the output and writes what stands before the predictions; false when nobody reads it.
@@ -46,9 +56,27 @@ struct PredictionSink: ~Copyable {
       guard created.byteCount == 0 else { throw FileError.outputExists(path: output) }
       file = consume created
     }
-    try file?.cut(after: completed.byteCount)
+    if (file?.byteCount ?? 0) > completed.byteCount { try cut() }
+    // Before the first row: what rows there are belong to what is said of them, whenever the job ends.
+    try begun?.write(identity)
     guard completed.byteCount == 0 else { return true }
     return try write(format.header)
+  }
+
+  private mutating func cut() throws {
+    try file?.cut(after: completed.byteCount)
+    // Rows of another job must not come back beside what is said of this one.
+    try file?.sync()
+  }
+
+  /// Checks that rows which are there were made as this job makes them. Without rows nothing depends on it.
+  private mutating func checkIdentity(_ output: String) throws {
+    guard completed.count > 0 else { return }
+    guard let earlier = begun?.identity else {
+      findings.append("'\(output)' has no file that says what it was begun with: model, adapter and options are taken to be the same")
+      return
+    }
+    if let difference = identity.difference(from: earlier) { throw difference.failure(of: output) }
   }
 
   /// Writes the record of a prediction; false when nobody reads it any more.

@@ -21,10 +21,13 @@ struct TextInputArguments: ParsableArguments {
     }
   }
 
+  /// The form of all inputs that was asked for.
+  var format: TextInputFormat { lines ? .lines : inputFormat }
+
   /// The inputs, without the job's own output where that lies in a folder of them.
   func texts(excluding output: String?) -> TextInputs {
     var options = TextInputOptions()
-    options.format = lines ? .lines : inputFormat
+    options.format = format
     (options.textColumn, options.excluded) = (textColumn, output)
     options.isStopped = { Interrupt.isRequested }
     return TextInputs(paths, options: options)

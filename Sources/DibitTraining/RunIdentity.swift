@@ -21,22 +21,45 @@ package struct RunIdentity: Equatable, Sendable {
   /// SHA-256 over all parts.
   package var digest: String { SHA256.digest(Array(json.serialized().utf8)) }
 
-  var json: JSONValue { ["model": .string(model), "data": .string(data), "options": .object(options)] }
+  /// All parts, for a file that says what was begun.
+  package var json: JSONValue { ["model": .string(model), "data": .string(data), "options": .object(options)] }
 
-  init?(_ json: JSONValue) {
+  /// Reads what ``json`` wrote; nil for anything else.
+  package init?(_ json: JSONValue) {
     guard let model = json["model"]?.string, let data = json["data"]?.string, let options = json["options"]?.object else { return nil }
     self.init(model: model, data: data, options: options)
   }
 
-  /// Returns the reason for which a run with this identity cannot go on from the checkpoint `path` of `other`; nil when it can.
-  func difference(from other: RunIdentity, at path: String) -> TrainingError? {
-    if other.model != model { return .changedModel(checkpoint: path) }
-    if other.data != data { return .changedData(checkpoint: path) }
+  /// The first part in which two identities differ.
+  package enum Difference: Equatable, Sendable {
+    case model
+    case data
+    /// An option, with its values as they are written; "not set" where there is none.
+    case option(key: String, was: String, found: String)
+  }
+
+  /// The value of an option that is not there, as ``Difference`` tells it.
+  package static let notSet = "not set"
+
+  /// Returns how this identity differs from an earlier one; nil where they are the same.
+  package func difference(from other: RunIdentity) -> Difference? {
+    if other.model != model { return .model }
+    if other.data != data { return .data }
     // A file does not tell 0.0 from 0: what counts is how they are written.
-    func shown(_ value: JSONValue?) -> String { value?.serialized() ?? "not set" }
+    func shown(_ value: JSONValue?) -> String { value?.serialized() ?? Self.notSet }
     for key in other.options.keys + options.keys where !lengths.contains(key) && shown(other.options[key]) != shown(options[key]) {
-      return .changedOption(checkpoint: path, key: key, was: shown(other.options[key]), found: shown(options[key]))
+      return .option(key: key, was: shown(other.options[key]), found: shown(options[key]))
     }
     return nil
+  }
+
+  /// Returns the reason for which a run with this identity cannot go on from the checkpoint `path` of `other`; nil when it can.
+  func difference(from other: RunIdentity, at path: String) -> TrainingError? {
+    switch difference(from: other) {
+    case nil: nil
+    case .model: .changedModel(checkpoint: path)
+    case .data: .changedData(checkpoint: path)
+    case .option(let key, let was, let found): .changedOption(checkpoint: path, key: key, was: was, found: found)
+    }
   }
 }

@@ -46,6 +46,46 @@ import Testing
     #expect(work.scratch.names == ["data", "model", "source", "splits"])
   }
 
+  @Test("the last size is what train makes of all texts", arguments: ["drawn", "given", "none"])
+  func lastSizeIsTrain(validation: String) throws {
+    let work = try Workplace()
+    let data = work.scratch("splits")
+    // From 50 texts on a part is held out for validation; the order of the files is not that of the texts.
+    let perLabel = validation == "none" ? 8 : 16
+    try writeTopics(to: work.scratch, "splits", perLabel: perLabel, split: "train")
+    try writeLate(to: work.scratch, "splits", "test")
+    if validation == "given" {
+      for (index, topic) in topics(perLabel: 2).enumerated() {
+        try work.scratch.write("seen later: \(topic.text)", to: "splits/validation/\(topic.label)/\(index).txt")
+      }
+    }
+    // A label that only a test text has says nothing about how much of a long text is learnt.
+    try work.scratch.write("soup", to: "splits/test/a label of many words that no training text has and longer than all others/0.txt")
+    try work.scratch.write((0..<300).map { "goal \($0)" }.joined(separator: " "), to: "splits/train/sport/long.txt")
+    let recipe = ["--data", data, "--epochs", "2", "--rank", "2", "--seed", "3", "--set", "keep=best", "--set", "steps_per_eval=2"]
+    let (curve, adapter, evaluated) = (work.scratch("curve"), work.scratch("adapter"), work.scratch("evaluated"))
+    for arguments in [
+      ["curve", work.model, "--points", "2", "-o", curve] + recipe, ["train", work.model, "-o", adapter] + recipe,
+      [
+        "evaluate", work.model, "--adapter", adapter, "--data", data, "--output", evaluated, "--allow-leakage", "--baselines", "majority",
+        "--alone", "0",
+      ],
+    ] {
+      let outcome = try dibit(arguments)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+    func run(_ folder: String, _ name: String) throws -> JSONValue {
+      let names = try files(below: folder).keys.sorted()
+      let file = try #require(names.first { $0.hasPrefix(name) }, "\(names)")
+      let json = try JSONValue(parsing: try contents(folder + "/" + file))
+      return try #require(json["runs"]?.array?.first { $0["kind"] == "adapter" })
+    }
+    let texts = 4 * perLabel + 1
+    let last = try run(curve, "texts-\(texts)-repeat-1")
+    #expect(try run(evaluated, "run-2")["log_probabilities"] == last["log_probabilities"])
+    #expect(last["log_probabilities"]?.array?.count == 17)
+  }
+
   @Test func sameNumbersAfterAStop() throws {
     let work = try Workplace()
     let arguments = ["curve", work.model, "--data", try data(work), "--points", "2", "--epochs", "1", "--rank", "2", "--more", "100"]
