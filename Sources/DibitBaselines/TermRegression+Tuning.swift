@@ -7,10 +7,12 @@ extension TermRegression {
   private static let usualPenalty = 0.125
   /// The most steps of a fit by which settings are compared.
   private static let steps = 15
+  /// The tolerance of the fit with the chosen settings, scikit-learn's.
+  private static let tolerance = 1e-4
   /// Texts of more characters than this together are not taken apart into runs of letters: three runs begin at every character.
   private static let characterLimit = 1 << 23
   /// The most products of a pass over the texts by which settings are chosen; of more texts a share must do.
-  private static let productLimit = 1 << 27
+  private static let productLimit = 1 << 25
 
   /// Learns with the terms, and then the penalty, that make the fewest mistakes in ``CrossValidation``; the first of equals.
   ///
@@ -30,7 +32,7 @@ extension TermRegression {
     }
     let terms = best(kinds.map { Setting($0, penalty: usualPenalty) }).kinds
     let setting = best(penalties.map { Setting(terms, penalty: $0) })
-    return TermRegression(terms.compactMap { counts[$0] }, labels, count, setting, 1e-5, weightLimit)
+    return TermRegression(terms.compactMap { counts[$0] }, labels, count, setting, tolerance, weightLimit)
   }
 
   /// Counts the mistakes of each of `candidates` on the texts `asked`.

@@ -52,7 +52,7 @@ package struct TermRegression: TextBaseline {
   init(_ counts: [TermCounts], _ labels: [Int], _ count: Int, _ setting: Setting, _ tolerance: Double, _ weightLimit: Int) {
     let rows = TermRows(counts, texts: Array(labels.indices), limit: weightLimit / max(count, 1))
     var options = LogisticRegression.Options()
-    (options.penalty, options.tolerance, options.memory) = (setting.penalty, tolerance, memory)
+    (options.penalty, options.tolerance, options.memory) = (setting.penalty, tolerance, Self.memory)
     regression = LogisticRegression(rows: rows.rows(labels.indices), labels: labels, count: count, options: options)
     blocks = zip(counts, rows.weights).map { counts, weights in
       var numbers = counts.numbers
