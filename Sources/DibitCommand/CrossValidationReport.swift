@@ -39,9 +39,11 @@ struct CrossValidationReport {
   private let outcomes: [TrialOutcome]
   /// The pooled outcomes as an evaluation reports them, for comparisons and the verdict.
   private let pooled: EvaluationReport
+  /// The number of texts that tell the adapter from each run that it is compared with, by its name.
+  private let needed: [String: TextsNeeded]
 
   /// A report of at least one fold; all have the same runs.
-  init(_ outcomes: [TrialOutcome], labels: [String], seed: UInt64) {
+  init(_ outcomes: [TrialOutcome], labels: [String], difference: Double, seed: UInt64) {
     self.outcomes = outcomes
     let builder = ReportBuilder(labels: labels.count, truths: outcomes.flatMap(\.truths), bootstrap: Bootstrap(seed: seed))
     let all = outcomes[0].runs.map { run in
@@ -54,6 +56,11 @@ struct CrossValidationReport {
       names: labels, split: "folds", truncated: outcomes.reduce(0) { $0 + $1.truncated }, runs: all.filter { $0.kind != .baseline },
       baselines: baselines)
     self.pooled = pooled
+    let hits = Dictionary(uniqueKeysWithValues: all.map { ($0.name, builder.forecasts($0).hits) })
+    needed = hits.reduce(into: [:]) { needed, run in
+      guard let found = pooled.comparison(AdapterTrial.adapter, run.key), let own = hits[AdapterTrial.adapter] else { return }
+      needed[run.key] = TextsNeeded([run.value], [own], asked: difference, correction: found.correction)
+    }
     // The adapter first: it is what was asked about.
     let ordered = all.filter { $0.kind == .adapter } + all.filter { $0.kind != .adapter }
     rows = ordered.map { run in
@@ -91,7 +98,14 @@ struct CrossValidationReport {
             ]
           })
       ),
-      ("comparisons", pooled.json["comparisons"] ?? []), ("standing", .string(pooled.standing.rawValue)),
+      ("comparisons", pooled.json["comparisons"] ?? []),
+      (
+        "test_texts",
+        .array(
+          rows.compactMap { row in
+            needed[row.name].map { .object(JSONObject([("b", .string(row.name))] + $0.json.members)) }
+          })
+      ), ("standing", .string(pooled.standing.rawValue)),
       (
         "trainings",
         .array(
@@ -129,7 +143,10 @@ struct CrossValidationReport {
     if pooled.truncated > 0 { lines.append("\(counted(pooled.truncated)) cut to fit") }
     return lines + [""] + wrapped("Fold by fold, accuracy of each; macro F1 of the adapter:", width: width) + table(folds, width: width) + [
       ""
-    ] + comparisons.flatMap { wrapped(sentence($0), width: width) }
+    ]
+      + comparisons.flatMap { found in
+        wrapped(sentence(found) + (needed[found.b].map { ". " + $0.sentence("texts") } ?? ""), width: width)
+      }
   }
 
   private func sentence(_ comparison: RunComparison) -> String {

@@ -17,7 +17,8 @@ struct CurveCommand: ParsableCommand {
       within the next larger one, and all are asked about the same held-out texts: the test split, or the validation split where there is
       no test split. A curve is fitted to the errors. It says what more texts would bring, or that it cannot tell.
       Without a split to ask about, use 'dibit crossvalidate', or move some texts into a folder called test.
-      The last size is all texts: its adapter is the one that 'dibit train' makes of them with the same recipe and seed.
+      The last size is all texts: its adapter is the one that 'dibit train' makes of them with the same recipe and seed. Behind the curve \
+      stands how many test texts would tell its last two sizes apart, and any two adapters that lie --difference points apart.
       --repeats trains every size again with another draw of its texts: only that shows how much luck there is in a single training.
 
       With --output every finished training is kept; after Ctrl-C or a crash the same command with --resume goes on behind them.
@@ -79,7 +80,7 @@ struct CurveCommand: ParsableCommand {
     let bySize = sizes.enumerated().map { index, size in
       (texts: size, outcomes: Array(outcomes[index * repeats..<(index + 1) * repeats]))
     }
-    let report = CurveReport(bySize, labels: dataset.labels.count, more: more, seed: seed)
+    let report = CurveReport(bySize, labels: dataset.labels.count, more: more, difference: trials.difference / 100, seed: seed)
     if trials.json {
       printJSON(
         .object(

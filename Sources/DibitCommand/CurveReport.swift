@@ -1,4 +1,5 @@
 internal import Dibit
+internal import DibitFailure
 internal import DibitJSON
 internal import DibitReport
 internal import DibitStatistics
@@ -21,9 +22,11 @@ struct CurveReport {
   let rows: [Row]
   let curve: LearningCurve
   private let more: Int
+  /// The number of test texts that tell the last two sizes apart.
+  private let needed: TextsNeeded
   private let prediction: Result<LearningCurve.Prediction, LearningCurve.Doubt>
 
-  init(_ sizes: [(texts: Int, outcomes: [TrialOutcome])], labels: Int, more: Int, seed: UInt64) {
+  init(_ sizes: [(texts: Int, outcomes: [TrialOutcome])], labels: Int, more: Int, difference: Double, seed: UInt64) {
     let bootstrap = Bootstrap(seed: seed)
     var points: [LearningCurve.Point] = []
     rows = sizes.map { texts, outcomes in
@@ -56,6 +59,7 @@ struct CurveReport {
     }
     curve = LearningCurve(points)
     self.more = more
+    needed = TextsNeeded(points[max(points.count - 2, 0)].hits, points[points.count - 1].hits, asked: difference)
     prediction = curve.prediction(more: more, bootstrap: bootstrap)
   }
 
@@ -90,7 +94,7 @@ struct CurveReport {
         curve.fit.map {
           ["limit": .number($0.limit), "scale": .number($0.scale), "exponent": .number($0.exponent), "misfit": .number($0.misfit)]
         } ?? .null
-      ), ("prediction", .object(answer)),
+      ), ("prediction", .object(answer)), ("test_texts", .object(needed.json)),
     ])
   }
 
@@ -112,7 +116,14 @@ struct CurveReport {
       let formula = "\(limit)\(decimal(fit.scale, 3)) n^-\(decimal(fit.exponent, 3))"
       lines += wrapped("curve: error = \(formula), misfit \(decimal(fit.misfit, 1))", width: width)
     }
-    return lines + [""] + wrapped(answer, width: width)
+    return lines + [""] + wrapped(answer, width: width) + [""] + wrapped(change + " " + needed.sentence("test texts"), width: width)
+  }
+
+  /// The gain of the last size, and the share of test texts that it comes from.
+  private var change: String {
+    let (last, before) = (rows[rows.count - 1].texts, rows[max(rows.count - 2, 0)].texts)
+    return "From \(grouped(before)) to \(grouped(last)) texts accuracy moved by \(points(needed.found)) points; "
+      + "\(percent(needed.discordance)) of the test texts are right with one of both only."
   }
 
   /// One sentence.

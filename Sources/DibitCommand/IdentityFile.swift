@@ -12,7 +12,7 @@ struct IdentityFile {
   /// Its path: `.NAME.job` for an output called NAME. Jobs that read a folder leave hidden files out.
   let path: String
   private let inputs: JobInputs
-  /// What it says; nil where there is none, or one that is torn.
+  /// The identity that it tells; nil where there is no such file, or one that is torn.
   private(set) var identity: RunIdentity?
 
   private static let start = "{\"schema\":1,\"job\":\"predict\","

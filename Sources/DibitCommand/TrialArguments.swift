@@ -17,9 +17,19 @@ struct TrialArguments: ParsableArguments {
   @OptionGroup var adapter: AdapterRecipeArguments
   @OptionGroup var settings: RecipeSettings
   @OptionGroup var keep: KeepArguments
+  @Option(
+    help: ArgumentHelp(
+      "The difference in accuracy, in percentage points, of which is said how many test texts tell it apart.", valueName: "points"))
+  var difference = 2.0
   @Flag(help: "Print the result as JSON.") var json = false
   @OptionGroup var rows: RowArguments
   @OptionGroup var compute: RuntimeOptions
+
+  func validate() throws {
+    guard difference > 0, difference <= 100 else {
+      throw ValidationError("--difference: expected points above 0, and 100 at most, found \(difference)")
+    }
+  }
 
   /// The inputs that the job reads.
   var inputs: JobInputs { JobInputs([model, data, adapter.recipe]) }

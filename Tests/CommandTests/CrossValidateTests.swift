@@ -28,7 +28,7 @@ import Testing
     #expect(
       report.object?.keys == [
         "schema", "folds", "seed", "texts", "untouched_test_texts", "near_duplicate_groups", "run_sha256", "labels", "truncated_examples",
-        "runs", "comparisons", "standing", "trainings",
+        "runs", "comparisons", "test_texts", "standing", "trainings",
       ])
     #expect(report["texts"] == 33)
     #expect(report["labels"] == ["food", "money", "rare", "space", "sport"])
@@ -59,6 +59,16 @@ import Testing
       report["comparisons"]?.array?.filter { $0["metric"] == "accuracy" }.map { $0["b"] } == [
         "base", "naive Bayes on words", "logistic regression on words",
       ])
+    let needed = try #require(report["test_texts"]?.array)
+    #expect(needed.map { $0["b"] } == ["base", "naive Bayes on words", "logistic regression on words"])
+    for (rival, run) in zip(needed, runs.dropFirst()) {
+      #expect(rival["texts"] == 33 && rival["asked"]?["difference"] == 0.02)
+      let difference = (runs[0]["accuracy"]?["pooled"]?.double ?? 0) - (run["accuracy"]?["pooled"]?.double ?? 0)
+      #expect(abs((rival["found"]?["difference"]?.double ?? 9) - difference) < 1e-12)
+      let comparison = report["comparisons"]?.array?.first { $0["b"] == rival["b"] && $0["metric"] == "accuracy" }
+      // Where there is no difference a report leaves the number out.
+      #expect(rival["found"]?["texts_needed"] == comparison?["examples_needed"] ?? .null)
+    }
     #expect(work.scratch.names == ["data", "model", "source"])
   }
 
@@ -68,6 +78,7 @@ import Testing
     #expect(first.status == 0, "\(first.errors)")
     #expect(first.output.hasPrefix("33 texts in 3 folds, 5 labels; each text is asked about once"))
     #expect(first.output.contains("McNemar's p "))
+    #expect(first.output.components(separatedBy: "To tell 2.0 points apart, about ").count == 3 && first.output.contains("; there are 33."))
     for label in ["food", "sport"] {
       for (index, name) in ["z", "y", "x"].enumerated() {
         try FileManager.default.moveItem(atPath: work.data + "/\(label)/\(index).txt", toPath: work.data + "/\(label)/\(name).txt")

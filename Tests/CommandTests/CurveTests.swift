@@ -13,13 +13,14 @@ import Testing
   @Test func sizesAreNestedAndAskedAboutTheSameTexts() throws {
     let work = try Workplace()
     let arguments = ["curve", work.model, "--data", try data(work), "--points", "3", "--epochs", "1", "--rank", "2"]
-    let outcome = try DibitProcess(arguments + ["--repeats", "2", "--json", "--more", "16"]).finish()
+    let outcome = try DibitProcess(arguments + ["--repeats", "2", "--json", "--more", "16", "--difference", "5"]).finish()
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.contains("training 3 of 6, 16 texts, training: "))
     let report = try outcome.json()
     #expect(
       report.object?.keys == [
         "schema", "split", "held_out_texts", "seed", "repeats", "run_sha256", "labels", "points", "fit", "prediction",
+        "test_texts",
       ])
     #expect(report["split"] == "test" && report["held_out_texts"] == 16)
     let points = try #require(report["points"]?.array)
@@ -43,6 +44,18 @@ import Testing
     // Either an answer or why there is none.
     #expect((prediction["doubt"] == nil) == (prediction["accuracy"] != nil))
     #expect(prediction["answer"]?.string?.contains("16 more texts") == true)
+    let needed = try #require(report["test_texts"])
+    #expect(needed.object?.keys == ["texts", "discordance", "found", "asked"])
+    let discordance = try #require(needed["discordance"]?.double)
+    #expect(needed["texts"] == 16 && (discordance * 32).rounded() == discordance * 32)
+    let growth = (points[2]["accuracy"]?.double ?? 0) - (points[1]["accuracy"]?.double ?? 0)
+    #expect(abs((needed["found"]?["difference"]?.double ?? 9) - growth) < 1e-12)
+    #expect(needed["asked"]?["difference"] == 0.05)
+    // Connor's equation with the test's correction, a quadratic in √n.
+    let share = max(discordance, 0.05)
+    let errors = 1.959964 * share.squareRoot() + 0.841621 * (share - 0.05 * 0.05).squareRoot()
+    let root = (errors + (errors * errors + 4 * 0.05).squareRoot()) / (2 * 0.05)
+    #expect(abs(Double(needed["asked"]?["texts_needed"]?.int ?? 0) - root * root) <= 1.1)
     #expect(work.scratch.names == ["data", "model", "source", "splits"])
   }
 
@@ -84,6 +97,20 @@ import Testing
     let last = try run(curve, "texts-\(texts)-repeat-1")
     #expect(try run(evaluated, "run-2")["log_probabilities"] == last["log_probabilities"])
     #expect(last["log_probabilities"]?.array?.count == 17)
+  }
+
+  @Test func textsThatADifferenceNeeds() throws {
+    let work = try Workplace()
+    let arguments = ["curve", work.model, "--data", try data(work), "--points", "2", "--epochs", "1", "--rank", "2"]
+    for points in ["0", "-1", "101", "nan"] {
+      let outcome = try dibit(arguments + ["--difference", points])
+      #expect(outcome.status == 64 && outcome.errors.hasPrefix("error: --difference: expected points above 0, and 100 at most, found "))
+      #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
+    let outcome = try dibit(arguments + ["--difference", "7.5"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.output.contains("From 16 to 32 texts accuracy moved by "), "\(outcome.output)")
+    #expect(outcome.output.contains("To tell 7.5 points apart, about ") && outcome.output.contains("; there are 16."), "\(outcome.output)")
   }
 
   @Test func sameNumbersAfterAStop() throws {

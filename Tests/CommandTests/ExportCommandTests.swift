@@ -48,6 +48,27 @@ import Testing
   }
 
   /// A block is 144 bytes for 256 weights, or 34 for 32; and a few norms.
+  @Test("a family that llama.cpp does not know is refused in one line that says what to do")
+  func afm7IsNoGGUF() throws {
+    let work = try Workplace(adapter: true)
+    let file = work.scratch("m.gguf")
+    for model in [work.model, work.scratch("source")] {
+      let outcome = try dibit("export", model, "--format", "gguf", "--output", file)
+      #expect(outcome.status == 65 && outcome.output == "", "\(outcome.errors)")
+      #expect(
+        outcome.errorLines.count == 1
+          && outcome.errors.hasSuffix(
+            "'\(model)': cannot be written as GGUF: llama.cpp has no architecture for model_type 'afm7': "
+              + "write it as safetensors, which mlx-lm reads\n"),
+        "\(outcome.errors)")
+    }
+    let adapter = try dibit("export", work.model, "--adapter", work.adapter, "--format", "gguf", "--output", file)
+    #expect(adapter.status == 65 && adapter.errorLines.count == 1, "\(adapter.errors)")
+    #expect(
+      adapter.errors.hasSuffix("llama.cpp has no architecture for model_type 'afm7': write it for mlx-lm or PEFT\n"), "\(adapter.errors)")
+    #expect(!exists(file))
+  }
+
   @Test(arguments: [("4", "Q4_K", 4.5...4.6), ("8", "Q8_0", 8.5...8.6)])
   func inspectSaysWhatAGGUFFileHolds(bits: String, type: String, bitsPerWeight: ClosedRange<Double>) throws {
     let scratch = Scratch()

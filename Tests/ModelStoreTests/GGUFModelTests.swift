@@ -63,7 +63,10 @@ private let stories = "../shared/data/stories260k"
   }
 
   @Test func whatGGUFCannotHoldIsRefused() {
-    #expect(throws: GGUFModelError.notExportable("llama.cpp has no architecture for model_type 'afm7'")) {
+    #expect(
+      throws: GGUFModelError.notExportable(
+        "llama.cpp has no architecture for model_type 'afm7': write it as safetensors, which mlx-lm reads")
+    ) {
       _ = try GGUFModel.export(configuration: ["model_type": "afm7"], tensors: [])
     }
     let model = tiny("llama")

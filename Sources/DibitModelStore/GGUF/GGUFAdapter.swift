@@ -162,7 +162,7 @@ package enum GGUFAdapter {
   private static func architecture(of model: StoredModel) throws(GGUFModelError) -> GGUFArchitecture {
     let family = model.configuration.family.rawValue
     guard let architecture = GGUFArchitecture.all.first(where: { $0.family == family }) else {
-      throw .notExportable("llama.cpp has no architecture for model_type '\(family)'")
+      throw .notExportable("llama.cpp has no architecture for model_type '\(family)': write it for mlx-lm or PEFT")
     }
     return architecture
   }

@@ -43,7 +43,7 @@ extension GGUFModel {
   {
     guard let family = configuration["model_type"]?.string else { throw .missingKey("model_type") }
     guard let architecture = GGUFArchitecture.all.first(where: { $0.family == family }) else {
-      throw .notExportable("llama.cpp has no architecture for model_type '\(family)'")
+      throw .notExportable("llama.cpp has no architecture for model_type '\(family)': write it as safetensors, which mlx-lm reads")
     }
     var writer = GGUFParameters(configuration, architecture)
     let (metadata, tables, heads, layers) = try writer.parameters()
