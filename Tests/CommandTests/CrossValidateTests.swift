@@ -78,7 +78,7 @@ import Testing
     #expect(first.status == 0, "\(first.errors)")
     #expect(first.output.hasPrefix("33 texts in 3 folds, 5 labels; each text is asked about once"))
     #expect(first.output.contains("McNemar's p "))
-    #expect(first.output.components(separatedBy: "To tell 2.0 points apart, about ").count == 3 && first.output.contains("; there are 33."))
+    #expect(first.output.components(separatedBy: "To tell 2.0 points apart, about ").count == 4 && first.output.contains("; there are 33."))
     for label in ["food", "sport"] {
       for (index, name) in ["z", "y", "x"].enumerated() {
         try FileManager.default.moveItem(atPath: work.data + "/\(label)/\(index).txt", toPath: work.data + "/\(label)/\(name).txt")
