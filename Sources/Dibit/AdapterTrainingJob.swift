@@ -288,7 +288,7 @@ extension AdapterTrainingJob {
 }
 
 extension AdapterTraining.Options {
-  /// What a search may vary: what no option and no setting chooses.
+  /// The settings that a search may vary: those that no option and no setting chooses.
   var variation: SettingsSearch.Variation {
     func isSet(_ key: String) -> Bool { settings.contains { $0.prefix { $0 != "=" }.filter { !$0.isWhitespace } == key } }
     return SettingsSearch.Variation(

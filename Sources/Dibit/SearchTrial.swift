@@ -93,7 +93,7 @@ package struct SearchResult: Equatable, Sendable {
     return true
   }
 
-  /// What a manifest says of it. Neither times nor rates.
+  /// The member of a manifest. Neither times nor rates.
   var json: JSONValue {
     [
       "run_sha256": .string(identity), "held_out_texts": .integer(heldOutTexts), "folds": .integer(folds),

@@ -26,7 +26,7 @@ package struct SettingsSearch {
     case tried(SearchTrial, isBest: Bool)
   }
 
-  /// What settings are varied; those that a user has chosen stay.
+  /// The settings that are varied; those that a user has chosen stay.
   package struct Variation: Sendable {
     /// True to vary the learning rate.
     package var learningRate = true
