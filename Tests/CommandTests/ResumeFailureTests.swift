@@ -34,7 +34,7 @@ import Testing
     let advice = ": restore it to go on, or pass --overwrite instead of --resume to begin anew"
     let begins = "'\(try newest(output))' belongs to a run with "
     try expectFailure(
-      arguments + ["--learning-rate", "0.5"], status: 65, message: begins + "learning_rate 0.001, not 0.5" + advice, isLate: true)
+      arguments + ["--learning-rate", "0.5"], status: 65, message: begins + "learning_rate 0.004, not 0.5" + advice, isLate: true)
     try expectFailure(
       arguments + ["--set", "prompt.key=other"], status: 65, message: begins + "key \"topics\", not \"other\"" + advice, isLate: true)
     try work.scratch.write("one text more about soup", to: "data/food/more.txt")

@@ -84,9 +84,7 @@ private let banking = projectRoot + "/../shared/data/banking77/banking_data"
     #expect(throws: DatasetError.missing(path: folder.absolute("x.csv"))) { try Dataset.read(folder.absolute("x.csv")) }
     #expect(throws: DatasetError.noLabelledText(folder: folder.path, skipped: "")) { try Dataset.read(folder.path) }
     try folder.write("x.parquet", Array("PAR1".utf8) + [0x15, 0, 0x15, 2])
-    #expect(
-      throws: DatasetError.notText(path: folder.absolute("x.parquet"), found: "a Parquet file (write its table as JSONL or CSV)")
-    ) { try Dataset.read(folder.absolute("x.parquet")) }
+    #expect(throws: DatasetError.parquet(path: folder.absolute("x.parquet"))) { try Dataset.read(folder.absolute("x.parquet")) }
     let special = "a device, pipe or socket"
     #expect(throws: DatasetError.notAFile(path: "/dev/null", found: special)) { try Dataset.read("/dev/null") }
     #expect(throws: DatasetError.notAFile(path: "/dev/null", found: special)) { try TextFolder.open(path: "/dev/null") }
