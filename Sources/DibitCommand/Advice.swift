@@ -24,7 +24,7 @@ enum Advice {
   }
 
   /// Options that have a shorter name here.
-  private static let flags = ["maximumTokens": "--max-tokens", "stopStrings": "--stop"]
+  private static let flags = ["maximumTokens": "--max-tokens", "start": "--from", "stopStrings": "--stop"]
 
   /// Returns the advice that a command line has to offer for a failure.
   private static func advice(_ root: any EngineError) -> String {

@@ -35,7 +35,7 @@ import Testing
       "predict", work.model, "--adapter", work.scratch("sets"), texts, "--input-format", "lines", "--tags", "2", "--format", "jsonl")
     try #require(predicted.status == 0, "\(predicted)")
     let tags = try predicted.output.split(separator: "\n").map {
-      try JSONValue(parsing: String($0))["tags"]?.array?.compactMap(\.string) ?? ["?"]
+      try JSONValue(parsing: String($0))["topics"]?.array?.compactMap(\.string) ?? ["?"]
     }
     let right = zip(Self.rows, tags).count { row, tags in
       (try? JSONValue(parsing: row))?["topics"]?.array?.compactMap(\.string).sorted() == tags.sorted()
