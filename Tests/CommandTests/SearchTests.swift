@@ -46,7 +46,7 @@ import Testing
 
   @Test("a search that was stopped goes on behind the trials that are done, to the same bytes")
   func resumes() throws {
-    let work = try Workplace(perLabel: 12)
+    let work = try Workplace(perLabel: 24)
     let options = ["--budget", "10m", "--learning-rate", "0.004"]
     try #require(try dibit(command(work, "whole", options)).status == 0)
     let process = try DibitProcess(command(work, "stopped", options))
