@@ -88,7 +88,8 @@ import Testing
     let report = try outcome.json()
     #expect(
       report.object?.keys == [
-        "schema", "kind", "digest", "split", "labels", "similar_labels", "multiple_labels", "without_labels", "characters", "tokens", "findings",
+        "schema", "kind", "digest", "split", "labels", "similar_labels", "multiple_labels", "without_labels", "characters", "tokens",
+        "findings",
         "near_duplicates", "preview", "seconds",
       ])
     #expect(report["split"] == ["train": 56, "validation": 6, "test": 0, "automatic": ["validation"]])
