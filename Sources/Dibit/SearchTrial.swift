@@ -74,8 +74,6 @@ package struct SearchResult: Equatable, Sendable {
   package let folds: Int
   /// All trials in their order; the first has the settings that a run would have had anyway.
   package private(set) var trials: [SearchTrial] = []
-  /// True where the budget ended it, false where no neighbour of the best settings is better.
-  package internal(set) var endedByBudget = false
   /// The digest of the job that it searched for, with the settings that it began with.
   var identity = ""
   private var bestIndex = 0

@@ -111,7 +111,6 @@ package struct SettingsSearch {
       let candidates = neighbours(of: best, from: start, first: direction).filter { !tried.contains($0.settings) }
       let found = candidates.first { spent(result) + seconds(of: $0.settings, best, result) <= budget }
       (next, direction) = (found?.settings, found?.direction)
-      result.endedByBudget = found == nil && !candidates.isEmpty
     }
     return result
   }

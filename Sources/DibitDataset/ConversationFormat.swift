@@ -45,13 +45,7 @@ package struct ConversationFormat: Sendable {
         if turn > 0 { example.truncatedTokens = max(1, rest) }
         return example
       }
-      // What the template writes again is kept with its role, and what it adds is given.
-      let same = zip(example.tokens, prompt).prefix { $0 == $1 }.count
-      example.roles.removeSubrange(same...)
-      example.tokens.removeSubrange(same...)
-      example.append(prompt[same...], .given)
-      example.tokens += answer.tokens
-      example.roles += answer.roles
+      example.append(prompt: prompt, answer: answer)
     }
     return example
   }

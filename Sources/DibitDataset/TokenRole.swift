@@ -29,4 +29,15 @@ package struct TokenizedExample: Equatable, Sendable {
     tokens.append(contentsOf: added)
     roles.append(contentsOf: repeatElement(role, count: added.count))
   }
+
+  /// Adds the next answer of a conversation behind the prompt for it, which begins with what is there: what a template writes again is kept
+  /// with its role, what it writes otherwise goes, and what it adds is given.
+  mutating func append(prompt: [Int32], answer: TokenizedExample) {
+    let same = zip(tokens, prompt).prefix { $0 == $1 }.count
+    roles.removeSubrange(same...)
+    tokens.removeSubrange(same...)
+    append(prompt[same...], .given)
+    tokens += answer.tokens
+    roles += answer.roles
+  }
 }

@@ -40,12 +40,7 @@ struct ToolFormat {
         example.truncatedTokens = max(1, whole - example.tokens.count)
         return example
       }
-      let same = zip(example.tokens, prompt).prefix { $0 == $1 }.count
-      example.roles.removeSubrange(same...)
-      example.tokens.removeSubrange(same...)
-      example.append(prompt[same...], .given)
-      example.tokens += answer.tokens
-      example.roles += answer.roles
+      example.append(prompt: prompt, answer: answer)
     }
     return example
   }
