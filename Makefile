@@ -14,7 +14,7 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo smollm2 test library digests bench build install format lint fuzz interop dependencies
+.PHONY: demo smollm2 test macros library digests bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -28,6 +28,10 @@ smollm2: build
 test: dependencies
 	.ci/tests $(OPTIMISED) $(CHECKED) --skip '^DibitTests\.'
 	.ci/tests $(OPTIMISED) --skip-build --no-parallel --filter '^DibitTests\.'
+
+## macros: @Generable and @Guide, which need swift-syntax: expansions as text, and client types through sessions, in a debug build
+macros: dependencies
+	.ci/tests --traits default,FoundationModelsMacros --scratch-path .build-macros --filter '^FoundationModels'
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.3
+import CompilerPluginSupport
 import PackageDescription
 
 /// One set of rules for every target: Swift 6 concurrency, strict memory safety, warnings are errors.
@@ -25,6 +26,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// Products of swift-syntax, which is neither fetched nor built unless the macros are asked for.
+func macroProducts(_ names: [String]) -> [Target.Dependency] {
+  names.map { .product(name: $0, package: "swift-syntax", condition: .when(traits: ["FoundationModelsMacros"])) }
+}
+
 /// libFuzzer's targets need a toolchain option of their own: `make fuzz` sets this, nothing else builds them.
 let fuzzing: [Target] =
   Context.environment["DIBIT_FUZZ"] == nil
@@ -47,17 +53,24 @@ let build: [CSetting] =
 
 let package = Package(
   name: "dibit",
-  products: [.library(name: "Dibit", targets: ["Dibit"]), .executable(name: "dibit", targets: ["dibit"])],
+  products: [
+    .library(name: "Dibit", targets: ["Dibit"]), .library(name: "FoundationModels", targets: ["FoundationModels"]),
+    .executable(name: "dibit", targets: ["dibit"]),
+  ],
   traits: [
     .default(enabledTraits: ["HDF5", "OpenBLAS"]),
     .trait(name: "HDF5", description: "Checkpoints in HDF5 files through libhdf5, loaded in a child process; off: such files are refused."),
     .trait(name: "OpenBLAS", description: "Matrix products through libopenblas, loaded when the program runs; off: Dibit's own kernels."),
+    .trait(
+      name: "FoundationModelsMacros",
+      description: "@Generable and @Guide of the product FoundationModels, which swift-syntax expands; off: conformances written by hand."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-numerics", from: "1.1.1"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
   ],
   targets: [
     // L0: pure compute.
@@ -162,6 +175,14 @@ let package = Package(
         "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
         "DibitJSON",
       ]),
+    // L7: Apple's surface over the library.
+    .macro(
+      name: "FoundationModelsMacros",
+      dependencies: macroProducts(["SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftCompilerPlugin", "SwiftDiagnostics"]),
+      swiftSettings: strict),
+    layer(
+      "FoundationModels",
+      ["Dibit", "DibitJSON", .target(name: "FoundationModelsMacros", condition: .when(traits: ["FoundationModelsMacros"]))]),
     // L7: the command line, a client of the library, and the only target that prints.
     layer(
       "DibitCommand",
@@ -185,6 +206,13 @@ let package = Package(
       ],
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
+    tests("FoundationModelsTests", ["FoundationModels", "Dibit", "DibitJSON", "DibitTokenizer", "DibitTestSupport"]),
+    tests(
+      "FoundationModelsMacrosTests",
+      ["FoundationModelsMacros"]
+        + macroProducts([
+          "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftParser", "SwiftDiagnostics",
+        ])),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(

@@ -1,4 +1,3 @@
-internal import DibitConstraint
 internal import DibitDataset
 internal import DibitFiles
 internal import DibitInference
@@ -62,8 +61,12 @@ public final class Chat: Sendable {
         }
         let answer = try session.answer(
           text, options: options.engineOptions(stopTokens: []),
-          constraint: TokenConstraint(options.format, endTokens: session.format.endTokens, session.format.tokenizer),
-          receive: { $0.isEmpty ? !report.isCancelled : report($0) }, reading: { _, _ in !report.isCancelled })
+          constraint: model.runtime.constraints.constraint(
+            options.format, endTokens: session.format.endTokens, session.format.tokenizer),
+          receive: { [turns = model.worker.turns] piece in
+            turns.yield()
+            return piece.isEmpty ? !report.isCancelled : report(piece)
+          }, reading: { _, _ in !report.isCancelled })
         return try Response(answer.generation, promptTokens: answer.promptTokens, readTokens: answer.readTokens)
       }
     }

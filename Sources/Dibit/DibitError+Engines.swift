@@ -1,6 +1,7 @@
 internal import DibitConstraint
 internal import DibitFailure
 internal import DibitFiles
+internal import DibitInference
 internal import DibitModelStore
 
 /// The failures of engines as the library tells them. This is the only place that knows their errors.
@@ -8,7 +9,7 @@ extension DibitError {
   init(_ error: any Error) {
     switch error {
     case let error as DibitError: self = error
-    case let error as any EngineError: self.init(Kind(error), Self.sentence(of: error))
+    case let error as any EngineError: self.init(Kind(error), Self.sentence(of: error), detail: Self.detail(of: error.root))
     default: self.init(.unexpected, "\(error)")
     }
   }
@@ -18,6 +19,16 @@ extension DibitError {
     let told = "\(error.root)"
     return "\(error)".replacing(told, with: told + advice(error.root)).replacing(
       "the output of 'dibit train'", with: "the output of a training")
+  }
+
+  private static func detail(of root: any EngineError) -> Detail? {
+    switch root {
+    case InferenceError.contextFull(let tokens, let context), ChatError.contextFull(let tokens, let context):
+      .contextFull(tokens: tokens, context: context)
+    case InferenceError.constraintNeedsTokens(let tokens, let available): .answerNeeds(tokens: tokens, available: available)
+    case is ConstraintError: .form
+    default: nil
+    }
   }
 
   private static func advice(_ root: any EngineError) -> String {

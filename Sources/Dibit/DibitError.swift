@@ -38,10 +38,22 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
   package let sentence: String
   /// The advice on what can be done about it; nil where the sentence says all.
   package let advice: Advice?
+  /// The numbers behind it, for those who decide by them; nil where there are none.
+  package private(set) var detail: Detail?
 
   /// A failure; the option stands before the sentence, the advice behind it.
-  package init(_ kind: Kind, option: String? = nil, _ sentence: String, _ advice: Advice? = nil) {
-    (self.kind, self.option, self.sentence, self.advice) = (kind, option, sentence, advice)
+  package init(_ kind: Kind, option: String? = nil, _ sentence: String, _ advice: Advice? = nil, detail: Detail? = nil) {
+    (self.kind, self.option, self.sentence, self.advice, self.detail) = (kind, option, sentence, advice, detail)
+  }
+
+  /// The reasons for which a text cannot be made.
+  package enum Detail: Equatable, Sendable {
+    /// A prompt of so many tokens, which the model's context does not hold.
+    case contextFull(tokens: Int, context: Int)
+    /// An answer of its form may take so many tokens, and fewer may come.
+    case answerNeeds(tokens: Int, available: Int)
+    /// No answer of the form can be made.
+    case form
   }
 
   /// One sentence for people: what could not be done, what was expected and found, and what to do about it. It names paths and values, and

@@ -15,6 +15,8 @@ public enum Export {
   public enum AdapterFormat: String, Equatable, Sendable, CaseIterable {
     /// PEFT's files with a manifest: an adapter of Dibit, too.
     case peft
+    /// The same as a package for apps of the library FoundationModels.
+    case fmadapter
     /// mlx-lm's files.
     case mlx
     /// One file for llama.cpp.
@@ -23,6 +25,7 @@ public enum Export {
     var engineFormat: DibitConversion.AdapterFormat {
       switch self {
       case .peft: .peft
+      case .fmadapter: .fmadapter
       case .mlx: .mlx
       case .gguf: .gguf
       }

@@ -22,15 +22,19 @@ extension Model {
   /// - Returns: The job. It fails with ``DibitError`` where the prompt does not fit the model's context, or an answer of the form that was
   ///   asked for may not fit behind it.
   public func generate(_ prompt: Prompt, adapter: Adapter? = nil, options: Response.Options = Response.Options()) -> Job<String, Response> {
-    Job(on: worker) { [stored, runtime] report in
+    Job(on: worker) { [stored, runtime, turns = worker.turns] report in
       try check(adapter)
       let asked = try ModelPrompt(prompt, adapter: adapter?.opened.tagger, model: stored)
-      let constraint = try TokenConstraint(options.format, otherwise: asked.answer, endTokens: asked.endTokens, stored.tokenizer)
+      let constraint = try runtime.constraints.constraint(
+        options.format, otherwise: asked.answer, endTokens: asked.endTokens, stored.tokenizer)
       var session = Session(
         stored.configuration, weights: stored.weights, adapter: adapter?.opened.loaded, on: runtime.compute(for: .writing))
       let generated = try session.generate(
         asked.tokens, tokenizer: stored.tokenizer, options: options.engineOptions(stopTokens: asked.endTokens), constraint: constraint,
-        receive: { $0.isEmpty ? !report.isCancelled : report($0) }, reading: { _ in !report.isCancelled })
+        receive: { piece in
+          turns.yield()
+          return piece.isEmpty ? !report.isCancelled : report(piece)
+        }, reading: { _ in !report.isCancelled })
       return try Response(
         generated, promptTokens: asked.tokens.count, readTokens: asked.tokens.count, truncatedTokens: asked.truncatedTokens)
     }
@@ -59,15 +63,25 @@ extension TokenConstraint {
   package convenience init?(
     _ format: Response.Format, otherwise schema: JSONValue? = nil, endTokens: Set<Int32>, _ tokenizer: Tokenizer
   ) throws(ConstraintError) {
-    let constraint: Constraint
+    guard let constraint = try Constraint(format, otherwise: schema) else { return nil }
+    try self.init(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: tokenizer.known(endTokens)))
+  }
+}
+
+extension Constraint {
+  /// Makes the constraint of a form, otherwise of a schema; nil where there is neither.
+  init?(_ format: Response.Format, otherwise schema: JSONValue?) throws(ConstraintError) {
     switch format {
-    case .schema(let schema): constraint = try Constraint(schema: schema)
-    case .choices(let choices): constraint = try Constraint(choices: choices)
+    case .schema(let schema): try self.init(schema: schema)
+    case .choices(let choices): try self.init(choices: choices)
     case .text:
       guard let schema else { return nil }
-      constraint = try Constraint(schema: schema)
+      try self.init(schema: schema)
     }
-    let known = endTokens.filter { $0 >= 0 && Int($0) < tokenizer.vocabularyCount }
-    try self.init(constraint, vocabulary: TokenVocabulary(tokenizer, endTokens: known))
   }
+}
+
+extension Tokenizer {
+  /// Leaves out what is no token.
+  func known(_ tokens: Set<Int32>) -> Set<Int32> { tokens.filter { $0 >= 0 && Int($0) < vocabularyCount } }
 }

@@ -15,6 +15,7 @@ final class Runtime: Sendable {
   }
 
   let options: Model.Options
+  let constraints = ConstraintCache()
   private let isa: ISA
   private let made = Mutex<[Purpose: Compute]>([:])
 

@@ -6,11 +6,17 @@ internal import Synchronization
 /// A serial queue brings up a thread beyond those of the cooperative pool while there is work.
 final class Worker: Sendable {
   private let queue: DispatchQueue
+  /// Whoever uses the same kernels and threads takes turns with this worker.
+  let turns: Turns
 
-  init(_ name: String) { queue = DispatchQueue(label: "dibit." + name) }
+  /// A worker; one that takes turns with others, where `turns` says with whom.
+  init(_ name: String, turns: Turns = Turns()) {
+    queue = DispatchQueue(label: "dibit." + name)
+    self.turns = turns
+  }
 
-  /// Begins `body` when all that was begun here before is done.
-  func begin(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+  /// Begins `body` when all that was begun here before is done, and it is its turn.
+  func begin(_ body: @escaping @Sendable () -> Void) { queue.async { [turns] in turns.take(body) } }
 
   /// The value of `body`, which may ask whether the calling task was cancelled.
   func run<Value: Sendable>(

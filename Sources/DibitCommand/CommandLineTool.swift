@@ -34,7 +34,7 @@ package struct CommandLineTool: ParsableCommand {
           PredictCommand.self, GenerateCommand.self, ChatCommand.self, EmbedCommand.self, TokenizeCommand.self, DetokenizeCommand.self,
         ]),
       CommandGroup(
-        name: "Machine", subcommands: [BenchCommand.self, SelftestCommand.self, VersionCommand.self, ManualCommand.self]),
+        name: "Machine", subcommands: [TraceCommand.self, BenchCommand.self, SelftestCommand.self, VersionCommand.self, ManualCommand.self]),
     ])
 
   @Flag(name: .customShort("V"), help: .hidden) var showsVersion = false

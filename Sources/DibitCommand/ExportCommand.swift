@@ -25,6 +25,7 @@ struct ExportCommand: ParsableCommand {
         peft, mlx, gguf: with --adapter, what PEFT, mlx-lm or llama.cpp loads; labels, prompt and training go along, and \
       'dibit convert --base' makes an adapter of it again. That of peft is one as it is, for all other commands too. Several adapters \
       become one, the sum of their updates, each times its weight.
+        fmadapter: the same as of peft, with the metadata.json of a package for apps that use the library FoundationModels; name it NAME.fmadapter.
       """)
 
   @Argument(help: "A model, converted or not.") var model: String
@@ -33,7 +34,7 @@ struct ExportCommand: ParsableCommand {
       "An adapter of the model, to be written instead of it or merged into it; with =WEIGHT that much of it. May be repeated.",
       valueName: "adapter"))
   var adapter: [String] = []
-  @Option(help: "What to write: safetensors or gguf; of adapters peft, mlx, gguf or safetensors.") var format: String
+  @Option(help: "What to write: safetensors or gguf; of adapters peft, fmadapter, mlx, gguf or safetensors.") var format: String
   @Option(name: .shortAndLong, help: "The directory to create; of gguf the file.") var output: String
   @Option(help: "The dtype of the floats of safetensors: f32, f16 or bf16.") var dtype = "f32"
   @Option(

@@ -11,6 +11,8 @@ internal import DibitQuantization
 package enum AdapterFormat: String, CaseIterable, Sendable {
   /// PEFT's two files, with a manifest: an adapter as ``StoredAdapter`` reads it too.
   case peft
+  /// The same as a package for apps: `metadata.json` beside it names the base as Apple's adapters name theirs.
+  case fmadapter
   /// mlx-lm's two files.
   case mlx
   /// One file for llama.cpp.
@@ -53,7 +55,7 @@ package enum AdapterConverter {
     overwrite: Bool, on compute: Compute
   ) throws(ConversionError) -> Int {
     let adapter = try rethrow(as: ConversionError.source, StoredAdapter.sum(parts, for: model, on: compute))
-    if adapter.configuration.decomposesWeights, format != .peft {
+    if adapter.configuration.decomposesWeights, format != .peft, format != .fmadapter {
       throw .notExportable(
         "'\(parts[0].path)' has magnitudes (use_dora), which only PEFT's files can hold: export it with \(optionName("format")) peft")
     }
@@ -79,6 +81,10 @@ package enum AdapterConverter {
         try MLXAdapter.write(adapter, facts: facts, for: model, into: directory)
       } else {
         try StoredAdapter.write(adapter, base: model, facts: facts, into: directory)
+      }
+      if format == .fmadapter {
+        let package = AdapterPackage(output: output, base: model, rank: adapter.configuration.rank, facts: facts)
+        try rethrow(as: CheckpointError.file, package.write(into: directory))
       }
     } catch { throw .checkpoint(error) }
     do throws(FileError) { try directory.commit() } catch { throw .file(error) }

@@ -148,9 +148,10 @@ package struct Converter: Sendable {
     let weightsDigest = try writeWeights(plan, weights, to: directory.path(of: StoreFile.weights), &report, progress)
     var origin = JSONObject([(key: "path", value: .string(source)), (key: "bytes", value: .integer(report.sourceBytes))])
     if let training { origin["training"] = training }
-    let files = ModelFiles(
+    var files = ModelFiles(
       configuration: plan.configurationJSON, scheme: options.scheme, tokenizer: plan.tokenizer, chat: plan.chat,
       weightsDigest: weightsDigest, source: .object(origin))
+    files.languages = ModelLanguages.read(source)
     report.digest = try rethrow(as: ConversionError.source, files.write(into: directory))
     try rethrow(as: ConversionError.source, check?.wait())
     do throws(FileError) {

@@ -5,9 +5,9 @@ package import DibitTokenizer
 
 /// A chat in progress: its messages, and a session that has read them as far as the last answer.
 ///
-/// Each prompt is the whole chat, as ``ChatFormat`` writes it, so an answer is the one that a fresh session would give. What the prompt has
-/// in common with what the session holds is not read again: of a further turn only the new message, and where a template writes an earlier
-/// answer otherwise than the model did (without its thoughts, say) what follows from there.
+/// Each prompt is the whole chat, as ``ChatFormat`` writes it, and a ``PromptSession`` reads what is new of it: of a further turn only the
+/// new message, and where a template writes an earlier answer otherwise than the model did (without its thoughts, say) what follows from
+/// there.
 ///
 /// A turn that fails, or is interrupted before its first text, leaves the messages as they were.
 package struct ChatSession: ~Copyable {
@@ -15,15 +15,13 @@ package struct ChatSession: ~Copyable {
   package let format: ChatFormat
   /// The messages of the chat so far.
   package private(set) var messages: [ChatMessage]
-  private var session: Session
-  private var held: [Int32] = []  // the tokens whose keys and values the session holds
+  private var session: PromptSession
 
   /// A chat that goes on behind `messages`, over `session`, which it takes over.
   package init(_ session: consuming Session, format: ChatFormat, messages: [ChatMessage] = []) {
     self.format = format
     self.messages = messages
-    self.session = session
-    self.session.rewind()
+    self.session = PromptSession(session, tokenizer: format.tokenizer)
   }
 
   /// The most tokens of the chat.
@@ -65,37 +63,25 @@ package struct ChatSession: ~Copyable {
     let said = messages + (text.map { [ChatMessage(role: .user, content: $0)] } ?? [])
     let prompt: [Int32]
     do throws(JinjaError) { prompt = try format.prompt(said) } catch { throw .template(error) }
-    guard !prompt.isEmpty else { throw .inference(.emptyPrompt) }
-    guard prompt.count < context else { throw .contextFull(tokens: prompt.count, context: context) }
-    let same = min(zip(held, prompt).prefix { $0 == $1 }.count, prompt.count - 1)
+    guard prompt.isEmpty || prompt.count < context else { throw .contextFull(tokens: prompt.count, context: context) }
     var options = options
     options.stopTokens.formUnion(format.endTokens)
-    session.rewind(to: same)
-    // Until the answer is there, only these are known to be held.
-    held.removeSubrange(same...)
     do throws(InferenceError) {
-      let result = try session.generate(
-        prompt, past: same, tokenizer: format.tokenizer, options: options, constraint: constraint, receive: receive,
-        reading: { reading($0, prompt.count) })
-      held = Array((prompt + result.tokens).prefix(session.count))
+      let answer = try session.answer(prompt, options: options, constraint: constraint, receive: receive, reading: reading)
+      let result = answer.generation
       if result.finishReason != .interrupted || !result.text.isEmpty {
         messages = said + [ChatMessage(role: .assistant, content: result.text)]
       }
-      return ChatAnswer(
-        generation: result, promptTokens: prompt.count, readTokens: prompt.count - same,
-        isCutByContext: result.finishReason == .length && result.tokens.count < options.maximumTokens)
-    } catch {
-      session.rewind(to: held.count)
-      throw .inference(error)
-    }
+      return answer
+    } catch { throw .inference(error) }
   }
 }
 
-/// An answer of a ``ChatSession``.
+/// An answer to a prompt of which only a part had to be read.
 package struct ChatAnswer: Equatable, Sendable {
   /// Its text and tokens, and why it ended.
   package let generation: Generation
-  /// Tokens of the chat before it.
+  /// Tokens of the prompt: in a chat, of all that was said before.
   package let promptTokens: Int
   /// The number of these that the session did not hold.
   package let readTokens: Int

@@ -38,6 +38,8 @@ package struct Generation: Equatable, Sendable {
   package var finishReason = FinishReason.length
   /// The stop string at which it ended, if it was one.
   package var stopString: String?
+  /// The stop token at which it ended, if it was one.
+  package var stopToken: Int32?
   /// The log-probability of each of the tokens; empty unless asked for.
   package var logProbabilities: [ScoredToken] = []
   /// The log-probability of each token of the prompt, nil for a token with nothing before it; empty unless asked for.

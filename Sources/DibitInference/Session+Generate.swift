@@ -59,7 +59,7 @@ extension Session {
       for id in next {
         guide?.advance(id)
         if options.stopTokens.contains(id) {
-          result.finishReason = .stop
+          (result.finishReason, result.stopToken) = (.stop, id)
           break writing
         }
         sampler.record(id)

@@ -28,6 +28,9 @@ package struct ModelFiles: Sendable {
   /// The origin of the weights, for the manifest.
   package let source: JSONValue
 
+  /// The languages that the makers of the source name, as BCP 47 tags.
+  package var languages: [String] = []
+
   /// The files beside finished weights.
   package init(
     configuration: JSONValue, scheme: QuantizationScheme, tokenizer: [UInt8], chat: JSONValue? = nil, weightsDigest: String,
@@ -52,11 +55,12 @@ package struct ModelFiles: Sendable {
     let chatText = chat.map { $0.serialized(pretty: true) + "\n" }
     let digest = Self.digest(
       weights: weightsDigest, configuration: Array(text.utf8), tokenizer: tokenizer, chat: chatText.map { Array($0.utf8) })
-    let manifest: JSONValue = [
-      "format": .string(Self.format), "version": .integer(Self.version), "digest": .string(digest),
-      "weights_sha256": .string(weightsDigest),
-      "source": source,
+    var members: [(key: String, value: JSONValue)] = [
+      ("format", .string(Self.format)), ("version", .integer(Self.version)), ("digest", .string(digest)),
+      ("weights_sha256", .string(weightsDigest)), ("source", source),
     ]
+    if !languages.isEmpty { members.append(("languages", .array(languages.map { .string($0) }))) }
+    let manifest = JSONValue.object(JSONObject(members))
     do throws(FileError) {
       try directory.write(text, to: StoreFile.configuration)
       try directory.write(tokenizer, to: StoreFile.tokenizer)

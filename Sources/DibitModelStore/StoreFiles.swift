@@ -21,6 +21,8 @@ package enum StoreFile {
   package static let trainingTexts = "training_texts.json"
   /// The description of a model or an adapter, for people.
   package static let card = "README.md"
+  /// The description of an adapter that is a package for apps.
+  package static let packageMetadata = "metadata.json"
   /// The events of the training that made a model or an adapter.
   package static let eventLog = "events.jsonl"
   /// The whole recipe that an adapter was trained with.

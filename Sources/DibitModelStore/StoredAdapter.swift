@@ -14,7 +14,8 @@ package enum StoredAdapter {
   package static let mark = DirectoryMark(
     format: format,
     files: [
-      StoreFile.adapterConfiguration, StoreFile.adapterWeights, MLXAdapter.weights, StoreFile.trainingTexts, StoreFile.manifest,
+      StoreFile.packageMetadata, StoreFile.adapterConfiguration, StoreFile.adapterWeights, MLXAdapter.weights, StoreFile.trainingTexts,
+      StoreFile.manifest,
       StoreFile.card, StoreFile.eventLog, StoreFile.recipe, StoreFile.lossChart,
     ])
   /// The largest rank that is read.

@@ -1,3 +1,4 @@
+package import DibitJSON
 package import DibitJinja
 
 /// The way in which a model is spoken to: the messages of a chat as the prompt that its answer follows, and the tokens that end the answer.
@@ -27,6 +28,17 @@ package struct ChatFormat: Sendable {
     self.endTokens = Set(turns.stopTokens(tokenizer) + endTokens.compactMap { tokenizer.id(of: $0) })
   }
 
+  /// Finds the text around calls of tools in the model's own template, by rendering it; nil where it writes none.
+  package func callForm() -> ToolCallForm? { jinja.flatMap { ToolCallForm($0) } }
+
+  /// Checks, by rendering the template, whether the model can be told something as its system.
+  package func hasSystem() -> Bool {
+    guard let jinja else { return turns.style == .turns }
+    let mark = "dibitMarkInstruction"
+    let messages = [ChatMessage(role: .system, content: mark), ChatMessage(role: .user, content: "dibitMarkText")]
+    return (try? jinja.renderUndated(messages, addingGenerationPrompt: true))?.contains(mark) == true
+  }
+
   /// True where the model can tell who speaks: without turns and template, messages are only lines of text.
   package var tellsRoles: Bool { turns.style == .turns || jinja != nil }
 
@@ -36,4 +48,14 @@ package struct ChatFormat: Sendable {
     // A template writes the start of the text itself.
     return tokenizer.encode(try jinja.render(messages, clock: clock), addingSpecialTokens: false)
   }
+
+  /// The messages as the model's own template writes them, with the tools that are offered; nil for a model without one.
+  ///
+  /// - Parameter messages: The messages, each an object as templates read them.
+  package func text(_ messages: [JSONValue], tools: JSONValue? = nil) throws(JinjaError) -> String? {
+    try jinja?.render(messages, tools: tools, clock: clock)
+  }
+
+  /// The tokens of a text that the model's own template wrote, or that goes on behind one.
+  package func tokens(ofRendered text: String) -> [Int32] { tokenizer.encode(text, addingSpecialTokens: false) }
 }

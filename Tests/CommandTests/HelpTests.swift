@@ -8,7 +8,7 @@ import Testing
     "convert", "export", "inspect", "verify", "dataset", "train", "pretrain", "qat", "recover", "evaluate", "crossvalidate", "curve",
     "report",
     "perplexity", "compare",
-    "predict", "generate", "chat", "embed", "tokenize", "detokenize", "bench", "selftest", "version", "manual",
+    "predict", "generate", "chat", "embed", "tokenize", "detokenize", "trace", "bench", "selftest", "version", "manual",
   ]
 
   @Test("--help of every command shows how it is used", arguments: commands)

@@ -1,0 +1,146 @@
+internal import DibitJSON
+internal import DibitJinja
+internal import DibitTokenizer
+
+/// A prompt of a dialogue: as tokens, and where the model's own template made it, as the text of these.
+struct DialoguePrompt: Sendable {
+  let tokens: [Int32]
+  let text: String?
+  /// The tokens that end the answer.
+  let endTokens: Set<Int32>
+  /// The form of the answer where none is asked for: that which an adapter has learnt.
+  var answer: JSONValue?
+}
+
+/// The way in which a dialogue with tools is written for a model.
+///
+/// Where the model's chat template writes calls, they are written as it does; otherwise the model is first asked which tool it uses, and then,
+/// if none, for the answer without a word of tools (``GuidedCalls``).
+struct DialogueFormat: Sendable {
+  let chat: ChatFormat
+  let callForm: ToolCallForm?
+  private let hasSystem: Bool
+
+  init(_ chat: ChatFormat) { (self.chat, callForm, hasSystem) = (chat, chat.callForm(), chat.hasSystem()) }
+
+  func prompt(_ messages: [DialogueMessage], tools: [OfferedTool]) throws(JinjaError) -> DialoguePrompt {
+    let usesCalls = !tools.isEmpty || messages.contains { if case .calls = $0 { true } else { false } }
+    guard callForm != nil, usesCalls else {
+      let words = words(of: messages)
+      guard let text = try chat.text(words.map { ["role": .string($0.role.rawValue), "content": .string($0.content)] }) else {
+        return DialoguePrompt(tokens: try chat.prompt(words), text: nil, endTokens: chat.endTokens)
+      }
+      return DialoguePrompt(tokens: chat.tokens(ofRendered: text), text: text, endTokens: chat.endTokens)
+    }
+    let text = try chat.text(values(of: messages), tools: Self.list(tools)) ?? ""
+    return DialoguePrompt(tokens: chat.tokens(ofRendered: text), text: text, endTokens: chat.endTokens)
+  }
+
+  // MARK: In the model's own template
+
+  /// The messages as templates read them.
+  private func values(of messages: [DialogueMessage]) -> [JSONValue] {
+    folding(messages).map { message in
+      switch message {
+      case .system(let text): ["role": "system", "content": .string(text)]
+      case .user(let text): ["role": "user", "content": .string(text)]
+      case .assistant(let text): ["role": "assistant", "content": .string(text)]
+      case .calls(let calls):
+        [
+          "role": "assistant", "content": "",
+          "tool_calls": .array(
+            calls.map { call in
+              let function: JSONValue = ["name": .string(call.name), "arguments": call.arguments]
+              return ["id": .string(call.id), "type": "function", "function": function]
+            }),
+        ]
+      case .result(let call, let text):
+        ["role": "tool", "name": .string(call.name), "tool_call_id": .string(call.id), "content": .string(text)]
+      }
+    }
+  }
+
+  private static func list(_ tools: [OfferedTool]) -> JSONValue? {
+    let shown = tools.compactMap { tool -> JSONValue? in
+      guard let schema = tool.shownSchema else { return nil }
+      let function: JSONValue = ["name": .string(tool.name), "description": .string(tool.description), "parameters": schema]
+      return ["type": "function", "function": function]
+    }
+    return shown.isEmpty ? nil : .array(shown)
+  }
+
+  /// The messages with what the system says in the first of the user's, for templates that know no system.
+  private func folding(_ messages: [DialogueMessage]) -> [DialogueMessage] {
+    guard !hasSystem, case .system(let system)? = messages.first else { return messages }
+    var rest = Array(messages.dropFirst())
+    if let first = rest.firstIndex(where: { if case .user = $0 { true } else { false } }), case .user(let text) = rest[first] {
+      rest[first] = .user(system + "\n\n" + text)
+    } else {
+      rest.insert(.user(system), at: 0)
+    }
+    return rest
+  }
+
+  // MARK: In words
+
+  /// The prompt that asks which tool is used for the last message, or for `message` in its stead.
+  func choicePrompt(_ messages: [DialogueMessage], _ tools: [OfferedTool], message: String? = nil) throws(JinjaError) -> [Int32] {
+    var words = words(of: messages)
+    let last = words.last?.role == .user ? words.removeLast().content : ""
+    words.append(ChatMessage(role: .user, content: GuidedCalls.guidance(tools) + (message ?? last)))
+    return try chat.prompt(words)
+  }
+
+  /// The messages in words of a system, a user and an assistant.
+  private func words(of messages: [DialogueMessage]) -> [ChatMessage] {
+    var words: [ChatMessage] = []
+    for message in folding(messages) {
+      let word: ChatMessage
+      switch message {
+      case .system(let text): word = ChatMessage(role: .system, content: text)
+      case .user(let text): word = ChatMessage(role: .user, content: text)
+      case .assistant(let text): word = ChatMessage(role: .assistant, content: text)
+      // A small model that has once written a call writes it again: what tools gave stands behind the question as if the user knew it.
+      case .calls: continue
+      case .result(let call, let text): word = ChatMessage(role: .user, content: GuidedCalls.result(of: call, text))
+      }
+      // Templates want speakers in turn.
+      if word.role != .system, let last = words.last, last.role == word.role {
+        words[words.count - 1].content += "\n" + word.content
+      } else {
+        words.append(word)
+      }
+    }
+    return words
+  }
+}
+
+/// Calls of tools for models whose template knows none: before each answer the model is asked which tool it uses, and says so as JSON.
+enum GuidedCalls {
+  /// The words before the message that a tool is chosen for.
+  static func guidance(_ tools: [OfferedTool]) -> String {
+    let lines = tools.compactMap { tool in
+      tool.shownSchema.map { "- \(tool.name): \(tool.description) Arguments: \($0.serialized())\n" }
+    }
+    return """
+      You can use these tools:
+      \(lines.joined())\
+      Answer {"tool":"none"} where you need none of them. To use one, say its name and arguments as {"tool":"NAME","arguments":{...}}.
+
+      Message:\u{20}
+      """
+  }
+
+  static func result(of call: ToolCall, _ text: String) -> String { "Result of \(call.name) \(call.arguments.serialized()): \(text)" }
+
+  /// The beginning of a call, behind which its arguments come.
+  static func opening(_ tool: OfferedTool) -> String { #"{"tool":\#(JSONValue.string(tool.name).serialized()),"arguments":"# }
+
+  /// The beginnings among which a tool is chosen; the last is that of none.
+  static func choices(_ tools: [OfferedTool]) -> [String] {
+    tools.map { #"{"tool":"# + JSONValue.string($0.name).serialized() } + [#"{"tool":"none""#]
+  }
+
+  /// A message that asks for nothing, beside which is seen how likely a tool is by itself.
+  static let neutralMessage = "..."
+}

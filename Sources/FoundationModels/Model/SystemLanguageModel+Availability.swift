@@ -1,0 +1,45 @@
+internal import Dibit
+public import Foundation
+
+extension SystemLanguageModel {
+  /// An answer to whether the model can be used.
+  @frozen
+  public enum Availability: Equatable, Sendable {
+    case available
+    case unavailable(UnavailableReason)
+
+    /// The reasons for which a model cannot be used.
+    public enum UnavailableReason: Equatable, Hashable, Sendable {
+      /// The machine cannot run it. Never the case here.
+      case deviceNotEligible
+      /// The user has switched models off. Never the case here.
+      case appleIntelligenceNotEnabled
+      /// There is no model, or it is damaged.
+      case modelNotReady
+    }
+  }
+
+  /// Tells whether the model can be used: its files are there and can be opened.
+  public final var availability: Availability { (try? opened?.summary()) == nil ? .unavailable(.modelNotReady) : .available }
+
+  /// True where the model can be used.
+  public final var isAvailable: Bool { availability == .available }
+
+  /// The most tokens of a conversation, its last answer among them; 0 where there is no model.
+  public final var contextSize: Int { (try? opened?.summary())?.contextLength ?? 0 }
+
+  /// The languages that the model's makers name; none where they name none.
+  public final var supportedLanguages: Set<Locale.Language> {
+    Set(((try? opened?.summary())?.languages ?? []).map { Locale.Language(identifier: $0) })
+  }
+
+  /// Checks whether the model knows the language of a locale. Where its makers name no languages, nothing is known to be missing.
+  ///
+  /// - Parameter locale: The locale.
+  /// - Returns: False where the makers name languages and this is none of them.
+  public final func supportsLocale(_ locale: Locale = Locale.current) -> Bool {
+    let known = supportedLanguages
+    return known.isEmpty
+      || known.contains { $0.languageCode == locale.language.languageCode && ($0.script == nil || $0.script == locale.language.script) }
+  }
+}

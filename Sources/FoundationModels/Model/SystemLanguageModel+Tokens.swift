@@ -1,0 +1,63 @@
+internal import Dibit
+
+extension SystemLanguageModel {
+  /// Counts the tokens of a prompt.
+  ///
+  /// - Parameter content: The prompt.
+  /// - Returns: The tokens of its text, without those that a chat puts around it.
+  /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
+  public nonisolated(nonsending) final func tokenCount(for content: some PromptRepresentable) async throws -> Int {
+    try await count(content.promptRepresentation.segments.text)
+  }
+
+  /// Counts the tokens of instructions.
+  ///
+  /// - Parameter instructions: The instructions.
+  /// - Returns: The tokens of their text, without those that a chat puts around it.
+  /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
+  public nonisolated(nonsending) final func tokenCount(for instructions: Instructions) async throws -> Int {
+    try await count(instructions.segments.text)
+  }
+
+  /// Counts the tokens by which tools make a prompt longer.
+  ///
+  /// - Parameter tools: The tools.
+  /// - Returns: The tokens.
+  /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
+  public nonisolated(nonsending) final func tokenCount(for tools: [any Tool]) async throws -> Int {
+    let entries = [Transcript.Entry.prompt(Transcript.Prompt(segments: []))]
+    let with = try LanguageModelSession(model: self, tools: tools).request(behind: entries)
+    let without = try LanguageModelSession(model: self).request(behind: entries)
+    let dialogue = try await dialogue()
+    do { return try await dialogue.promptTokens(with) - dialogue.promptTokens(without) } catch {
+      throw LanguageModelSession.GenerationError.error(for: error)
+    }
+  }
+
+  /// Counts the tokens of a schema as the model is shown it.
+  ///
+  /// - Parameter schema: The schema.
+  /// - Returns: The tokens.
+  /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
+  public nonisolated(nonsending) final func tokenCount(for schema: GenerationSchema) async throws -> Int {
+    try await count(schema.shownText())
+  }
+
+  /// Counts the tokens of a transcript as the model reads it, those that a chat puts around entries among them.
+  ///
+  /// - Parameter entries: The entries.
+  /// - Returns: The tokens, those behind which the answer comes among them.
+  /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
+  public nonisolated(nonsending) final func tokenCount(for entries: some Collection<Transcript.Entry>) async throws -> Int {
+    let request = DialogueRequest(try LanguageModelSession.messages(Array(entries)))
+    let dialogue = try await dialogue()
+    do { return try await dialogue.promptTokens(request) } catch { throw LanguageModelSession.GenerationError.error(for: error) }
+  }
+
+  private func count(_ text: String) async throws -> Int {
+    guard let opened else { throw LanguageModelSession.GenerationError.assetsUnavailable(.init(debugDescription: Self.noModel)) }
+    do { return try await opened.open().tokenCount(of: text) } catch let error as DibitError {
+      throw LanguageModelSession.GenerationError.error(for: error, isOpening: true)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/// An entry as the JSON of a transcript has it: an object with a role.
+///
+/// The wrapper keeps the coding out of the public types, which only ``Transcript`` as a whole has.
+struct CodedEntry {
+  /// The entry.
+  let entry: Transcript.Entry
+
+  enum CodingKeys: String, CodingKey {
+    case role, id, contents, tools, options, responseFormat, toolCalls, assets, toolName, toolCallID
+  }
+
+  private enum Role: String { case instructions, user, response, tool }
+}
+
+extension CodedEntry: Encodable {
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(role.rawValue, forKey: .role)
+    try container.encode(entry.id, forKey: .id)
+    switch entry {
+    case .instructions(let instructions):
+      try container.encode(instructions.segments.map(CodedSegment.init), forKey: .contents)
+      if !instructions.toolDefinitions.isEmpty {
+        try container.encode(instructions.toolDefinitions.map(CodedToolDefinition.init), forKey: .tools)
+      }
+    case .prompt(let prompt):
+      try container.encode(prompt.segments.map(CodedSegment.init), forKey: .contents)
+      try container.encode(CodedOptions(options: prompt.options), forKey: .options)
+      try container.encodeIfPresent(prompt.responseFormat.map(CodedResponseFormat.init), forKey: .responseFormat)
+    case .toolCalls(let calls):
+      try container.encode(calls.map(CodedToolCall.init), forKey: .toolCalls)
+    case .toolOutput(let output):
+      try container.encode(output.toolName, forKey: .toolName)
+      try container.encode(output.id, forKey: .toolCallID)
+      try container.encode(output.segments.map(CodedSegment.init), forKey: .contents)
+    case .response(let response):
+      if !response.assetIDs.isEmpty { try container.encode(response.assetIDs, forKey: .assets) }
+      try container.encode(response.segments.map(CodedSegment.init), forKey: .contents)
+    }
+  }
+
+  private var role: Role {
+    switch entry {
+    case .instructions: .instructions
+    case .prompt: .user
+    case .toolCalls, .response: .response
+    case .toolOutput: .tool
+    }
+  }
+}
+
+extension CodedEntry: Decodable {
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let name = try container.decode(String.self, forKey: .role)
+    guard let role = Role(rawValue: name) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .role, in: container,
+        debugDescription: "Expected the role 'instructions', 'user', 'response' or 'tool', found '\(name)'.")
+    }
+    let id = try container.decode(String.self, forKey: .id)
+    switch role {
+    case .instructions:
+      let tools = try container.decodeIfPresent([CodedToolDefinition].self, forKey: .tools) ?? []
+      entry = .instructions(
+        Transcript.Instructions(id: id, segments: try Self.segments(in: container), toolDefinitions: tools.map(\.definition)))
+    case .user:
+      let options = try container.decodeIfPresent(CodedOptions.self, forKey: .options)?.options
+      let format = try container.decodeIfPresent(CodedResponseFormat.self, forKey: .responseFormat)?.format
+      entry = .prompt(
+        Transcript.Prompt(
+          id: id, segments: try Self.segments(in: container), options: options ?? GenerationOptions(), responseFormat: format))
+    case .response:
+      entry = try Self.response(id: id, in: container)
+    case .tool:
+      // Outputs are found by their call, so its identifier is the one that counts.
+      let callID = try container.decodeIfPresent(String.self, forKey: .toolCallID)
+      entry = .toolOutput(
+        Transcript.ToolOutput(
+          id: callID ?? id, toolName: try container.decode(String.self, forKey: .toolName),
+          segments: try Self.segments(in: container)))
+    }
+  }
+
+  /// A response is one of two kinds of entries; the members that are there tell.
+  private static func response(id: String, in container: KeyedDecodingContainer<CodingKeys>) throws -> Transcript.Entry {
+    guard let calls = try container.decodeIfPresent([CodedToolCall].self, forKey: .toolCalls) else {
+      guard container.contains(.contents) else {
+        throw DecodingError.keyNotFound(
+          CodingKeys.contents,
+          DecodingError.Context(codingPath: container.codingPath, debugDescription: "A response needs 'contents' or 'toolCalls'."))
+      }
+      let assets = try container.decodeIfPresent([String].self, forKey: .assets) ?? []
+      return .response(Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container)))
+    }
+    guard try container.decodeIfPresent([CodedSegment].self, forKey: .contents)?.isEmpty ?? true else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .toolCalls, in: container, debugDescription: "A response has either 'contents' or 'toolCalls', found both.")
+    }
+    return .toolCalls(Transcript.ToolCalls(id: id, calls.map(\.call)))
+  }
+
+  private static func segments(in container: KeyedDecodingContainer<CodingKeys>) throws -> [Transcript.Segment] {
+    try container.decode([CodedSegment].self, forKey: .contents).map(\.segment)
+  }
+}

@@ -1,0 +1,68 @@
+#if FoundationModelsMacros
+  import FoundationModels
+  import Testing
+
+  @Generable(description: "A plan for a day")
+  struct DayPlan: Equatable {
+    @Guide(description: "A word", .anyOf(["rest", "work"]))
+    var mood: String
+    @Guide(.range(1...12))
+    var hours: Int
+    @Guide(.count(2))
+    var steps: [Step]
+    var note: String?
+
+    @Generable
+    struct Step: Equatable {
+      @Guide(description: "The name of the step", /[a-z]{2,6}/)
+      var name: String
+      var kind: Kind
+    }
+
+    @Generable
+    enum Kind: String { case outside, inside }
+  }
+
+  @Generable
+  indirect enum Shape: Equatable {
+    case circle(radius: Double)
+    case box(width: Int, height: Int)
+    case group([Shape])
+  }
+
+  /// A client's types, through the macros.
+  @Suite struct MacroClientTests {
+    @Test("a macro's type is generated within its guides, and streamed in the order of its declaration")
+    func generates() async throws {
+      let test = try TestModel()
+      let stream = LanguageModelSession(model: test.model).streamResponse(to: "a plan", generating: DayPlan.self)
+      var keys: [String] = []
+      for try await snapshot in stream {
+        if case .structure(_, let ordered) = snapshot.rawContent.kind { keys = ordered }
+        if snapshot.content.hours != nil { #expect(snapshot.content.mood != nil) }
+      }
+      let plan = try await stream.collect().content
+      #expect(keys.prefix(3) == ["mood", "hours", "steps"] && ["rest", "work"].contains(plan.mood) && (1...12).contains(plan.hours))
+      #expect(plan.steps.count == 2 && plan.steps.allSatisfy { $0.name.wholeMatch(of: /[a-z]{2,6}/) != nil })
+      #expect(try DayPlan(plan.generatedContent) == plan)
+    }
+
+    @Test("a recursive type with payloads is generated whole")
+    func unions() async throws {
+      let test = try TestModel(context: 4096)
+      for seed in 0..<4 {
+        let options = GenerationOptions(sampling: .random(top: 60, seed: UInt64(seed)), maximumResponseTokens: 400)
+        let shape = try await LanguageModelSession(model: test.model).respond(to: "a shape", generating: Shape.self, options: options)
+          .content
+        #expect(try Shape(shape.generatedContent) == shape)
+      }
+    }
+
+    @Test("a value with ten numbers of the client survives the way through JSON")
+    func roundTrip() throws {
+      let shape = Shape.group([.circle(radius: 1.5), .box(width: 2, height: 3), .group([])])
+      #expect(try Shape(GeneratedContent(json: shape.generatedContent.jsonString)) == shape)
+      #expect(throws: (any Error).self) { try Shape(GeneratedContent(json: #"{"type": "line"}"#)) }
+    }
+  }
+#endif
