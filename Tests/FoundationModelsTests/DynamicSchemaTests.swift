@@ -80,7 +80,9 @@ import Testing
       return
     }
     #expect(context.debugDescription == "There are two different schemas named 'A'.")
-    let root = Schema(name: "R", properties: [.init(name: "a", schema: empty), .init(name: "b", schema: other)])
+    let parts = [Schema.Property(name: "a", schema: empty), .init(name: "b", schema: other)]
+    #expect(throws: Never.self) { try GenerationSchema(root: Schema(name: "R", properties: parts), dependencies: []) }
+    let root = Schema(name: "R", properties: parts + [.init(name: "c", schema: Schema(referenceTo: "A"))])
     guard case .duplicateType(schema: "R", type: "A", _)? = fault(root) else {
       Issue.record("expected a duplicate type")
       return

@@ -17,7 +17,7 @@ struct TestModel {
     case template(String)
   }
 
-  init(_ speech: Speech = .turns, context: Int = 2048) throws {
+  init(_ speech: Speech = .turns, context: Int = 32_768) throws {
     var checkpoint = try TinyCheckpoint.llama(context: context)
     if case .template(let template) = speech {
       checkpoint.tokenizer = try Tokenizer.training(
@@ -110,7 +110,7 @@ struct LongList: Generable {
     GenerationSchema(
       type: Self.self,
       properties: [
-        GenerationSchema.Property(name: "words", type: [String].self, guides: [.count(200), .element(.anyOf(["moon", "soup"]))])
+        GenerationSchema.Property(name: "words", type: [String].self, guides: [.count(4000), .element(.anyOf(["moon", "soup"]))])
       ])
   }
   init(_ content: GeneratedContent) throws { words = try content.value(forProperty: "words") }

@@ -6,8 +6,8 @@ extension GenerationSchema {
   /// - Parameters:
   ///   - root: The schema of the values.
   ///   - dependencies: Schemas that the root or others refer to by name.
-  /// - Throws: ``SchemaError`` if two schemas or two properties of one have the same name, a schema leaves no choice, or a reference leads
-  ///   nowhere.
+  /// - Throws: ``SchemaError`` if two dependencies, two schemas that are referred to or two properties of one have the same name, a schema
+  ///   leaves no choice, or a reference leads nowhere.
   public init(root: DynamicGenerationSchema, dependencies: [DynamicGenerationSchema]) throws {
     var check = DynamicSchemaCheck(root: root.node.name)
     for schema in [root] + dependencies {
@@ -23,6 +23,8 @@ private struct DynamicSchemaCheck {
   let root: String
   private(set) var definitions: [String: SchemaNode] = [:]
   private var references: [String] = []
+  /// Names of different schemas that stand inside others.
+  private var ambiguous = Set<String>()
 
   init(root: String) { self.root = root }
 
@@ -31,7 +33,10 @@ private struct DynamicSchemaCheck {
       definitions[schema.name] = .named(schema)
       return
     }
-    guard again, known.isSame(as: schema) else { throw GenerationSchema.SchemaError.duplicateType(schema.name, in: root) }
+    guard !known.isSame(as: schema) || !again else { return }
+    // Clients give all inline schemas one name: that is a fault where the name is to tell them apart.
+    guard again else { throw GenerationSchema.SchemaError.duplicateType(schema.name, in: root) }
+    ambiguous.insert(schema.name)
   }
 
   mutating func visit(_ nodes: [SchemaNode]) throws {
@@ -49,6 +54,7 @@ private struct DynamicSchemaCheck {
         open += schema.parts.reversed()
       }
     }
+    if let name = references.first(where: ambiguous.contains) { throw GenerationSchema.SchemaError.duplicateType(name, in: root) }
     var seen = Set<String>()
     let unknown = references.filter { definitions[$0] == nil && seen.insert($0).inserted }
     guard unknown.isEmpty else { throw GenerationSchema.SchemaError.undefinedReferences(unknown, in: root) }
