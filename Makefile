@@ -31,7 +31,7 @@ test: dependencies
 
 ## macros: @Generable and @Guide, which need swift-syntax: expansions as text, and client types through sessions, in a debug build
 macros: dependencies
-	.ci/tests --traits default,FoundationModelsMacros --scratch-path .build-macros --filter '^FoundationModelsMacrosTests|MacroClientTests'
+	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros --scratch-path .build-macros --filter '^FoundationModelsMacrosTests|MacroClientTests'
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

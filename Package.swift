@@ -46,6 +46,19 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
+/// Tests of a macro are built as tools of the build are, with all that is tested beside them: `make macros` sets this, and tests nothing else.
+let testsMacros = Context.environment["DIBIT_MACROS"] != nil
+let macroTests: [Target] =
+  testsMacros
+  ? [
+    tests(
+      "FoundationModelsMacrosTests",
+      ["FoundationModelsMacros"]
+        + macroProducts([
+          "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftParser", "SwiftDiagnostics",
+        ]))
+  ] : []
+
 /// `make build` says what the sources are. A number, because only C code takes the value of a definition, and text from C is unsafe.
 let build: [CSetting] =
   (Context.environment["DIBIT_COMMIT"].map { [.define("DIBIT_COMMIT", to: "0x" + $0)] } ?? [])
@@ -207,12 +220,6 @@ let package = Package(
       path: "Tests/DibitTestSupport", swiftSettings: strict),
     .target(name: "CAllocationCount", path: "Tests/CAllocationCount"),
     tests("FoundationModelsTests", ["FoundationModels", "Dibit", "DibitJSON", "DibitTokenizer", "DibitTestSupport"]),
-    tests(
-      "FoundationModelsMacrosTests",
-      ["FoundationModelsMacros"]
-        + macroProducts([
-          "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftParser", "SwiftDiagnostics",
-        ])),
     tests("DibitJSONTests", ["DibitJSON"]),
     tests("DibitTensorTests", ["DibitTensor", "DibitQuantization", "CAllocationCount"]),
     tests(
@@ -305,6 +312,8 @@ let package = Package(
         "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels",
         "DibitTensor", "DibitTestSupport",
       ]),
-  ] + fuzzing,
+  ] + fuzzing + macroTests,
   swiftLanguageModes: [.v6]
 )
+
+if testsMacros { package.targets.removeAll { $0.isTest && !["FoundationModelsMacrosTests", "FoundationModelsTests"].contains($0.name) } }
