@@ -50,15 +50,17 @@ bench: build
 build: dependencies
 	DIBIT_COMMIT=$(COMMIT) DIBIT_IS_MODIFIED=$(IS_MODIFIED) swift build -c release --product dibit --scratch-path $(RELEASE)
 
-## install: the tool, completions for bash, zsh and fish, and the manual page, below PREFIX (/usr/local) and DESTDIR
+## install: the tool, completions for bash, zsh and fish, the manual page and the model that ships, below PREFIX (/usr/local) and DESTDIR
 install: build
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
-	  $(SHARE)/fish/vendor_completions.d $(SHARE)/man/man1)
+	  $(SHARE)/fish/vendor_completions.d $(SHARE)/man/man1 $(SHARE)/dibit/model)
 	install -m 755 $(DIBIT) $(DESTDIR)$(PREFIX)/bin/dibit
 	$(DIBIT) --generate-completion-script bash > $(DESTDIR)$(PREFIX)/$(SHARE)/bash-completion/completions/dibit
 	$(DIBIT) --generate-completion-script zsh > $(DESTDIR)$(PREFIX)/$(SHARE)/zsh/site-functions/_dibit
 	$(DIBIT) --generate-completion-script fish > $(DESTDIR)$(PREFIX)/$(SHARE)/fish/vendor_completions.d/dibit.fish
 	$(DIBIT) manual > $(DESTDIR)$(PREFIX)/$(SHARE)/man/man1/dibit.1
+	install -m 644 $(addprefix recipes/base/model/,README.md config.json manifest.json model.safetensors tokenizer.json) \
+	  $(DESTDIR)$(PREFIX)/$(SHARE)/dibit/model
 
 ## format: rewrite the sources in the house style
 format:

@@ -67,14 +67,14 @@ package final class Dialogue: Sendable {
   package func promptTokens(_ request: DialogueRequest) async throws(DibitError) -> Int {
     try await worker.run { [self] _ in
       let tokens = try prompt(request).tokens.count
-      guard !request.tools.isEmpty, format.callForm == nil else { return tokens }
+      guard !request.callable.isEmpty, format.callForm == nil else { return tokens }
       return max(tokens, try format.choicePrompt(request.messages, request.tools).count)
     }
   }
 
   /// The prompt in the words that an adapter that tags has learnt, or the dialogue as the model reads it.
   private func prompt(_ request: DialogueRequest) throws -> DialoguePrompt {
-    guard let tagger = adapter?.opened.tagger else { return try format.prompt(request.messages, tools: request.tools) }
+    guard let tagger = adapter?.opened.tagger else { return try format.prompt(request.messages, tools: request.callable) }
     let text = request.messages.reversed().lazy.compactMap { if case .user(let text) = $0 { text } else { nil } }.first ?? ""
     let asked = try ModelPrompt(.user(text), adapter: tagger, model: model.stored)
     return DialoguePrompt(tokens: asked.tokens, text: nil, endTokens: asked.endTokens, answer: asked.answer)

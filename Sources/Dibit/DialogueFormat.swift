@@ -2,7 +2,7 @@ internal import DibitJSON
 internal import DibitJinja
 internal import DibitTokenizer
 
-/// A prompt of a dialogue: as tokens, and where the model's own template made it, as the text of these.
+/// A prompt of a dialogue: as tokens, and where calls may come behind it, as the text of these.
 struct DialoguePrompt: Sendable {
   let tokens: [Int32]
   let text: String?
@@ -23,16 +23,12 @@ struct DialogueFormat: Sendable {
 
   init(_ chat: ChatFormat) { (self.chat, callForm, hasSystem) = (chat, chat.callForm(), chat.hasSystem()) }
 
+  /// The prompt behind which the next step comes; a model is not told of tools that it may not call, which it would call in words.
   func prompt(_ messages: [DialogueMessage], tools: [OfferedTool]) throws(JinjaError) -> DialoguePrompt {
     let usesCalls = !tools.isEmpty || messages.contains { if case .calls = $0 { true } else { false } }
-    guard callForm != nil, usesCalls else {
-      let words = words(of: messages)
-      guard let text = try chat.text(words.map { ["role": .string($0.role.rawValue), "content": .string($0.content)] }) else {
-        return DialoguePrompt(tokens: try chat.prompt(words), text: nil, endTokens: chat.endTokens)
-      }
-      return DialoguePrompt(tokens: chat.tokens(ofRendered: text), text: text, endTokens: chat.endTokens)
+    guard callForm != nil, usesCalls, let text = try chat.text(values(of: messages), tools: Self.list(tools)) else {
+      return DialoguePrompt(tokens: try chat.prompt(words(of: messages)), text: nil, endTokens: chat.endTokens)
     }
-    let text = try chat.text(values(of: messages), tools: Self.list(tools)) ?? ""
     return DialoguePrompt(tokens: chat.tokens(ofRendered: text), text: text, endTokens: chat.endTokens)
   }
 

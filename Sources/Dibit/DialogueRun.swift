@@ -44,9 +44,12 @@ struct DialogueRun {
 
   // MARK: Answers
 
-  /// Makes the answer behind the prompt.
-  private mutating func answer(_ session: inout PromptSession) throws {
-    let answer = try generate(&session, prompt.tokens, request.options, isAnswer: true)
+  /// Makes the answer behind the prompt, or behind another.
+  private mutating func answer(_ session: inout PromptSession, behind tokens: [Int32]? = nil) throws {
+    keep(try generate(&session, tokens ?? prompt.tokens, request.options, isAnswer: true))
+  }
+
+  private mutating func keep(_ answer: ChatAnswer) {
     result.text = answer.generation.text
     result.end = answer.generation.finishReason == .stop ? .stop : .length
   }
@@ -100,7 +103,8 @@ struct DialogueRun {
   private mutating func step(_ session: inout PromptSession, _ form: ToolCallForm, _ text: String, _ tools: [OfferedTool]) throws {
     if request.toolUse != .required, try !begins(&session, form) { return }
     try makeCalls(&session, form, behind: text, tools)
-    if result.calls.isEmpty { try answer(&session) }
+    // What it wanted was given already: without tools it answers.
+    if result.calls.isEmpty { try answer(&session, behind: format.prompt(request.messages, tools: []).tokens) }
   }
 
   /// Lets the model begin, and returns whether it makes a call; if not, its answer is made.
@@ -116,8 +120,7 @@ struct DialogueRun {
     if request.options.format == .text {
       let answer = try generate(&session, prompt.tokens, request.options, isAnswer: true, adapting: marking)
       if isMark(answer.generation) { return true }
-      result.text = answer.generation.text
-      result.end = answer.generation.finishReason == .stop ? .stop : .length
+      keep(answer)
       return false
     }
     // An answer of another form could not begin a call: the model says a few words freely first, which nobody sees.

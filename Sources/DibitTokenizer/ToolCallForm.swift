@@ -34,7 +34,7 @@ package struct ToolCallForm: Equatable, Sendable {
       guard let prompt = rendered([user], asks: true), let whole = rendered([user, message]), whole.utf8.starts(with: prompt.utf8) else {
         return nil
       }
-      return whole[prompt.endIndex...]
+      return whole[whole.utf8.index(whole.startIndex, offsetBy: prompt.utf8.count)...]
     }
     let offered = rendered([user], asks: true)
     guard offered?.contains(Self.name) == true, let one = said(Self.calls(1)), let answer = said(Self.answer),

@@ -58,9 +58,7 @@ extension LanguageModelSession {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
       state.turn = nil
-      state.usage.promptTokens += usage.promptTokens
-      state.usage.readTokens += usage.readTokens
-      state.usage.responseTokens += usage.responseTokens
+      state.usage.add(usage)
       return Array(state.transcript)[turn.first...]
     }
   }
@@ -108,9 +106,7 @@ extension LanguageModelSession {
       request.made = made
       request.toolUse = round < Self.roundLimit ? options.toolUse(isFirst: round == 0) : .disallowed
       let step = try await trace.measure(.step, Self.members) { try await self.step(dialogue.step(request), denied, receive) }
-      usage.promptTokens += step.promptTokens
-      usage.readTokens += step.readTokens
-      usage.responseTokens += step.madeTokens
+      usage.add(Usage(promptTokens: step.promptTokens, readTokens: step.readTokens, responseTokens: step.madeTokens))
       guard !step.calls.isEmpty else {
         let content = try content(step.text, form, id: id)
         let segment: Transcript.Segment =

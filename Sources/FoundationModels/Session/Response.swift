@@ -21,6 +21,12 @@ extension LanguageModelSession {
     public internal(set) var readTokens = 0
     /// Tokens that the model made, those of calls among them.
     public internal(set) var responseTokens = 0
+
+    mutating func add(_ other: Usage) {
+      promptTokens += other.promptTokens
+      readTokens += other.readTokens
+      responseTokens += other.responseTokens
+    }
   }
 
   /// An answer as it was made, before it becomes a value of a type.

@@ -38,9 +38,15 @@ struct SessionTrace: Sendable {
       write(event, date, start, members(value))
       return value
     } catch {
-      write(event, date, start, [("error", .string(String(describing: error).prefix { $0 != "(" }.description))])
+      write(event, date, start, [("error", .string(Self.name(of: error)))])
       throw error
     }
+  }
+
+  /// The case of an error of the framework, and of any other its type alone: what it says may have been said.
+  private static func name(of error: any Error) -> String {
+    guard let error = error as? LanguageModelSession.GenerationError else { return String(describing: type(of: error)) }
+    return String(String(describing: error).prefix { $0 != "(" })
   }
 
   private func write(_ event: Event, _ date: Date, _ start: ContinuousClock.Instant, _ members: [(key: String, value: JSONValue)]) {
