@@ -276,7 +276,7 @@ let package = Package(
     tests(
       "InferenceTests",
       [
-        "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
+        "Dibit", "DibitConstraint", "DibitInference", "DibitModelStore", "DibitModel", "DibitTokenizer", "DibitKernels", "DibitTensor",
         "DibitQuantization",
         "DibitTestSupport", "CAllocationCount",
         .product(name: "BasicContainers", package: "swift-collections"),

@@ -19,12 +19,12 @@ public final class Chat: Sendable {
   public let model: Model
   private let session: Mutex<ChatSession>
   /// The messages as of the last call that is done: nobody waits for an answer to see them.
-  private let transcript: Mutex<[ChatMessage]>
+  private let transcript: Mutex<[Message]>
 
   /// Takes a session over.
   fileprivate init(_ model: Model, _ session: consuming sending ChatSession) {
     self.model = model
-    transcript = Mutex(session.messages)
+    transcript = Mutex(session.messages.compactMap { Message($0) })
     self.session = Mutex(session)
   }
 
@@ -34,7 +34,7 @@ public final class Chat: Sendable {
   /// let kept = chat.messages
   /// let later = try await model.chat(messages: kept)
   /// ```
-  public var messages: [Message] { transcript.withLock { $0 }.map { Message($0) } }
+  public var messages: [Message] { transcript.withLock { $0 } }
 
   /// Says a text to the model. The job tells each piece of the answer as soon as it is certain; its value is the whole.
   ///
@@ -60,12 +60,11 @@ public final class Chat: Sendable {
               ? "expected some, as the last message is not the user's" : "expected none, as a message of the user has no answer yet")
         }
         let answer = try session.answer(
-          text, options: options.engineOptions(stopTokens: []),
-          constraint: model.runtime.constraints.constraint(
-            options.format, endTokens: session.format.endTokens, session.format.tokenizer),
+          text, options: options,
           receive: { [turns = model.worker.turns] piece in
             turns.yield()
-            return piece.isEmpty ? !report.isCancelled : report(piece)
+            guard case .text(let text, _) = piece, !text.isEmpty else { return !report.isCancelled }
+            return report(text)
           }, reading: { _, _ in !report.isCancelled })
         return try Response(answer.generation, promptTokens: answer.promptTokens, readTokens: answer.readTokens)
       }
@@ -140,7 +139,7 @@ public final class Chat: Sendable {
   /// Calls `body` with the session, on the model's worker alone, and shows others what the messages are then.
   private func update<Value: Sendable>(_ body: (inout ChatSession) throws -> Value) throws -> Value {
     try session.withLock { session in
-      defer { transcript.withLock { $0 = session.messages } }
+      defer { transcript.withLock { $0 = session.messages.compactMap { Message($0) } } }
       return try body(&session)
     }
   }
@@ -166,7 +165,9 @@ extension Model {
       try check(adapter)
       let said = messages.map(\.chatMessage)
       try ChatTranscript.check(said)
-      var session = try ChatSession(stored, adapter: adapter?.opened, messages: said, on: runtime.compute(for: .writing))
+      var session = try ChatSession(
+        stored, adapter: adapter?.opened, messages: said.map { DialogueMessage($0) }, constraints: runtime.constraints,
+        on: runtime.compute(for: .writing))
       if let system { session.system = system }
       return Chat(self, session)
     }

@@ -1,6 +1,4 @@
 internal import DibitInference
-internal import DibitModelStore
-internal import DibitTokenizer
 internal import Synchronization
 
 /// A line to a model that answers whole dialogues, one request after the other, and reads of each only what it has not read before.
@@ -13,13 +11,8 @@ package final class Dialogue: Sendable {
   private let adapter: Adapter?
   private let format: DialogueFormat
   private let worker: Worker
-  private let state = Mutex(State())
-
-  private struct State: ~Copyable {
-    var session: PromptSession?
-    /// The calls so far, for their identifiers.
-    var calls = 0
-  }
+  /// Made when it is first needed.
+  private let session = Mutex<DialogueSession?>(nil)
 
   /// Opens a line to a model, under an adapter or under none.
   ///
@@ -29,33 +22,35 @@ package final class Dialogue: Sendable {
     self.adapter = adapter
     format = try await model.worker.run { _ in
       try model.check(adapter)
-      let chat = try model.stored.chatFormat()
-      guard chat.tellsRoles || adapter?.opened.tagger != nil else { throw StoredModel.noChat(model.path) }
-      return DialogueFormat(chat)
+      return try DialogueFormat(model.stored, adapter: adapter?.opened)
     }
     worker = Worker("dialogue", turns: model.worker.turns)
   }
 
   /// Makes the next step of a dialogue. The job tells each piece of an answer as soon as it is certain; its value is the whole.
-  package func step(_ request: DialogueRequest) -> Job<String, DialogueStep> {
+  package func step(_ request: DialogueRequest) -> Job<DialoguePiece, DialogueStep> {
     Job(on: worker) { [self] report in
-      let prompt = try prompt(request)
-      return try withSession { session, calls in
-        var run = DialogueRun(
-          request: request, prompt: prompt, format: format, constraints: model.runtime.constraints, turns: worker.turns, report: report,
-          calls: calls)
-        defer { calls = run.calls }
-        return try run.step(&session)
-      }
+      let listener = DialogueListener(
+        receive: { [turns = worker.turns] piece in
+          turns.yield()
+          if case .text("", _) = piece { return !report.isCancelled }
+          return report(piece)
+        },
+        reading: { [turns = worker.turns] _, _ in
+          turns.yield()
+          return !report.isCancelled
+        })
+      let step = try withSession { try $0.step(request, listener) }
+      guard step.generation.finishReason != .interrupted else { throw DibitError.cancelled }
+      return step
     }
   }
 
   /// Reads the prompt of a request ahead. The job's value is the number of tokens that had to be read.
   package func read(_ request: DialogueRequest) -> Job<Never, Int> {
     Job(on: worker) { [self] report in
-      let prompt = try prompt(request)
-      return try withSession { session, _ in
-        try session.read(prompt.tokens) { _ in
+      try withSession { session in
+        try session.read(request) { _ in
           worker.turns.yield()
           return !report.isCancelled
         }
@@ -65,37 +60,18 @@ package final class Dialogue: Sendable {
 
   /// Returns the number of tokens that the prompt of a request has: the longest, where there are several.
   package func promptTokens(_ request: DialogueRequest) async throws(DibitError) -> Int {
-    try await worker.run { [self] _ in
-      let tokens = try prompt(request).tokens.count
-      guard !request.callable.isEmpty, format.callForm == nil else { return tokens }
-      return max(tokens, try format.choicePrompt(request.messages, request.tools).count)
-    }
+    try await worker.run { [format] _ in try format.promptTokens(request) }
   }
 
-  /// The prompt in the words that an adapter that tags has learnt, or the dialogue as the model reads it.
-  private func prompt(_ request: DialogueRequest) throws -> DialoguePrompt {
-    guard let tagger = adapter?.opened.tagger else { return try format.prompt(request.messages, tools: request.callable) }
-    let text = request.messages.reversed().lazy.compactMap { if case .user(let text) = $0 { text } else { nil } }.first ?? ""
-    let asked = try ModelPrompt(.user(text), adapter: tagger, model: model.stored)
-    return DialoguePrompt(tokens: asked.tokens, text: nil, endTokens: asked.endTokens, answer: asked.answer)
-  }
-
-  private func withSession<Value: Sendable>(_ body: (inout PromptSession, inout Int) throws -> Value) throws -> Value {
-    try state.withLock { state in
-      var session: PromptSession
-      if let kept = state.session.take() {
-        session = kept
-      } else {
-        let stored = model.stored
-        session = PromptSession(
-          Session(
-            stored.configuration, weights: stored.weights, adapter: adapter?.opened.loaded, on: model.runtime.compute(for: .writing)),
-          tokenizer: stored.tokenizer)
-      }
-      var calls = state.calls
-      let result = Result { try body(&session, &calls) }
-      state.session = consume session
-      state.calls = calls
+  private func withSession<Value: Sendable>(_ body: (inout DialogueSession) throws -> Value) throws -> Value {
+    try session.withLock { kept in
+      var session =
+        kept.take()
+        ?? DialogueSession(
+          model.stored, adapter: adapter?.opened, format: format, constraints: model.runtime.constraints,
+          on: model.runtime.compute(for: .writing))
+      let result = Result { try body(&session) }
+      kept = consume session
       return try result.get()
     }
   }

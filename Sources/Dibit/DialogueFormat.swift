@@ -1,5 +1,6 @@
 internal import DibitJSON
 internal import DibitJinja
+internal import DibitModelStore
 internal import DibitTokenizer
 
 /// A prompt of a dialogue: as tokens, and where calls may come behind it, as the text of these.
@@ -20,41 +21,47 @@ struct DialogueFormat: Sendable {
   let chat: ChatFormat
   let callForm: ToolCallForm?
   private let hasSystem: Bool
+  /// The words of an adapter that tags, and the model that it belongs to.
+  private let tagging: (tagger: OpenedAdapter.Tagger, model: StoredModel)?
 
-  init(_ chat: ChatFormat) { (self.chat, callForm, hasSystem) = (chat, chat.callForm(), chat.hasSystem()) }
+  /// The format of a model, in the words of an adapter that tags where there is one.
+  ///
+  /// - Throws: ``DibitError`` for a model that cannot tell who speaks.
+  init(_ model: StoredModel, adapter: OpenedAdapter?) throws {
+    let chat = try model.chatFormat()
+    guard chat.tellsRoles || adapter?.tagger != nil else { throw StoredModel.noChat(model.path) }
+    self.init(chat, tagging: adapter?.tagger.map { ($0, model) })
+  }
+
+  init(_ chat: ChatFormat, tagging: (tagger: OpenedAdapter.Tagger, model: StoredModel)? = nil) {
+    (self.chat, callForm, hasSystem, self.tagging) = (chat, chat.callForm(), chat.hasSystem(), tagging)
+  }
+
+  /// The prompt of a request: what is said last as an adapter that tags has learnt it, or all of it as the model reads it.
+  func prompt(_ request: DialogueRequest) throws -> DialoguePrompt {
+    guard let tagging else { return try prompt(request.messages, tools: request.callable) }
+    let text = request.messages.reversed().lazy.compactMap { if case .user(let text) = $0 { text } else { nil } }.first ?? ""
+    let asked = try ModelPrompt(.user(text), adapter: tagging.tagger, model: tagging.model)
+    return DialoguePrompt(tokens: asked.tokens, text: nil, endTokens: asked.endTokens, answer: asked.answer)
+  }
+
+  /// The number of tokens of a request's prompt: of the longest, where there are several.
+  func promptTokens(_ request: DialogueRequest) throws -> Int {
+    let tokens = try prompt(request).tokens.count
+    guard !request.callable.isEmpty, callForm == nil else { return tokens }
+    return max(tokens, try choicePrompt(request.messages, request.tools).count)
+  }
 
   /// The prompt behind which the next step comes; a model is not told of tools that it may not call, which it would call in words.
   func prompt(_ messages: [DialogueMessage], tools: [OfferedTool]) throws(JinjaError) -> DialoguePrompt {
     let usesCalls = !tools.isEmpty || messages.contains { if case .calls = $0 { true } else { false } }
-    guard callForm != nil, usesCalls, let text = try chat.text(values(of: messages), tools: Self.list(tools)) else {
+    guard callForm != nil, usesCalls, let text = try chat.text(folding(messages).map(\.value), tools: Self.list(tools)) else {
       return DialoguePrompt(tokens: try chat.prompt(words(of: messages)), text: nil, endTokens: chat.endTokens)
     }
     return DialoguePrompt(tokens: chat.tokens(ofRendered: text), text: text, endTokens: chat.endTokens)
   }
 
   // MARK: In the model's own template
-
-  /// The messages as templates read them.
-  private func values(of messages: [DialogueMessage]) -> [JSONValue] {
-    folding(messages).map { message in
-      switch message {
-      case .system(let text): ["role": "system", "content": .string(text)]
-      case .user(let text): ["role": "user", "content": .string(text)]
-      case .assistant(let text): ["role": "assistant", "content": .string(text)]
-      case .calls(let calls):
-        [
-          "role": "assistant", "content": "",
-          "tool_calls": .array(
-            calls.map { call in
-              let function: JSONValue = ["name": .string(call.name), "arguments": call.arguments]
-              return ["id": .string(call.id), "type": "function", "function": function]
-            }),
-        ]
-      case .result(let call, let text):
-        ["role": "tool", "name": .string(call.name), "tool_call_id": .string(call.id), "content": .string(text)]
-      }
-    }
-  }
 
   private static func list(_ tools: [OfferedTool]) -> JSONValue? {
     let shown = tools.compactMap { tool -> JSONValue? in

@@ -1,3 +1,4 @@
+package import DibitInference
 package import DibitJSON
 
 /// A call of a tool by a model.
@@ -35,8 +36,8 @@ package enum DialogueMessage: Equatable, Sendable {
   case system(String)
   case user(String)
   case assistant(String)
-  /// Calls of tools, at least one, by the model.
-  case calls([ToolCall])
+  /// Calls of tools, at least one, by the model, and what it says with them.
+  case calls([ToolCall], saying: String = "")
   /// The text that the tool called by this call gave.
   case result(ToolCall, String)
 }
@@ -64,24 +65,41 @@ package struct DialogueRequest: Sendable {
   /// A request for an answer behind these messages.
   package init(_ messages: [DialogueMessage]) { self.messages = messages }
 
+  /// Rounds of tools for one answer; behind the last the model must answer.
+  package static let roundLimit = 8
+
   /// The tools that may be called in this step.
   var callable: [OfferedTool] { toolUse == .disallowed ? [] : tools }
+}
+
+/// Tokens of a step of a dialogue.
+package struct DialogueCounts: Equatable, Sendable {
+  /// Those of the prompt.
+  package var prompt = 0
+  /// The number of these that had to be read.
+  package var read = 0
+  /// Those that were made, of calls and of the choice of a tool too.
+  package var made = 0
+
+  /// None.
+  package init() {}
 }
 
 /// The next step of a dialogue.
 package struct DialogueStep: Sendable {
   /// The answer; where ``calls`` are made, nothing.
-  package var text = ""
+  package var generation = Generation()
   /// The calls that the model makes instead of an answer.
   package var calls: [ToolCall] = []
-  /// The reason for which the answer ended.
-  package var end = Response.End.stop
-  /// Tokens of the prompt.
-  package var promptTokens = 0
-  /// The number of these that had to be read.
-  package var readTokens = 0
-  /// Tokens that were made, those of calls and of the choice of a tool among them.
-  package var madeTokens = 0
+  /// True where the answer ended because the context is full.
+  package var isCutByContext = false
+  /// Tokens that went in and out.
+  package var counts = DialogueCounts()
   /// Seconds until the first token of the answer, or of the call, was there, from the turn of this dialogue on.
   package var firstSeconds = 0.0
+
+  /// The text of the answer.
+  package var text: String { generation.text }
+  /// The reason for which the answer ended.
+  package var end: Response.End { generation.finishReason == .length ? .length : .stop }
 }

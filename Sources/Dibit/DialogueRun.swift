@@ -4,14 +4,13 @@ internal import DibitTokenizer
 
 /// One step of a dialogue under way.
 struct DialogueRun {
-  let request: DialogueRequest
-  let prompt: DialoguePrompt
-  let format: DialogueFormat
-  let constraints: ConstraintCache
-  let turns: Turns
-  let report: Job<String, DialogueStep>.Reporter
+  private let request: DialogueRequest
+  private let prompt: DialoguePrompt
+  private let format: DialogueFormat
+  private let constraints: ConstraintCache
+  private let listener: DialogueListener
   /// The calls of the dialogue so far, for their identifiers.
-  var calls: Int
+  private(set) var calls: Int
 
   private var result = DialogueStep()
   private let start = ContinuousClock.now
@@ -20,11 +19,11 @@ struct DialogueRun {
   private static let callLimit = 8
 
   init(
-    request: DialogueRequest, prompt: DialoguePrompt, format: DialogueFormat, constraints: ConstraintCache, turns: Turns,
-    report: Job<String, DialogueStep>.Reporter, calls: Int
+    _ request: DialogueRequest, _ prompt: DialoguePrompt, _ format: DialogueFormat, _ constraints: ConstraintCache,
+    _ listener: DialogueListener, calls: Int
   ) {
     (self.request, self.prompt, self.format, self.constraints) = (request, prompt, format, constraints)
-    (self.turns, self.report, self.calls) = (turns, report, calls)
+    (self.listener, self.calls) = (listener, calls)
   }
 
   /// Answers, or makes calls.
@@ -50,8 +49,7 @@ struct DialogueRun {
   }
 
   private mutating func keep(_ answer: ChatAnswer) {
-    result.text = answer.generation.text
-    result.end = answer.generation.finishReason == .stop ? .stop : .length
+    (result.generation, result.isCutByContext) = (answer.generation, answer.isCutByContext)
   }
 
   /// Makes text in a form; told as the answer where it is one.
@@ -63,24 +61,23 @@ struct DialogueRun {
     change(&engine)
     let constraint = try constraints.constraint(
       narrowed(options.format), otherwise: isAnswer ? prompt.answer : nil, endTokens: prompt.endTokens, session.tokenizer)
-    let first = result.promptTokens == 0
+    let isFirst = result.counts.prompt == 0
+    var counts = result.counts
+    if isFirst { counts.prompt = tokens.count }
+    counts.read += tokens.count - session.heldTokens(of: tokens)
     var firstToken: ContinuousClock.Instant?
     let answer = try session.answer(
       tokens, options: engine, constraint: constraint,
-      receive: { [turns, report] piece in
+      receive: { [listener] piece in
         firstToken = firstToken ?? .now
-        turns.yield()
-        return piece.isEmpty || !isAnswer ? !report.isCancelled : report(piece)
-      },
-      reading: { [turns, report] _, _ in
-        turns.yield()
-        return !report.isCancelled
-      })
-    guard answer.generation.finishReason != .interrupted else { throw DibitError.cancelled }
-    if first { result.promptTokens = answer.promptTokens }
-    if let firstToken, result.madeTokens == 0 { result.firstSeconds = (firstToken - start) / .seconds(1) }
-    result.readTokens += answer.readTokens
-    result.madeTokens += answer.generation.tokens.count
+        counts.made += 1
+        return listener.receive(.text(isAnswer ? piece : "", counts))
+      }, reading: listener.reading)
+    guard isAnswer || answer.generation.finishReason != .interrupted else { throw DibitError.cancelled }
+    if let firstToken, result.counts.made == 0 { result.firstSeconds = (firstToken - start) / .seconds(1) }
+    // Pieces may be more or fewer than tokens: the last may be none of its own.
+    counts.made = result.counts.made + answer.generation.tokens.count
+    result.counts = counts
     return answer
   }
 
@@ -102,6 +99,7 @@ struct DialogueRun {
 
   private mutating func step(_ session: inout PromptSession, _ form: ToolCallForm, _ text: String, _ tools: [OfferedTool]) throws {
     if request.toolUse != .required, try !begins(&session, form) { return }
+    _ = listener.receive(.restart)
     try makeCalls(&session, form, behind: text, tools)
     // What it wanted was given already: without tools it answers.
     if result.calls.isEmpty { try answer(&session, behind: format.prompt(request.messages, tools: []).tokens) }
@@ -124,9 +122,7 @@ struct DialogueRun {
       return false
     }
     // An answer of another form could not begin a call: the model says a few words freely first, which nobody sees.
-    var options = request.options
-    options.format = .text
-    options.maximumTokens = session.tokenizer.encode(form.marker, addingSpecialTokens: false).count + 2
+    let options = callOptions(.text, session.tokenizer.encode(form.marker, addingSpecialTokens: false).count + 2)
     if isMark(try generate(&session, prompt.tokens, options, isAnswer: false, adapting: marking).generation) { return true }
     try answer(&session)
     return false
@@ -138,9 +134,7 @@ struct DialogueRun {
   ) throws {
     var text = text + form.opening
     while result.calls.count < Self.callLimit {
-      var options = request.options
-      options.format = .choices(tools.map { Self.spelled($0.name) + form.middle })
-      options.maximumTokens = session.context
+      var options = callOptions(.choices(tools.map { Self.spelled($0.name) + form.middle }), session.context)
       let named = try generate(&session, format.chat.tokens(ofRendered: text), options, isAnswer: false).generation.text
       guard let tool = tools.first(where: { Self.spelled($0.name) + form.middle == named }) else { return }
       text += named
@@ -160,6 +154,13 @@ struct DialogueRun {
     }
   }
 
+  /// The options for a part of a call.
+  private func callOptions(_ format: Response.Format, _ maximumTokens: Int) -> Response.Options {
+    var options = request.options
+    (options.format, options.maximumTokens, options.stopStrings) = (format, maximumTokens, [])
+    return options
+  }
+
   /// A name as it stands between quotes.
   private static func spelled(_ name: String) -> String { String(JSONValue.string(name).serialized().dropFirst().dropLast()) }
 
@@ -169,9 +170,7 @@ struct DialogueRun {
     func tokens(_ text: String) -> [Int32] { session.tokenizer.encode(text, addingSpecialTokens: false, parsingSpecialTokens: false) }
     let asked = try format.choicePrompt(request.messages, tools)
     if let tool = try choose(&session, tools, asked) {
-      var options = request.options
-      options.format = .schema(tool.schema.serialized())
-      options.maximumTokens = session.context
+      let options = callOptions(.schema(tool.schema.serialized()), session.context)
       let arguments = try generate(&session, asked + tokens(GuidedCalls.opening(tool)), options, isAnswer: false).generation.text
       if let value = try? JSONValue(parsing: arguments) {
         let call = ToolCall(id: nextIdentifier(), name: tool.name, arguments: value)
@@ -193,10 +192,7 @@ struct DialogueRun {
       let choices = ChoiceSet(texts.map { session.tokenizer.encode($0, addingSpecialTokens: false, parsingSpecialTokens: false) })
     else { return nil }
     func scores(_ prompt: [Int32]) throws -> [Double] {
-      let scores = try session.score(choices, behind: prompt) { [turns, report] _ in
-        turns.yield()
-        return !report.isCancelled
-      }
+      let scores = try session.score(choices, behind: prompt) { [listener] in listener.reading($0, prompt.count) }
       guard let scores else { throw DibitError.cancelled }
       return scores
     }

@@ -74,7 +74,7 @@ public struct DibitError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String { message }
 
   /// The end that a cancelled job comes to.
-  static let cancelled = DibitError(.cancelled, "cancelled")
+  package static let cancelled = DibitError(.cancelled, "cancelled")
 }
 
 extension DibitError {

@@ -116,6 +116,16 @@ public struct Message: Equatable, Sendable {
       }
   }
 
+  /// Takes words; nil for calls of tools and what these gave.
+  init?(_ message: DialogueMessage) {
+    switch message {
+    case .system(let text): self.init(.system, text)
+    case .user(let text): self.init(.user, text)
+    case .assistant(let text): self.init(.assistant, text)
+    case .calls, .result: return nil
+    }
+  }
+
   var chatMessage: ChatMessage {
     let role: DibitTokenizer.Role =
       switch self.role {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Dibit
 internal import DibitFailure
 internal import DibitFiles
-internal import DibitInference
 
 struct ChatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -11,10 +10,13 @@ struct ChatCommand: ParsableCommand {
     discussion: """
       Example: dibit chat ./model --system "Answer in one sentence."
       Example: dibit chat ./model --messages so-far.json --save more.json < questions.txt
+      Example: dibit chat ./model --tools tools.json
 
       In a terminal every line is a message; /help lists what else there is, Ctrl-C ends an answer, Ctrl-D the chat. From a pipe every line that \
       is not blank is a message, whatever it begins with, and the answers go to standard output. The prompt is the whole chat in the model's \
       own chat template or turns; what has been read of it is not read again.
+
+      Tools are commands of this machine, which the model may call as you could: name only those that may run with any arguments.
       """)
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
@@ -27,6 +29,11 @@ struct ChatCommand: ParsableCommand {
   var messages: String?
   @Option(help: ArgumentHelp("Keep the chat in this file after every answer, for --messages.", valueName: "path")) var save: String?
   @Flag(help: "Replace an existing file of --save.") var overwrite = false
+  @Option(help: ArgumentHelp("Tools that the model may call: a JSON list of functions, each with a command.", valueName: "path"))
+  var tools: String?
+  @Option(
+    help: ArgumentHelp("Answer with JSON that satisfies this JSON Schema: a file, or the schema itself.", valueName: "file or {...}"))
+  var schema: String?
   @OptionGroup var sampling: SamplingArguments
   @Option(help: "The most tokens of an answer.") var maxTokens = 1024
   @Option(help: ArgumentHelp("End an answer before this text; give the option again for more.", valueName: "text")) var stop: [String] = []
@@ -37,24 +44,32 @@ struct ChatCommand: ParsableCommand {
 
   func validate() throws {
     try checkOptions(options.check)
+    if schema != nil, !stop.isEmpty {
+      throw ValidationError("--stop: expected either it or --schema, which ends the answer itself, found both")
+    }
     if overwrite, save == nil { throw ValidationError("--overwrite: expected --save beside it") }
   }
 
   func run() throws {
     Interrupt.listen()
     let compute = try compute.makeCompute()
-    let transcript = try messages.map { try TranscriptFile.readInput($0) } ?? []
+    let transcript = try messages.map { try TranscriptFile.readDialogue($0) } ?? []
     // A name that may not be written is found before the talk, not behind it.
-    let inputs = JobInputs([self.model, adapter])
+    let inputs = JobInputs([self.model, adapter, self.tools])
     if let save { _ = try StagedFile(destination: save, replacing: overwrite ? TranscriptFile.mark : nil, inputs: inputs) }
+    let tools = try self.tools.map { try CommandTools(reading: $0) } ?? CommandTools()
+    var options = options
+    if let schema = try schema.map({ try SchemaText($0, "--schema") }) {
+      try schema.check()
+      options.format = schema.format
+    }
     let model = try OpenedModels.open(model)
     let opened = try adapter.map { try OpenedAdapter($0, of: model, on: compute) }
     var chat = try ChatSession(model, adapter: opened, messages: transcript, on: compute)
     if let system { chat.system = system }
     let isInteractive = StandardInput.isTerminal
     var talk = Talk(
-      chat, options: try options.engineOptions(stopTokens: []), isInteractive: isInteractive, json: json, save: save,
-      replacesSaved: overwrite, inputs: inputs)
+      chat, options: options, tools: tools, isInteractive: isInteractive, json: json, save: save, replacesSaved: overwrite, inputs: inputs)
     if isInteractive { Terminal.write("\(self.model), a context of \(grouped(talk.context)) tokens; /help lists commands, Ctrl-D ends\n") }
     try talk.run()
   }

@@ -135,24 +135,12 @@ struct GenerateCommand: ParsableCommand {
   /// Returns the constraint that the answer must satisfy.
   private func tokenConstraint(_ asked: ModelPrompt, _ tokenizer: Tokenizer) throws -> TokenConstraint? {
     guard schema != nil || choices != nil || asked.answer != nil else { return nil }
-    let isInline = schema.map(Self.isJSON) ?? false
-    let text = try schema.map { isInline ? $0 : String(decoding: try readFile($0, limit: Self.schemaLimit), as: UTF8.self) }
-    return try Failure.context(
-      isInline ? "--schema" : schema.map { "reading '\($0)'" } ?? (choices == nil ? "the adapter's labels" : "--choices")
-    ) {
-      let format: Response.Format = text.map { .schema($0) } ?? choices.map { .choices(Self.list($0)) } ?? .text
+    let schema = try schema.map { try SchemaText($0, "--schema") }
+    return try Failure.context(schema?.origin ?? (choices == nil ? "the adapter's labels" : "--choices")) {
+      let format = schema?.format ?? choices.map { .choices(Self.list($0)) } ?? .text
       return try TokenConstraint(format, otherwise: asked.answer, endTokens: asked.endTokens, tokenizer)
     }
   }
-
-  /// Checks whether a text is a schema, or what somebody may take for one, and not the name of a file with it.
-  private static func isJSON(_ text: String) -> Bool {
-    let start = text.drop(while: \.isWhitespace)
-    return start.first == "{" || start.first == "[" || start == "true" || start == "false"
-  }
-
-  /// The most bytes of a schema.
-  private static let schemaLimit = 1 << 20
 
   private static func list(_ choices: String) -> [String] {
     choices.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

@@ -68,10 +68,13 @@ struct PromptArguments: ParsableArguments {
 
 extension TranscriptFile {
   /// The messages in a file, or in standard input for "-".
-  static func readInput(_ path: String) throws -> [ChatMessage] {
+  static func readInput(_ path: String) throws -> [ChatMessage] { try parse(path) { try ChatTranscript.messages(parsing: $0) } }
+
+  /// The messages in a file, or in standard input for "-", calls of tools and what these gave among them.
+  static func readDialogue(_ path: String) throws -> [DialogueMessage] { try parse(path) { try DialogueMessage.messages(parsing: $0) } }
+
+  private static func parse<Message>(_ path: String, _ body: ([UInt8]) throws -> [Message]) throws -> [Message] {
     let text = try UTF8Text.read(path)
-    return try Failure.context(path == TextLocation.standardInput ? "standard input" : "'\(path)'") {
-      try ChatTranscript.messages(parsing: Array(text.utf8))
-    }
+    return try Failure.context(path == TextLocation.standardInput ? "standard input" : "'\(path)'") { try body(Array(text.utf8)) }
   }
 }

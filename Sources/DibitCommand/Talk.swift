@@ -3,12 +3,12 @@ internal import DibitFailure
 internal import DibitFiles
 internal import DibitInference
 internal import DibitJSON
-internal import DibitTokenizer
 
 /// A chat with whoever writes lines to standard input: a person at a terminal, or a pipe.
 struct Talk: ~Copyable {
   private var chat: ChatSession
-  private var options: GenerationOptions
+  private var options: Response.Options
+  private let tools: CommandTools
   private var lines = InputLines()
   private var answers = 0
   /// Files that this chat has written, which it may replace.
@@ -23,11 +23,12 @@ struct Talk: ~Copyable {
 
   /// - Parameter replacesSaved: whether a file that lies at `save` already may be replaced.
   init(
-    _ chat: consuming ChatSession, options: GenerationOptions, isInteractive: Bool, json: Bool, save: String?, replacesSaved: Bool,
-    inputs: JobInputs
+    _ chat: consuming ChatSession, options: Response.Options, tools: CommandTools, isInteractive: Bool, json: Bool, save: String?,
+    replacesSaved: Bool, inputs: JobInputs
   ) {
     self.chat = chat
-    (self.options, self.isInteractive, self.json, self.save, self.inputs) = (options, isInteractive, json, save, inputs)
+    self.chat.tools = tools.offered
+    (self.options, self.tools, self.isInteractive, self.json, self.save, self.inputs) = (options, tools, isInteractive, json, save, inputs)
     if let save, replacesSaved { written.insert(save) }
   }
 
@@ -78,33 +79,22 @@ struct Talk: ~Copyable {
   /// Says `text`, or lets the last message be answered, and prints the answer. In a terminal what goes wrong ends the turn, not the chat.
   private mutating func say(_ text: String?, origin: String) throws {
     // What helps against a full context depends on what fills it.
-    let hasEarlierTurns = chat.messages.contains { $0.role == .assistant }
-    do throws(ChatError) {
-      var progress = GenerationProgress()
-      let (streams, isKept) = (!json, save != nil)
-      var isRead = true
-      let answer = try chat.answer(
-        text, options: options,
-        receive: { piece in
-          if streams, !Output.write(piece) { isRead = false }
-          return (isRead || isKept) && !Interrupt.isRequested
-        },
-        reading: { done, total in
-          progress.read(done, of: total)
-          return !Interrupt.isRequested
-        })
-      progress.finish()
-      if !Output.write((json ? Self.record(answer, progress).serialized() : "") + "\n") { isRead = false }
-      self.isRead = isRead
+    let hasEarlierTurns = chat.messages.contains { if case .assistant = $0 { true } else { false } }
+    do {
+      let (answer, progress, calls) = try answer(text)
+      if !Output.write((json ? Self.record(answer, progress, calls).serialized() : "") + "\n") { isRead = false }
       answers += 1
       if answer.isCutByContext {
         let hint = hasEarlierTurns ? advice : ""
         Terminal.note("the answer ends here because the model's context of \(grouped(context)) tokens is full\(hint)")
       }
+    } catch let error as DibitError where error.kind == .cancelled {
+      // Interrupted before there was an answer: see below.
     } catch {
-      let hint = if case .contextFull = error { hasEarlierTurns ? advice : ": shorten the message" } else { "" }
-      let message = (isInteractive ? "" : "\(origin): ") + "\(error)\(hint)"
-      guard isInteractive else { throw Failure(.badData, message) }
+      guard let failure = Failure(error) else { throw error }
+      let hint = if case ChatError.contextFull = error { hasEarlierTurns ? advice : ": shorten the message" } else { "" }
+      let message = (isInteractive ? "" : "\(origin): ") + failure.message + hint
+      guard isInteractive else { throw Failure(failure.code, message) }
       Terminal.write("error: \(message)\n")
       return
     }
@@ -120,6 +110,40 @@ struct Talk: ~Copyable {
     Interrupt.clear()
   }
 
+  /// Gets the answer, and prints it as it comes unless it is printed as JSON.
+  private mutating func answer(_ text: String?) throws -> (ChatAnswer, GenerationProgress, [JSONValue]) {
+    var (progress, calls, isRead, hasText) = (GenerationProgress(), [JSONValue](), true, false)
+    let (streams, isKept) = (!json, save != nil)
+    let answer = try chat.answer(
+      text, options: options,
+      receive: { piece in
+        switch piece {
+        case .text(let text, _):
+          if streams, !text.isEmpty {
+            if !Output.write(text) { isRead = false }
+            hasText = true
+          }
+        case .restart:
+          if hasText, !Output.write("\n") { isRead = false }
+          hasText = false
+        }
+        return (isRead || isKept) && !Interrupt.isRequested
+      },
+      reading: { done, total in
+        progress.read(done, of: total)
+        return !Interrupt.isRequested
+      },
+      calling: { [tools] call in
+        let output = try tools.call(call)
+        calls.append(["name": .string(call.name), "arguments": call.arguments, "output": .string(output)])
+        if streams { Terminal.write("[\(call.name) \(call.arguments.serialized())]\n") }
+        return output
+      })
+    progress.finish()
+    self.isRead = isRead
+    return (answer, progress, calls)
+  }
+
   /// The advice against a full context.
   private var advice: String {
     isInteractive
@@ -128,15 +152,17 @@ struct Talk: ~Copyable {
   }
 
   /// An answer for machines.
-  private static func record(_ answer: ChatAnswer, _ progress: GenerationProgress) -> JSONValue {
-    .object(
-      JSONObject([
-        (key: "role", value: .string(Role.assistant.rawValue)), (key: "content", value: .string(answer.generation.text)),
-        (key: "finish_reason", value: .string(answer.generation.finishReason.rawValue)),
-        (key: "prompt_tokens", value: .integer(answer.promptTokens)), (key: "read_tokens", value: .integer(answer.readTokens)),
-        (key: "tokens", value: .integer(answer.generation.tokens.count)), (key: "prompt_seconds", value: .number(progress.readingSeconds)),
-        (key: "seconds", value: .number(progress.seconds)),
-      ]))
+  private static func record(_ answer: ChatAnswer, _ progress: GenerationProgress, _ calls: [JSONValue]) -> JSONValue {
+    let called: [(key: String, value: JSONValue)] = calls.isEmpty ? [] : [(key: "tool_calls", value: .array(calls))]
+    return .object(
+      JSONObject(
+        [(key: "role", value: "assistant"), (key: "content", value: .string(answer.generation.text))] + called + [
+          (key: "finish_reason", value: .string(answer.generation.finishReason.rawValue)),
+          (key: "prompt_tokens", value: .integer(answer.promptTokens)), (key: "read_tokens", value: .integer(answer.readTokens)),
+          (key: "tokens", value: .integer(answer.generation.tokens.count)),
+          (key: "prompt_seconds", value: .number(progress.readingSeconds)),
+          (key: "seconds", value: .number(progress.seconds)),
+        ]))
   }
 
   private mutating func keep(in path: String) throws {
@@ -150,6 +176,7 @@ struct Talk: ~Copyable {
     /undo         take back the last message and its answer
     /reset        forget all but the system message
     /system TEXT  set the system message; without TEXT there is none
+    /schema FILE  answer with JSON of this schema, a file or {...}; without FILE in words
     /save FILE    keep the chat as JSON, for --messages
     /exit         end, as Ctrl-D does
     //text        a message that begins with a slash
@@ -176,6 +203,7 @@ struct Talk: ~Copyable {
     case "/system":
       chat.system = argument.isEmpty ? nil : argument
       Terminal.write(argument.isEmpty ? "no system message\n" : "system message set\n")
+    case "/schema": try obeySchema(argument)
     case "/save":
       guard !argument.isEmpty else {
         Terminal.write("error: /save: the name of a file expected, found none\n")
@@ -186,13 +214,33 @@ struct Talk: ~Copyable {
         Terminal.wrote(argument)
       } catch FileError.outputExists(let path) {
         Terminal.write("error: /save: '\(path)' exists already; choose another name\n")
-      } catch {
-        guard let failure = Failure(error) else { throw error }
-        Terminal.write("error: \(failure.message)\n")
-      }
+      } catch { try tell(error) }
     default: Terminal.write("error: there is no command '\(name)'; /help lists them, and //... is a message that begins with a slash\n")
     }
     return true
+  }
+
+  private mutating func obeySchema(_ argument: String) throws {
+    guard !argument.isEmpty else {
+      options.format = .text
+      Terminal.write("answers in words\n")
+      return
+    }
+    guard options.stopStrings.isEmpty else {
+      Terminal.write("error: /schema: a chat without --stop expected, which could cut such an answer\n")
+      return
+    }
+    do {
+      let schema = try SchemaText(argument, "/schema")
+      try schema.check()
+      options.format = schema.format
+      Terminal.write("answers as JSON of the schema\n")
+    } catch { try tell(error) }
+  }
+
+  private func tell(_ error: any Error) throws {
+    guard let failure = Failure(error) else { throw error }
+    Terminal.write("error: \(failure.message)\n")
   }
 
   private static func trimmed(_ text: Substring) -> String {

@@ -9,9 +9,11 @@ package enum ChatTranscript {
   private static let depthLimit = 16
 
   /// The messages in order: one of the system may come first, then user and assistant take turns. Anybody may have the last word.
-  package static func messages(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [ChatMessage] {
+  package static func messages(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [ChatMessage] { try messages(of: values(in: bytes)) }
+
+  private static func messages(of values: [JSONValue]) throws(ChatTranscriptError) -> [ChatMessage] {
     var messages: [ChatMessage] = []
-    for (index, value) in try values(in: bytes).enumerated() {
+    for (index, value) in values.enumerated() {
       do throws(RowFault) {
         guard let object = value.object else { throw .wrongType(key: "messages", expected: "objects", found: value.kind) }
         messages.append(try ChatMessage(object, index: index))
@@ -21,18 +23,25 @@ package enum ChatTranscript {
     return messages
   }
 
+  /// The messages in order as objects that templates read, calls of tools and what these gave among them. What a tool gave may have the last
+  /// word, calls may not.
+  package static func dialogue(parsing bytes: [UInt8]) throws(ChatTranscriptError) -> [JSONValue] {
+    let list = try values(in: bytes)
+    do throws(RowFault) {
+      if let use = try ToolUse.read(list, tools: nil, isAnswered: false)?.use { return use.messages }
+    } catch { throw .fault(error, message: nil) }
+    return try messages(of: list).map { ["role": .string($0.role.rawValue), "content": .string($0.content)] }
+  }
+
   /// Refuses messages that are out of turn.
   package static func check(_ messages: [ChatMessage]) throws(ChatTranscriptError) {
     if let fault = Conversation.orderFault(in: messages) { throw .fault(fault, message: nil) }
   }
 
   /// The messages as a list, one on each line.
-  package static func serialized(_ messages: [ChatMessage]) -> String {
+  package static func serialized(_ messages: [JSONValue]) -> String {
     guard !messages.isEmpty else { return "[]\n" }
-    let objects = messages.map { message -> JSONValue in
-      ["role": .string(message.role.rawValue), "content": .string(message.content)]
-    }
-    return "[\n" + objects.map { "  " + $0.serialized() }.joined(separator: ",\n") + "\n]\n"
+    return "[\n" + messages.map { "  " + $0.serialized() }.joined(separator: ",\n") + "\n]\n"
   }
 
   /// Returns the values that stand for a message each, whatever they are.

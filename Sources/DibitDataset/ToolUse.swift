@@ -13,8 +13,11 @@ package struct ToolUse: Equatable, Sendable {
 
   /// Reads the messages of a row that has tools, calls or results in it; nil for one that has none of them.
   ///
+  /// - Parameter isAnswered: whether the assistant must have the last word; calls never have it.
   /// - Throws: ``RowFault`` for what is no tool, no call or no result, and for messages out of turn.
-  static func read(_ list: [JSONValue], tools: JSONValue?) throws(RowFault) -> (use: ToolUse, words: [ChatMessage])? {
+  static func read(
+    _ list: [JSONValue], tools: JSONValue?, isAnswered: Bool = true
+  ) throws(RowFault) -> (use: ToolUse, words: [ChatMessage])? {
     let offered = tools.flatMap { $0.isNull || $0.array?.isEmpty == true ? nil : $0 }
     let isUsed = offered != nil || list.contains { $0["role"]?.string == tool || hasCalls($0) }
     guard isUsed else { return nil }
@@ -26,7 +29,7 @@ package struct ToolUse: Equatable, Sendable {
       messages.append(message)
       words.append(word)
     }
-    try checkTurns(messages)
+    try checkTurns(messages, isAnswered: isAnswered)
     return (ToolUse(tools: offered, messages: messages), words)
   }
 
@@ -102,8 +105,8 @@ package struct ToolUse: Equatable, Sendable {
   // MARK: Turns
 
   /// A system message may come first; a user's is answered or leads to calls, calls to what their tools gave, and that to an answer or other
-  /// calls. The assistant has the last word.
-  private static func checkTurns(_ messages: [JSONValue]) throws(RowFault) {
+  /// calls.
+  private static func checkTurns(_ messages: [JSONValue], isAnswered: Bool) throws(RowFault) {
     var (previous, awaited): (String?, Set<String>) = (nil, [])
     for (index, message) in messages.enumerated() {
       let role = message["role"]?.string ?? ""
@@ -126,6 +129,9 @@ package struct ToolUse: Equatable, Sendable {
       if isCalling { awaited = Set((message["tool_calls"]?.array ?? []).compactMap { $0["id"]?.string }) }
       previous = isCalling ? "calls" : role
     }
-    guard messages.last?["role"]?.string == Role.assistant.rawValue else { throw .noAnswer }
+    guard !isAnswered || messages.last?["role"]?.string == Role.assistant.rawValue else { throw .noAnswer }
+    guard isAnswered || previous != "calls" else {
+      throw .wrongType(key: "tool_calls", expected: "what the tools gave behind them", found: "the end")
+    }
   }
 }

@@ -44,4 +44,7 @@ package struct Generation: Equatable, Sendable {
   package var logProbabilities: [ScoredToken] = []
   /// The log-probability of each token of the prompt, nil for a token with nothing before it; empty unless asked for.
   package var promptLogProbabilities: [ScoredToken?] = []
+
+  /// No text yet.
+  package init() {}
 }

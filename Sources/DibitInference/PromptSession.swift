@@ -72,15 +72,36 @@ package struct PromptSession: ~Copyable {
     return held.count == prompt.count ? try session.score(choices) : nil
   }
 
+  /// The number of a prompt's tokens that need not be read again: all but one at most.
+  package func heldTokens(of prompt: [Int32]) -> Int { min(zip(held, prompt).prefix { $0 == $1 }.count, max(0, prompt.count - 1)) }
+
   /// Goes back to where the prompt differs from what is held, and returns how many of its tokens are: all but one at most, as the answer
   /// needs the logits of the last.
   private mutating func keep(_ prompt: [Int32]) throws(InferenceError) -> Int {
     guard !prompt.isEmpty else { throw .emptyPrompt }
     guard prompt.count < context else { throw .contextFull(tokens: prompt.count, context: context) }
-    let same = min(zip(held, prompt).prefix { $0 == $1 }.count, prompt.count - 1)
+    let same = heldTokens(of: prompt)
     session.rewind(to: same)
     // Until the answer is there, only these are known to be held.
     held.removeSubrange(same...)
     return same
+  }
+}
+
+/// An answer to a prompt of which only a part had to be read.
+package struct ChatAnswer: Equatable, Sendable {
+  /// Its text and tokens, and why it ended.
+  package let generation: Generation
+  /// Tokens of the prompt: in a chat, of all that was said before.
+  package let promptTokens: Int
+  /// The number of these that the session did not hold.
+  package let readTokens: Int
+  /// True when it ended because the context is full.
+  package let isCutByContext: Bool
+
+  /// An answer.
+  package init(generation: Generation, promptTokens: Int, readTokens: Int, isCutByContext: Bool) {
+    (self.generation, self.promptTokens, self.readTokens) = (generation, promptTokens, readTokens)
+    self.isCutByContext = isCutByContext
   }
 }

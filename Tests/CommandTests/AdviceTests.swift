@@ -31,7 +31,7 @@ import Testing
     let exists = FileError.outputExists(path: "o")
     let sentences: [(any EngineError, Failure.Code, String)] = [
       (FileError.notFound(path: "`resume`"), .missingInput, "'`resume`': no such file or directory"),
-      (ChatError.inference(.emptyPrompt), .badData, "the prompt has no tokens"),
+      (InferenceError.emptyPrompt, .badData, "the prompt has no tokens"),
       (ChatFrameError.unfit, .badData, "it does not write an instruction, a text and an answer one after the other"),
       (exists, .cannotCreate, "'o': the output exists already; choose another name or pass --overwrite"),
       (

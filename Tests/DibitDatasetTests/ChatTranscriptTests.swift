@@ -1,4 +1,5 @@
 import DibitDataset
+import DibitJSON
 import DibitTokenizer
 import Testing
 
@@ -11,7 +12,8 @@ import Testing
   private func parse(_ text: String) throws -> [ChatMessage] { try ChatTranscript.messages(parsing: Array(text.utf8)) }
 
   @Test func listLinesAndRowsAreTheSame() throws {
-    let list = ChatTranscript.serialized(messages)
+    let list = ChatTranscript.serialized(
+      messages.map { ["role": .string($0.role.rawValue), "content": .string($0.content)] })
     #expect(try parse(list) == messages)
     let objects = list.split(separator: "\n").dropFirst().dropLast().map { $0.last == "," ? $0.dropLast() : $0 }
     #expect(objects.count == 3)
@@ -42,5 +44,26 @@ import Testing
   func faults(text: String, message: String) {
     let error = #expect(throws: ChatTranscriptError.self) { try parse(text) }
     #expect(error?.description == message)
+  }
+
+  @Test("calls of tools and what these gave are read where a chat may have them")
+  func tools() throws {
+    let call = #"{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"n\":1}"}}]}"#
+    func parse(_ rest: String...) throws -> [JSONValue] {
+      try ChatTranscript.dialogue(parsing: Array(([#"{"role":"user","content":"x"}"#] + rest).joined(separator: "\n").utf8))
+    }
+    let read = try parse(call, #"{"role":"tool","tool_call_id":"a","content":"one"}"#)
+    #expect(read.map { $0["role"]?.string } == ["user", "assistant", "tool"])
+    #expect(read[1]["tool_calls"]?.array?[0]["function"]?["arguments"] == ["n": 1])
+    #expect(try parse(call, #"{"role":"tool","content":"one"}"#, #"{"role":"assistant","content":"y"}"#).count == 4)
+    #expect(try parse() == [["role": "user", "content": "x"]])
+    func message(_ rest: String...) -> String? {
+      let error = #expect(throws: ChatTranscriptError.self) {
+        try ChatTranscript.dialogue(parsing: Array(([#"{"role":"user","content":"x"}"#] + rest).joined(separator: "\n").utf8))
+      }
+      return error?.description
+    }
+    #expect(message(call) == "'tool_calls': what the tools gave behind them expected, the end found")
+    #expect(message(call, #"{"role":"user","content":"y"}"#) == "message 3: one of tool expected, one of user found")
   }
 }

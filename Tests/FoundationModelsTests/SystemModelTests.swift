@@ -42,7 +42,7 @@ import Testing
     let session = LanguageModelSession(model: test.model, instructions: "be calm")
     let response = try await session.respond(to: "the goal", options: GenerationOptions(maximumResponseTokens: 4))
     let counted = try await test.model.tokenCount(for: Array(session.transcript).dropLast())
-    #expect(counted == response.usage.promptTokens)
+    #expect(counted == response.usage.input.totalTokenCount)
     #expect(try await test.model.tokenCount(for: Prompt("the goal")) > 0)
     #expect(try await test.model.tokenCount(for: Instructions("be calm")) > 0)
     let (one, two) = try await (test.model.tokenCount(for: [Lookup()]), test.model.tokenCount(for: [Lookup(), Lookup("other")]))

@@ -129,3 +129,9 @@ func failure<Value>(_ body: () async throws -> Value) async -> (any Error)? {
     return nil
   } catch { return error }
 }
+
+extension LanguageModelSession.Usage {
+  var promptTokens: Int { input.totalTokenCount }
+  var readTokens: Int { input.totalTokenCount - input.cachedTokenCount }
+  var responseTokens: Int { output.totalTokenCount }
+}

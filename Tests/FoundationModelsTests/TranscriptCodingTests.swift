@@ -189,7 +189,21 @@ private let segments: [Transcript.Segment] = [.text(Transcript.TextSegment(id: "
       """#)
     var options = GenerationOptions(sampling: .random(top: 41, seed: 73), temperature: 0.7, maximumResponseTokens: 256)
     options.toolCallingMode = .disallowed
-    #expect(newer == .prompt(Transcript.Prompt(id: "p", segments: segments, options: options)))
+    let context = ContextOptions(includeSchemaInPrompt: false)
+    let asked = Transcript.Prompt(id: "p", segments: segments, options: options, contextOptions: context)
+    guard case .prompt(var read) = newer else {
+      Issue.record("a prompt expected")
+      return
+    }
+    #expect(read.metadata.count == 1 && read.contextOptions == context)
+    // What the metadata were is unknown, but they are written as they came.
+    #expect(
+      try Transcript(entries: [newer]) == JSONDecoder().decode(Transcript.self, from: JSONEncoder().encode(Transcript(entries: [newer]))))
+    read.metadata = [:]
+    #expect(read == asked)
+    read.metadata = ["run": "a", "try": 3]
+    let kept = Transcript(entries: [.prompt(read)])
+    #expect(try JSONDecoder().decode(Transcript.self, from: JSONEncoder().encode(kept)) == kept)
     let schema = #"{"type": "string"}"#
     let guided = try entry(
       #"""

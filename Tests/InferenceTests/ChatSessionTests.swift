@@ -1,3 +1,4 @@
+import Dibit
 import DibitInference
 import DibitModel
 import DibitModelStore
@@ -14,7 +15,7 @@ import Testing
     model = try makePackedModel("llama")
   }
 
-  private func chat(_ messages: [ChatMessage] = [], context: Int? = nil, jinja: String? = nil) throws -> ChatSession {
+  private func chat(_ messages: [DialogueMessage] = [], context: Int? = nil, jinja: String? = nil) throws -> ChatSession {
     let session = Session(
       model.configuration, weights: model.weights, adapter: .none(for: model.weights), context: context, on: compute)
     // A published template counts only where the vocabulary has no turns of its own.
@@ -22,14 +23,14 @@ import Testing
     let format =
       try jinja.map { ChatFormat(tokenizer: plain, jinja: try JinjaChatTemplate(jinja: $0), endTokens: ["<|im_end|>"]) }
       ?? ChatFormat(tokenizer: tokenizer, jinja: nil)
-    return ChatSession(session, format: format, messages: messages)
+    return ChatSession(DialogueSession(session, format: format), messages: messages)
   }
 
-  private var options: GenerationOptions {
-    var options = GenerationOptions()
-    (options.maximumTokens, options.sampling.temperature, options.sampling.seed) = (12, 0.7, 5)
+  private var options: Response.Options {
+    var options = Response.Options(maximumTokens: 12)
+    (options.temperature, options.seed) = (0.7, 5)
     // It looks back at the prompt, wherever that lies.
-    options.sampling.repetitionPenalty = 1.3
+    options.repetitionPenalty = 1.3
     return options
   }
 
@@ -54,7 +55,7 @@ import Testing
       if turn > 0 { #expect(answer.readTokens <= answer.promptTokens - before + (jinja == nil ? 0 : 1), "turn \(turn)") }
       before = answer.promptTokens
     }
-    #expect(chat.messages.map(\.role) == (0..<8).map { $0.isMultiple(of: 2) ? .user : .assistant })
+    #expect(chat.messages.map(\.isAnswer) == (0..<8).map { !$0.isMultiple(of: 2) })
   }
 
   @Test func turnsAreTakenBack() throws {
@@ -64,8 +65,8 @@ import Testing
     let kept = chat.messages
     #expect(
       kept == [
-        ChatMessage(role: .system, content: "be calm"), ChatMessage(role: .user, content: "the goal"),
-        ChatMessage(role: .assistant, content: first),
+        .system("be calm"), .user("the goal"),
+        .assistant(first),
       ])
     let second = try chat.answer("the soup", options: options)
     let isTaken = chat.undo()
@@ -81,7 +82,7 @@ import Testing
     #expect(!isTakenAgain)
     #expect(try chat.answer("the goal", options: options).generation.text == first)
     chat.system = nil
-    #expect(chat.messages.first?.role == .user)
+    #expect(chat.messages.first == .user("the goal"))
     #expect(chat.system == nil)
   }
 
@@ -89,7 +90,7 @@ import Testing
   func pending() throws {
     var chat = try chat()
     let expected = try chat.answer("the goal", options: options)
-    var other = try self.chat([ChatMessage(role: .user, content: "the goal")])
+    var other = try self.chat([.user("the goal")])
     let awaits = other.awaitsAnswer
     #expect(awaits)
     #expect(try other.answer(nil, options: options) == expected)
@@ -133,7 +134,7 @@ import Testing
       })
     #expect(part.generation.finishReason == .interrupted)
     #expect(whole.generation.text.utf8.starts(with: part.generation.text.utf8))
-    #expect(chat.messages.last?.content == part.generation.text)
+    #expect(chat.messages.last == .assistant(part.generation.text))
     chat.reset()
     #expect(try chat.answer("the goal", options: options).generation == whole.generation)
   }
@@ -169,4 +170,8 @@ import Testing
     #expect(none.tokens.isEmpty)
     #expect(session.count == 1024)
   }
+}
+
+extension DialogueMessage {
+  fileprivate var isAnswer: Bool { if case .assistant = self { true } else { false } }
 }

@@ -9,7 +9,7 @@ extension LanguageModelSession {
   public final nonisolated(nonsending) func respond(
     to prompt: Prompt, options: GenerationOptions = GenerationOptions()
   ) async throws -> Response<String> {
-    try await turn(prompt, .text, options).response(of: String.self)
+    try await turn(Request(prompt, .text, options)).response(of: String.self)
   }
 
   /// Answers a prompt with text.
@@ -50,7 +50,7 @@ extension LanguageModelSession {
   public final nonisolated(nonsending) func respond(
     to prompt: Prompt, schema: GenerationSchema, includeSchemaInPrompt: Bool = true, options: GenerationOptions = GenerationOptions()
   ) async throws -> Response<GeneratedContent> {
-    try await turn(prompt, .schema(schema, isShown: includeSchemaInPrompt), options).response(of: GeneratedContent.self)
+    try await turn(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options)).response(of: GeneratedContent.self)
   }
 
   /// Answers a prompt with a value of a schema.
@@ -97,7 +97,7 @@ extension LanguageModelSession {
     to prompt: Prompt, generating type: Content.Type = Content.self, includeSchemaInPrompt: Bool = true,
     options: GenerationOptions = GenerationOptions()
   ) async throws -> Response<Content> where Content: Generable {
-    try await turn(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options).response(of: type)
+    try await turn(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options)).response(of: type)
   }
 
   /// Answers a prompt with a value of a type.

@@ -8,7 +8,7 @@ extension LanguageModelSession {
   public final func streamResponse(
     to prompt: Prompt, options: GenerationOptions = GenerationOptions()
   ) -> sending ResponseStream<String> {
-    ResponseStream(stream(prompt, .text, options))
+    ResponseStream(stream(Request(prompt, .text, options)))
   }
 
   /// Answers a prompt, as the answer is made, with text.
@@ -48,7 +48,7 @@ extension LanguageModelSession {
   public final func streamResponse(
     to prompt: Prompt, schema: GenerationSchema, includeSchemaInPrompt: Bool = true, options: GenerationOptions = GenerationOptions()
   ) -> sending ResponseStream<GeneratedContent> {
-    ResponseStream(stream(prompt, .schema(schema, isShown: includeSchemaInPrompt), options))
+    ResponseStream(stream(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options)))
   }
 
   /// Answers a prompt, as the answer is made, with a value of a schema.
@@ -94,7 +94,7 @@ extension LanguageModelSession {
     to prompt: Prompt, generating type: Content.Type = Content.self, includeSchemaInPrompt: Bool = true,
     options: GenerationOptions = GenerationOptions()
   ) -> sending ResponseStream<Content> where Content: Generable {
-    ResponseStream(stream(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options))
+    ResponseStream(stream(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options)))
   }
 
   /// Answers a prompt, as the answer is made, with a value of a type.

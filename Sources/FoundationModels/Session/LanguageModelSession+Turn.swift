@@ -8,36 +8,32 @@ extension LanguageModelSession {
   static let roundLimit = 8
 
   /// Answers a prompt.
-  func turn(_ prompt: Prompt, _ form: AnswerForm, _ options: GenerationOptions) async throws -> RawResponse {
-    let turn = try begin(entry(prompt, form, options))
-    return try await run(turn, form, options, id: GenerationID()) { _ in }
+  func turn(_ request: Request) async throws -> RawResponse {
+    let turn = try begin(request)
+    return try await run(turn, request, id: GenerationID()) { _ in }
   }
 
   /// Begins to answer a prompt; what goes wrong shows in the stream.
-  func stream(_ prompt: Prompt, _ form: AnswerForm, _ options: GenerationOptions) -> StreamedTurn {
+  func stream(_ request: Request) -> StreamedTurn {
     let id = GenerationID()
-    let turn = Result { try begin(entry(prompt, form, options)) }
+    let turn = Result { try begin(request) }
     return StreamedTurn(
-      id: id, isText: form.schema == nil, abandon: { [self] in if case .success(let turn) = turn { rollBack(turn) } },
-      { [self] receive in try await run(turn.get(), form, options, id: id, receive) })
-  }
-
-  private func entry(_ prompt: Prompt, _ form: AnswerForm, _ options: GenerationOptions) -> Transcript.Prompt {
-    // A format in the transcript is one that the model is shown.
-    let format = form.isShown ? form.schema.map { Transcript.ResponseFormat(name: form.name, schema: $0) } : nil
-    return Transcript.Prompt(segments: prompt.segments, options: options, responseFormat: format)
+      id: id, isText: request.form.schema == nil,
+      abandon: { [self] in if case .success(let turn) = turn { rollBack(turn) } },
+      { [self] receive in try await run(turn.get(), request, id: id, receive) })
   }
 
   // MARK: Beginning and end
 
-  private func begin(_ prompt: Transcript.Prompt) throws -> Turn {
+  private func begin(_ request: Request) throws -> Turn {
+    try request.check()
     guard state.withLock({ $0.turn == nil }) else { throw Self.isBusy }
     return try change { state in
       guard state.turn == nil else { throw Self.isBusy }
       state.turns += 1
       let turn = Turn(number: state.turns, first: state.transcript.count)
       state.turn = turn
-      state.transcript.entries.append(.prompt(prompt))
+      state.transcript.entries.append(.prompt(request.entry))
       return turn
     }
   }
@@ -59,31 +55,36 @@ extension LanguageModelSession {
       guard state.turn == turn else { throw CancellationError() }
       state.turn = nil
       state.usage.add(usage)
-      return Array(state.transcript)[turn.first...]
+      return state.transcript.entries[turn.first...]
     }
   }
 
-  /// Takes a turn back, if it goes on.
+  /// The entries of a turn that goes on; none where it is over.
+  private func entries(of turn: Turn) -> ArraySlice<Transcript.Entry> {
+    state.withLock { $0.turn == turn ? $0.transcript.entries[turn.first...] : [] }
+  }
+
+  /// Ends a turn, if it goes on, and takes it back unless what failed is to stay.
   func rollBack(_ turn: Turn) {
     guard state.withLock({ $0.turn == turn }) else { return }
     change { state in
       guard state.turn == turn else { return }
-      let entries = Array(state.transcript)
-      state.rolledBack += entries[turn.first...]
-      state.transcript = Transcript(entries: entries[..<turn.first])
       state.turn = nil
+      guard state.errorHandling?.isPreserving != true else { return }
+      state.rolledBack += state.transcript.entries[turn.first...]
+      state.transcript.entries.removeSubrange(turn.first...)
     }
   }
 
   // MARK: Rounds
 
   private func run(
-    _ turn: Turn, _ form: AnswerForm, _ options: GenerationOptions, id: GenerationID, _ receive: @Sendable (StreamedTurn.Piece) -> Void
+    _ turn: Turn, _ request: Request, id: GenerationID, _ receive: @Sendable (StreamedTurn.Piece) -> Void
   ) async throws -> RawResponse {
     do {
-      return try await trace.measure(.turn, { [("form", .string(form.name)), ("response_tokens", .integer($0.usage.responseTokens))] }) {
-        try await rounds(turn, form, options, id: id, receive)
-      }
+      return try await trace.measure(
+        .turn, { [("form", .string(request.form.name)), ("response_tokens", .integer($0.usage.output.totalTokenCount))] }
+      ) { try await rounds(turn, request, id: id, receive) }
     } catch {
       rollBack(turn)
       if let error = error as? DibitError { throw GenerationError.error(for: error) }
@@ -92,8 +93,9 @@ extension LanguageModelSession {
   }
 
   private func rounds(
-    _ turn: Turn, _ form: AnswerForm, _ options: GenerationOptions, id: GenerationID, _ receive: @Sendable (StreamedTurn.Piece) -> Void
+    _ turn: Turn, _ asked: Request, id: GenerationID, _ receive: @Sendable (StreamedTurn.Piece) -> Void
   ) async throws -> RawResponse {
+    let (form, options) = (asked.form, asked.options)
     try Task.checkCancellation()
     let denied = model.denied(in: form)
     try denied?.check(state.withLock { $0.transcript.last.map { Array([$0]) } ?? [] })
@@ -105,8 +107,10 @@ extension LanguageModelSession {
       try request.options = options.engineOptions(form, context: dialogue.model.facts.contextLength)
       request.made = made
       request.toolUse = round < Self.roundLimit ? options.toolUse(isFirst: round == 0) : .disallowed
-      let step = try await trace.measure(.step, Self.members) { try await self.step(dialogue.step(request), denied, receive) }
-      usage.add(Usage(promptTokens: step.promptTokens, readTokens: step.readTokens, responseTokens: step.madeTokens))
+      let step = try await trace.measure(.step, Self.members) {
+        try await self.step(dialogue.step(request), denied, usage, entries(of: turn), receive)
+      }
+      usage.add(Usage(step.counts))
       guard !step.calls.isEmpty else {
         let content = try content(step.text, form, id: id)
         let segment: Transcript.Segment =
@@ -116,7 +120,6 @@ extension LanguageModelSession {
         try append([.response(Transcript.Response(assetIDs: [model.assetID], segments: [segment]))], to: turn)
         return RawResponse(text: step.text, content: content, entries: try end(turn, usage: usage), usage: usage)
       }
-      receive(.restart)
       made += step.calls
       let calls = try step.calls.map { call in
         Transcript.ToolCall(id: call.id, toolName: call.name, arguments: try GeneratedContent(json: call.arguments.serialized()))
@@ -130,22 +133,28 @@ extension LanguageModelSession {
   /// The members of a step in a trace.
   private static func members(_ step: DialogueStep) -> [(key: String, value: JSONValue)] {
     [
-      ("prompt_tokens", .integer(step.promptTokens)), ("read_tokens", .integer(step.readTokens)),
-      ("made_tokens", .integer(step.madeTokens)),
+      ("prompt_tokens", .integer(step.counts.prompt)), ("read_tokens", .integer(step.counts.read)),
+      ("made_tokens", .integer(step.counts.made)),
       ("first_seconds", .number(step.firstSeconds)), ("calls", .integer(step.calls.count)), ("end", .string(step.end.rawValue)),
     ]
   }
 
   private func step(
-    _ job: Job<String, DialogueStep>, _ denied: DenyList?, _ receive: @Sendable (StreamedTurn.Piece) -> Void
+    _ job: Job<DialoguePiece, DialogueStep>, _ denied: DenyList?, _ before: Usage, _ entries: ArraySlice<Transcript.Entry>,
+    _ receive: @Sendable (StreamedTurn.Piece) -> Void
   ) async throws -> DialogueStep {
     var text = ""
     for try await piece in job {
-      if let denied {
-        text += piece
-        try denied.check(text, isWhole: false)
+      guard case .text(let words, let counts) = piece else {
+        text = ""
+        receive(.restart)
+        continue
       }
-      receive(.text(piece))
+      text += words
+      try denied?.check(text, isWhole: false)
+      var usage = before
+      usage.add(Usage(counts))
+      receive(.text(words, usage, entries))
     }
     let step = try await job.value
     try denied?.check(step.text)

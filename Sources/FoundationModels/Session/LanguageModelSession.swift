@@ -31,6 +31,7 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
     /// Entries of turns that failed, for feedback.
     var rolledBack: [Transcript.Entry] = []
     var usage = Usage()
+    var errorHandling: TranscriptErrorHandlingPolicy?
   }
 
   /// A turn that is going on.
@@ -104,6 +105,12 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
 
   /// Tokens of all turns so far.
   public final var usage: Usage { state.withLock(\.usage) }
+
+  /// The fate of the entries of a turn that fails; nil takes them back.
+  public final var transcriptErrorHandlingPolicy: TranscriptErrorHandlingPolicy? {
+    get { state.withLock(\.errorHandling) }
+    set { state.withLock { $0.errorHandling = newValue } }
+  }
 
   /// Loads the model and reads instructions, tools and the beginning of a prompt ahead, so that the answer to it comes sooner.
   ///

@@ -13,6 +13,10 @@ extension LanguageModelSession {
       public var content: Content.PartiallyGenerated
       /// The answer so far as the model made it.
       public var rawContent: GeneratedContent
+      /// The entries that the turn had added to the transcript by then: the prompt, and calls of tools with what they gave.
+      public var transcriptEntries: ArraySlice<Transcript.Entry>
+      /// The tokens that went in and out so far.
+      public var usage: Usage
     }
 
     /// The snapshots.
@@ -66,9 +70,9 @@ extension LanguageModelSession {
         while let piece = await pieces.next(isolation: actor) {
           switch piece {
           case .restart: text = ""
-          case .text(let piece):
+          case .text(let piece, let usage, let entries):
             text += piece
-            if let snapshot = snapshot() { return snapshot }
+            if let snapshot = snapshot(usage, entries) { return snapshot }
           }
         }
         hasEnded = true
@@ -77,7 +81,7 @@ extension LanguageModelSession {
         // An answer that came without a piece, or whose end changed what shows.
         let whole = turn.isText ? GeneratedContent(raw.text, id: turn.id) : try content.update(raw.text)
         guard last != whole else { return nil }
-        return Snapshot(content: try partial(whole), rawContent: whole)
+        return Snapshot(content: try partial(whole), rawContent: whole, transcriptEntries: raw.entries, usage: raw.usage)
       }
 
       private func partial(_ content: GeneratedContent) throws -> Content.PartiallyGenerated {
@@ -87,7 +91,7 @@ extension LanguageModelSession {
       }
 
       /// The answer so far; nil where it is nothing else than before, or not yet enough for a value.
-      private mutating func snapshot() -> Snapshot? {
+      private mutating func snapshot(_ usage: Usage, _ entries: ArraySlice<Transcript.Entry>) -> Snapshot? {
         let made: GeneratedContent
         if turn.isText {
           made = GeneratedContent(text, id: turn.id)
@@ -97,7 +101,7 @@ extension LanguageModelSession {
         }
         guard made != last, let partial = try? Content.PartiallyGenerated(made) else { return nil }
         last = made
-        return Snapshot(content: partial, rawContent: made)
+        return Snapshot(content: partial, rawContent: made, transcriptEntries: entries, usage: usage)
       }
     }
   }
@@ -107,8 +111,9 @@ extension LanguageModelSession {
 final class StreamedTurn: Sendable {
   /// A part of what is made.
   enum Piece: Sendable {
-    case text(String)
-    /// The model calls tools after all: what it said so far is no answer.
+    /// Words, with the tokens and the entries of the turn so far.
+    case text(String, LanguageModelSession.Usage, ArraySlice<Transcript.Entry>)
+    /// What was said so far is no answer: it led to calls, or the answer begins anew.
     case restart
   }
 
@@ -116,17 +121,17 @@ final class StreamedTurn: Sendable {
   let id: GenerationID
   /// True where the answer is text.
   let isText: Bool
-  let pieces: AsyncStream<Piece>
+  let pieces: AsyncStream<StreamedTurn.Piece>
   private let task: Task<LanguageModelSession.RawResponse, any Error>
   private let abandon: @Sendable () -> Void
 
   /// Begins `body`, which is given the receiver of pieces. `abandon` ends the turn at once.
   init(
     id: GenerationID, isText: Bool, abandon: @escaping @Sendable () -> Void,
-    _ body: @escaping @Sendable (_ receive: @Sendable (Piece) -> Void) async throws -> LanguageModelSession.RawResponse
+    _ body: @escaping @Sendable (_ receive: @Sendable (StreamedTurn.Piece) -> Void) async throws -> LanguageModelSession.RawResponse
   ) {
     (self.id, self.isText, self.abandon) = (id, isText, abandon)
-    let (pieces, continuation) = AsyncStream<Piece>.makeStream()
+    let (pieces, continuation) = AsyncStream<StreamedTurn.Piece>.makeStream()
     self.pieces = pieces
     let task = Task {
       defer { continuation.finish() }

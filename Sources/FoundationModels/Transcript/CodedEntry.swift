@@ -6,7 +6,7 @@ struct CodedEntry {
   let entry: Transcript.Entry
 
   enum CodingKeys: String, CodingKey {
-    case role, id, contents, tools, options, responseFormat, toolCalls, assets, toolName, toolCallID
+    case role, id, contents, tools, options, responseFormat, toolCalls, assets, toolName, toolCallID, contextOptions, metadata
   }
 
   private enum Role: String { case instructions, user, response, tool }
@@ -27,6 +27,10 @@ extension CodedEntry: Encodable {
       try container.encode(prompt.segments.map(CodedSegment.init), forKey: .contents)
       try container.encode(CodedOptions(options: prompt.options), forKey: .options)
       try container.encodeIfPresent(prompt.responseFormat.map(CodedResponseFormat.init), forKey: .responseFormat)
+      if prompt.contextOptions != ContextOptions() {
+        try container.encode(CodedContextOptions(options: prompt.contextOptions), forKey: .contextOptions)
+      }
+      if !prompt.kept.values.isEmpty { try container.encode(prompt.kept, forKey: .metadata) }
     case .toolCalls(let calls):
       try container.encode(calls.map(CodedToolCall.init), forKey: .toolCalls)
     case .toolOutput(let output):
@@ -36,6 +40,7 @@ extension CodedEntry: Encodable {
     case .response(let response):
       if !response.assetIDs.isEmpty { try container.encode(response.assetIDs, forKey: .assets) }
       try container.encode(response.segments.map(CodedSegment.init), forKey: .contents)
+      if !response.kept.values.isEmpty { try container.encode(response.kept, forKey: .metadata) }
     }
   }
 
@@ -67,9 +72,12 @@ extension CodedEntry: Decodable {
     case .user:
       let options = try container.decodeIfPresent(CodedOptions.self, forKey: .options)?.options
       let format = try container.decodeIfPresent(CodedResponseFormat.self, forKey: .responseFormat)?.format
-      entry = .prompt(
-        Transcript.Prompt(
-          id: id, segments: try Self.segments(in: container), options: options ?? GenerationOptions(), responseFormat: format))
+      let context = try container.decodeIfPresent(CodedContextOptions.self, forKey: .contextOptions)?.options
+      var prompt = Transcript.Prompt(
+        id: id, segments: try Self.segments(in: container), options: options ?? GenerationOptions(), responseFormat: format)
+      prompt.contextOptions = context ?? ContextOptions()
+      if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { prompt.kept = kept }
+      entry = .prompt(prompt)
     case .response:
       entry = try Self.response(id: id, in: container)
     case .tool:
@@ -91,7 +99,9 @@ extension CodedEntry: Decodable {
           DecodingError.Context(codingPath: container.codingPath, debugDescription: "A response needs 'contents' or 'toolCalls'."))
       }
       let assets = try container.decodeIfPresent([String].self, forKey: .assets) ?? []
-      return .response(Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container)))
+      var response = Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container))
+      if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { response.kept = kept }
+      return .response(response)
     }
     guard try container.decodeIfPresent([CodedSegment].self, forKey: .contents)?.isEmpty ?? true else {
       throw DecodingError.dataCorruptedError(

@@ -84,3 +84,39 @@ extension GenerationOptions.ToolCallingMode {
     }
   }
 }
+
+/// The context options of a prompt as the JSON of a transcript has them: an object with those that are not nil.
+struct CodedContextOptions: Codable {
+  /// The options.
+  let options: ContextOptions
+
+  private enum CodingKeys: String, CodingKey { case includeSchemaInPrompt, reasoningLevel }
+
+  init(options: ContextOptions) { self.options = options }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(options.includeSchemaInPrompt, forKey: .includeSchemaInPrompt)
+    switch options.reasoningLevel {
+    case .light?: try container.encode("light", forKey: .reasoningLevel)
+    case .moderate?: try container.encode("moderate", forKey: .reasoningLevel)
+    case .deep?: try container.encode("deep", forKey: .reasoningLevel)
+    case .custom(let name)?: try container.encode(name, forKey: .reasoningLevel)
+    case nil: break
+    }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let level = try container.decodeIfPresent(String.self, forKey: .reasoningLevel).map { name -> ContextOptions.ReasoningLevel in
+      switch name {
+      case "light": .light
+      case "moderate": .moderate
+      case "deep": .deep
+      default: .custom(name)
+      }
+    }
+    options = ContextOptions(
+      includeSchemaInPrompt: try container.decodeIfPresent(Bool.self, forKey: .includeSchemaInPrompt), reasoningLevel: level)
+  }
+}

@@ -3,7 +3,7 @@ struct CodedToolCall {
   /// The call.
   let call: Transcript.ToolCall
 
-  private enum CodingKeys: String, CodingKey { case id, name, arguments }
+  private enum CodingKeys: String, CodingKey { case id, name, arguments, metadata }
 }
 
 extension CodedToolCall: Encodable {
@@ -12,6 +12,7 @@ extension CodedToolCall: Encodable {
     try container.encode(call.id, forKey: .id)
     try container.encode(call.toolName, forKey: .name)
     try container.encode(call.arguments.jsonString, forKey: .arguments)
+    if !call.kept.values.isEmpty { try container.encode(call.kept, forKey: .metadata) }
   }
 }
 
@@ -32,6 +33,8 @@ extension CodedToolCall: Decodable {
       throw failure((error as? GeneratedContent.ParsingError)?.debugDescription ?? "\(error)", error)
     }
     guard arguments.isComplete else { throw failure("the text ends too early.") }
-    call = Transcript.ToolCall(id: id, toolName: name, arguments: arguments.withoutIDs)
+    var call = Transcript.ToolCall(id: id, toolName: name, arguments: arguments.withoutIDs)
+    if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { call.kept = kept }
+    self.call = call
   }
 }

@@ -11,6 +11,14 @@ extension Transcript {
     public var options: GenerationOptions
     /// The form of the answer; nil for text.
     public var responseFormat: ResponseFormat?
+    /// The options for what the model is shown.
+    public var contextOptions = ContextOptions()
+    /// Values of whoever asked. Of a transcript that was read they are what JSON has.
+    public var metadata: [String: any Codable & Sendable & Equatable] {
+      get { kept.values }
+      set { kept.values = newValue }
+    }
+    var kept = TranscriptMetadata(values: [:])
 
     /// A prompt.
     ///
@@ -27,6 +35,26 @@ extension Transcript {
       self.segments = segments
       self.options = options
       self.responseFormat = responseFormat
+    }
+
+    /// A prompt with what else was said of it.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier.
+    ///   - metadata: Values of whoever asks.
+    ///   - segments: The parts, in order.
+    ///   - options: The options for the answer.
+    ///   - responseFormat: The form of the answer; nil for text.
+    ///   - contextOptions: The options for what the model is shown.
+    @_disfavoredOverload
+    public init(
+      id: String = UUID().uuidString, metadata: [String: any Codable & Sendable & Equatable] = [:], segments: [Segment],
+      options: GenerationOptions = GenerationOptions(), responseFormat: ResponseFormat? = nil,
+      contextOptions: ContextOptions = ContextOptions()
+    ) {
+      self.init(id: id, segments: segments, options: options, responseFormat: responseFormat)
+      self.contextOptions = contextOptions
+      self.metadata = metadata
     }
   }
 

@@ -9,6 +9,9 @@ extension Transcript {
     public var assetIDs: [String]
     /// The parts, in order.
     public var segments: [Segment]
+    /// Values of whoever made it. Of a transcript that was read they are what JSON has.
+    public var metadata: [String: any Codable & Sendable & Equatable] { kept.values }
+    var kept = TranscriptMetadata(values: [:])
 
     /// A response.
     ///
@@ -20,6 +23,19 @@ extension Transcript {
       self.id = id
       self.assetIDs = assetIDs
       self.segments = segments
+    }
+
+    /// A response of nobody's files.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier.
+    ///   - metadata: Values of whoever made it.
+    ///   - segments: The parts, in order.
+    public init(
+      id: String = UUID().uuidString, metadata: [String: any Sendable & Codable & Equatable] = [:], segments: [Segment]
+    ) {
+      self.init(id: id, assetIDs: [], segments: segments)
+      kept = TranscriptMetadata(values: metadata)
     }
   }
 }

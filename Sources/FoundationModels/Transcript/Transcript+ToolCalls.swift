@@ -27,6 +27,12 @@ extension Transcript {
     public var toolName: String
     /// The arguments as the model wrote them.
     public var arguments: GeneratedContent
+    /// Values of whoever made it. Of a transcript that was read they are what JSON has.
+    public var metadata: [String: any Codable & Sendable & Equatable] {
+      get { kept.values }
+      set { kept.values = newValue }
+    }
+    var kept = TranscriptMetadata(values: [:])
 
     /// A call.
     ///
@@ -38,6 +44,18 @@ extension Transcript {
       self.id = id
       self.toolName = toolName
       self.arguments = arguments
+    }
+
+    /// A call with what else is known of it.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier.
+    ///   - metadata: Values of whoever made it.
+    ///   - toolName: The name of the tool.
+    ///   - arguments: The arguments.
+    public init(id: String, metadata: [String: any Codable & Sendable & Equatable], toolName: String, arguments: GeneratedContent) {
+      self.init(id: id, toolName: toolName, arguments: arguments)
+      self.metadata = metadata
     }
   }
 }

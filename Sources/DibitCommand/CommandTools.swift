@@ -1,0 +1,78 @@
+internal import Dibit
+internal import DibitConstraint
+internal import DibitFailure
+internal import DibitFiles
+internal import DibitJSON
+
+/// Tools of a chat that are commands of this machine: each gets its arguments as JSON on standard input, and gives what it prints.
+struct CommandTools {
+  /// The tools as the model is told of them.
+  let offered: [OfferedTool]
+  private let commands: [String: ChildCommand]
+
+  /// No tools.
+  init() { (offered, commands) = ([], [:]) }
+
+  /// Bytes of a file with tools, and of what one of them gives.
+  private static let (fileLimit, outputLimit) = (1 << 20, 1 << 20)
+
+  /// Reads the tools in a file: a JSON list of functions as OpenAI's requests have them, each with a `command`.
+  init(reading path: String) throws {
+    let bytes = try readFile(path, limit: Self.fileLimit)
+    let value = try Failure.context("reading '\(path)'") { try JSONValue(parsing: bytes, depthLimit: 64) }
+    guard let list = value.array, !list.isEmpty else {
+      throw Failure(.badData, "'\(path)': a list of tools expected, found \(value.array == nil ? value.kind : "an empty one")")
+    }
+    var (offered, commands) = ([OfferedTool](), [String: ChildCommand]())
+    for (index, value) in list.enumerated() {
+      let place = "'\(path)': tool \(index + 1)"
+      let tool = try Self.tool(value, place)
+      guard commands.updateValue(try Self.command(value, place), forKey: tool.name) == nil else {
+        throw Failure(.badData, "\(place): a name of its own expected, found \(quoted(tool.name)) again")
+      }
+      offered.append(tool)
+    }
+    (self.offered, self.commands) = (offered, commands)
+  }
+
+  private static func tool(_ value: JSONValue, _ place: String) throws -> OfferedTool {
+    let function = value["function"] ?? value
+    guard let name = function["name"]?.string, !name.isEmpty else {
+      throw Failure(.badData, "\(place): a function with a 'name' expected, found \(value.kind) without one")
+    }
+    let about = function["description"] ?? ""
+    guard let description = about.string else {
+      throw Failure(.badData, "\(place), \(quoted(name)): 'description': a text expected, found \(about.kind)")
+    }
+    let schema = function["parameters"] ?? ["type": "object", "properties": .object(JSONObject())]
+    guard schema["type"] == "object" else {
+      throw Failure(.badData, "\(place), \(quoted(name)): 'parameters': a JSON Schema of type object expected, found another")
+    }
+    try Failure.context("\(place), \(quoted(name)): 'parameters'") { _ = try Constraint(schema: schema.serialized()) }
+    return OfferedTool(name: name, description: description, shownSchema: schema, schema: schema)
+  }
+
+  private static func command(_ value: JSONValue, _ place: String) throws -> ChildCommand {
+    let words = value["command"]?.array?.compactMap(\.string)
+    guard let words, !words.isEmpty, words.count == value["command"]?.array?.count else {
+      throw Failure(
+        .badData, "\(place): a 'command' expected, a list of a program and its arguments, found \(value["command"]?.kind ?? "none")")
+    }
+    return ChildCommand(words)
+  }
+
+  /// Calls a tool and returns what it gave, without the line end at its end.
+  func call(_ call: ToolCall) throws -> String {
+    guard let command = commands[call.name] else { throw Failure(.badData, "there is no tool \(quoted(call.name))") }
+    return try Failure.context("the tool '\(call.name)'") {
+      let input = Array((call.arguments.serialized() + "\n").utf8)
+      guard let result = try command.run(input: input, limit: Self.outputLimit, isStopped: { Interrupt.isRequested }) else {
+        throw DibitError.cancelled
+      }
+      guard result.status == 0 else { throw Failure(.badData, "the exit status 0 expected, found \(result.status)") }
+      if let offset = UTF8Text.fault(in: result.output) { throw Failure(.badData, UTF8Text.message(result.output, offset)) }
+      let text = String(decoding: result.output, as: UTF8.self)
+      return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+  }
+}

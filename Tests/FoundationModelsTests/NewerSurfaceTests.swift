@@ -1,0 +1,110 @@
+import FoundationModels
+import Testing
+
+/// What 27 has beyond 26.
+@Suite struct NewerSurfaceTests {
+  private let short = GenerationOptions(sampling: .greedy, maximumResponseTokens: 8)
+
+  @Test("requests carry context options and metadata, which the transcript keeps")
+  func contextOptions() async throws {
+    let test = try TestModel()
+    let session = LanguageModelSession(model: test.model)
+    let hidden = ContextOptions(includeSchemaInPrompt: false)
+    let first = try await session.respond(to: "report", generating: Report.self, contextOptions: hidden, metadata: ["run": 7])
+    let second = try await session.respond(to: Prompt("report"), options: short, contextOptions: ContextOptions(), metadata: [:])
+    let dynamic = try GenerationSchema(root: DynamicGenerationSchema(name: "Answer", anyOf: ["yes", "no"]), dependencies: [])
+    for try await snapshot in session.streamResponse(schema: dynamic, contextOptions: hidden, prompt: { "is it?" }) {
+      #expect(snapshot.usage.input.totalTokenCount > 0)
+    }
+    guard case .prompt(let prompt)? = first.transcriptEntries.first, case .prompt(let plain)? = second.transcriptEntries.first else {
+      Issue.record("prompts expected")
+      return
+    }
+    #expect(prompt.contextOptions == hidden && prompt.metadata["run"] as? Int == 7 && prompt.responseFormat == nil)
+    #expect(plain.contextOptions == ContextOptions() && plain.metadata.isEmpty)
+    // Without context options a call means what it meant before.
+    let shown = try await LanguageModelSession(model: test.model).respond(to: "report", generating: Report.self)
+    #expect(shown.usage.input.totalTokenCount > first.usage.input.totalTokenCount)
+  }
+
+  @Test("thoughts are a typed error, and the session goes on")
+  func reasoning() async throws {
+    let test = try TestModel()
+    let session = LanguageModelSession(model: test.model)
+    let error = await failure {
+      try await session.respond(to: "a", options: short, contextOptions: ContextOptions(reasoningLevel: .deep))
+    }
+    guard case .unsupportedCapability(let facts)? = error as? LanguageModelError else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(facts.capability == .reasoning && !test.model.capabilities.contains(.reasoning))
+    #expect(test.model.capabilities.contains(.toolCalling) && test.model.capabilities.contains(.guidedGeneration))
+    #expect(session.transcript.isEmpty)
+    #expect(try await session.respond(to: "a", options: short).transcriptEntries.count == 2)
+  }
+
+  @Test("snapshots tell the tokens and the entries so far, the last those of the answer")
+  func usage() async throws {
+    let test = try TestModel()
+    let session = LanguageModelSession(model: test.model)
+    var (made, entries, read) = ([Int](), [Int](), 0)
+    for try await snapshot in session.streamResponse(to: "report", generating: Report.self) {
+      made.append(snapshot.usage.output.totalTokenCount)
+      entries.append(snapshot.transcriptEntries.count)
+      read = snapshot.usage.input.totalTokenCount
+      #expect(snapshot.usage.input.cachedTokenCount == 0 && snapshot.usage.output.reasoningTokenCount == 0)
+    }
+    #expect(made.count > 1 && made == made.sorted() && made.first ?? 0 >= 1)
+    #expect(entries.allSatisfy { (1...2).contains($0) })
+    let whole = session.usage
+    #expect(whole.input.totalTokenCount == read && abs(whole.output.totalTokenCount - (made.last ?? 0)) <= 1)
+    #expect(whole.totalTokenCount == whole.input.totalTokenCount + whole.output.totalTokenCount)
+  }
+
+  @Test func failedTurnsMayStay() async throws {
+    struct Broken: Error {}
+    let test = try TestModel()
+    let session = LanguageModelSession(model: test.model, tools: [Lookup { _ in throw Broken() }])
+    var options = short
+    options.toolCallingMode = .required
+    _ = await failure { try await session.respond(to: "what is the moon?", options: options).content }
+    #expect(session.transcript.count == 1)
+    session.transcriptErrorHandlingPolicy = .preserveTranscript
+    _ = await failure { try await session.respond(to: "what is the moon?", options: options).content }
+    #expect(session.transcript.count == 3 && !session.isResponding)
+    session.transcriptErrorHandlingPolicy = .revertTranscript
+    _ = await failure { try await session.respond(to: "what is the moon?", options: options).content }
+    #expect(session.transcript.count == 3)
+  }
+
+  @Test func transcriptsAreEdited() {
+    let instructions = Transcript.Entry.instructions(.init(segments: [], toolDefinitions: []))
+    let prompt = Transcript.Entry.prompt(.init(segments: [.text(.init(content: "a"))]))
+    let response = Transcript.Entry.response(.init(metadata: ["by": "me"], segments: []))
+    var transcript = Transcript(entries: [instructions, prompt])
+    transcript.append(response)
+    #expect(transcript.count == 3 && transcript.history.count == 2)
+    transcript.history = [prompt]
+    #expect(transcript == Transcript(entries: [instructions, prompt]))
+    transcript.removeFirst()
+    #expect(transcript.history.count == 1)
+    transcript.swapAt(0, 0)
+    transcript += [response, response]
+    #expect(transcript.count == 3 && Transcript().isEmpty)
+    if case .response(let said) = transcript[1] { #expect(said.metadata["by"] as? String == "me") }
+  }
+
+  @Test("a tool without its type does what it does")
+  func anyTool() async throws {
+    let tool = AnyTool(Lookup())
+    #expect(tool.name == "lookup" && tool.description == "Looks a word up." && tool.includesSchemaInInstructions)
+    #expect(String(describing: tool.parameters) == String(describing: Lookup().parameters))
+    let test = try TestModel()
+    var options = short
+    options.toolCallingMode = .required
+    let session = LanguageModelSession(model: test.model, tools: [tool])
+    let response = try await session.respond(to: "what is the moon?", options: options)
+    #expect(response.transcriptEntries.contains { if case .toolOutput = $0 { true } else { false } })
+  }
+}
