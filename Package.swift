@@ -158,7 +158,7 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
       ]),
     layer(
-      "DibitInference", ["DibitFailure", "DibitModel", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitTensor", "DibitKernels"]),
+      "DibitInference", ["DibitFailure", "DibitModel", "DibitConstraint", "DibitTokenizer", "DibitTensor", "DibitKernels"]),
     // L5: evaluation and its reports, benchmarks and recipes.
     layer("DibitReport", ["DibitFailure", "DibitStatistics", "DibitJSON", .product(name: "RealModule", package: "swift-numerics")]),
     layer(
