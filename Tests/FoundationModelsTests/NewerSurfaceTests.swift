@@ -90,6 +90,9 @@ import Testing
     transcript.removeFirst()
     #expect(transcript.history.count == 1)
     transcript.swapAt(0, 0)
+    func count(_ entries: [Transcript.Entry]) -> Int { entries.count }
+    let kept = transcript.filter { $0 == prompt }
+    #expect(count(kept) == 1)
     transcript += [response, response]
     #expect(transcript.count == 3 && Transcript().isEmpty)
     if case .response(let said) = transcript[1] { #expect(said.metadata["by"] as? String == "me") }

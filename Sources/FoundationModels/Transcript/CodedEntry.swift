@@ -72,11 +72,12 @@ extension CodedEntry: Decodable {
     case .user:
       let options = try container.decodeIfPresent(CodedOptions.self, forKey: .options)?.options
       let format = try container.decodeIfPresent(CodedResponseFormat.self, forKey: .responseFormat)?.format
-      let context = try container.decodeIfPresent(CodedContextOptions.self, forKey: .contextOptions)?.options
+      // How others write these is not known, so that what cannot be read is left out.
+      let context = try? container.decodeIfPresent(CodedContextOptions.self, forKey: .contextOptions)?.options
       var prompt = Transcript.Prompt(
         id: id, segments: try Self.segments(in: container), options: options ?? GenerationOptions(), responseFormat: format)
       prompt.contextOptions = context ?? ContextOptions()
-      if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { prompt.kept = kept }
+      if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { prompt.kept = kept }
       entry = .prompt(prompt)
     case .response:
       entry = try Self.response(id: id, in: container)
@@ -100,7 +101,7 @@ extension CodedEntry: Decodable {
       }
       let assets = try container.decodeIfPresent([String].self, forKey: .assets) ?? []
       var response = Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container))
-      if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { response.kept = kept }
+      if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { response.kept = kept }
       return .response(response)
     }
     guard try container.decodeIfPresent([CodedSegment].self, forKey: .contents)?.isEmpty ?? true else {

@@ -34,7 +34,7 @@ extension CodedToolCall: Decodable {
     }
     guard arguments.isComplete else { throw failure("the text ends too early.") }
     var call = Transcript.ToolCall(id: id, toolName: name, arguments: arguments.withoutIDs)
-    if let kept = try container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { call.kept = kept }
+    if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { call.kept = kept }
     self.call = call
   }
 }

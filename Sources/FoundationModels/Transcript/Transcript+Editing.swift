@@ -15,6 +15,14 @@ extension Transcript: RangeReplaceableCollection {
 }
 
 extension Transcript {
+  /// The entries for which something holds, as a list: code of 26 expects one, where collections that can be edited give their own kind.
+  ///
+  /// - Parameters:
+  ///   - isIncluded: Whether an entry is one of them.
+  /// - Returns: The entries, in order.
+  /// - Throws: What `isIncluded` throws.
+  public func filter(_ isIncluded: (Entry) throws -> Bool) rethrows -> [Entry] { try entries.filter(isIncluded) }
+
   /// The entries behind the instructions.
   public var history: ArraySlice<Entry> {
     get { entries[historyStart...] }
