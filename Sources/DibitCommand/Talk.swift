@@ -134,9 +134,9 @@ struct Talk: ~Copyable {
         return !Interrupt.isRequested
       },
       calling: { [tools] call in
+        if streams { Terminal.write("[\(call.name) \(call.arguments.serialized())]\n") }
         let output = try tools.call(call)
         calls.append(["name": .string(call.name), "arguments": call.arguments, "output": .string(output)])
-        if streams { Terminal.write("[\(call.name) \(call.arguments.serialized())]\n") }
         return output
       })
     progress.finish()

@@ -55,7 +55,7 @@ import Testing
     let lines = Self.lines.map { $0 + "\n" }.joined()
     let outcome = try dibit(["chat", model, "--tools", tools, "--max-tokens", "4"], input: lines)
     #expect(outcome.status == 65)
-    let pattern = /error: line \d: the tool '(lookup|other)': the exit status 0 expected, found 4\n/
+    let pattern = /\[(lookup|other) .*\]\nerror: line \d: the tool '(lookup|other)': the exit status 0 expected, found 4\n/
     #expect(outcome.errors.wholeMatch(of: pattern) != nil, "\(outcome.errors)")
     let missing = try write(
       .array(
