@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "a\\b", "(?!a)", "(?<=a)b", "(a)\\1", "\\p{L}", "a*+", "(?>a)", "(", "[a", "a)", "\\", "[a~~b]", "\\k<a>", "\\K", "[z-a]",
+    "a\\b", "(?!a)", "(?<=a)b", "(a)\\1", "\\p{Xyz}", "\\p{L", "a*+", "(?>a)", "(", "[a", "a)", "\\", "[a~~b]", "\\k<a>", "\\K", "[z-a]",
   ])
   func untranslatable(_ pattern: String) {
     #expect(throws: PatternTranslator.Fault.self) { try PatternTranslator.translate(pattern) }

@@ -32,6 +32,9 @@ extension PatternTranslator {
     case "N":
       guard index + 1 >= scalars.count || scalars[index + 1] != "{" else { throw Fault(reason: "named scalars are not supported") }
       set = ScalarSet.lineEnds.inverted
+    case "p", "P":
+      index += 1
+      return try property(isInverted: scalar == "P")
     default: return nil
     }
     index += 1
@@ -56,7 +59,6 @@ extension PatternTranslator {
       guard let next = peek, ("0"..."7").contains(next) else { return 0 }
       throw Fault(reason: "octal escapes are not supported")
     case "b", "B", "y", "Y": throw Fault(reason: "word boundaries are not supported")
-    case "p", "P": throw Fault(reason: "Unicode properties are not supported")
     case "k", "g", "1"..."9": throw Fault(reason: "back-references are not supported")
     case "a"..."z", "A"..."Z": throw Fault(reason: "the escape '\\\(scalar)' is not supported")
     default: return scalar.value
