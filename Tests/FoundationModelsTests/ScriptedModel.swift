@@ -81,8 +81,11 @@ extension LanguageModelExecutorGenerationRequest {
   /// The text of the instructions; nil for none.
   var instructions: String? { if case .instructions(let first)? = transcript.first { first.segments.plainText } else { nil } }
 
-  /// What tools gave, in order.
-  var outputs: [Transcript.ToolOutput] { transcript.compactMap { if case .toolOutput(let output) = $0 { output } else { nil } } }
+  /// What tools gave in this turn, in order.
+  var outputs: [Transcript.ToolOutput] {
+    let turn = transcript.lastIndex { if case .prompt = $0 { true } else { false } } ?? 0
+    return transcript[turn...].compactMap { if case .toolOutput(let output) = $0 { output } else { nil } }
+  }
 }
 
 extension [Transcript.Segment] {

@@ -19,7 +19,7 @@ extension LanguageModelSession {
   ///   - tools: The tools that it may call.
   ///   - transcript: What was said before.
   public convenience init(model: some LanguageModel, tools: [any Tool] = [], transcript: Transcript) {
-    self.init(SessionSetup(model: model, tools: ToolSet(tools)), transcript)
+    self.init(.fixed(model, ToolSet(tools)), transcript)
   }
 
   /// A session over any model that begins with instructions.

@@ -50,12 +50,11 @@ extension LanguageModelSession {
     }
   }
 
-  private func end(_ turn: Turn, usage: Usage) throws -> ArraySlice<Transcript.Entry> {
+  private func end(_ turn: Turn, usage: Usage) throws {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
       state.turn = nil
       state.usage.add(usage)
-      return state.entries(of: turn)
     }
   }
 
@@ -70,7 +69,7 @@ extension LanguageModelSession {
     change { state in
       guard state.turn == turn else { return }
       state.turn = nil
-      guard state.errorHandling?.isPreserving != true else { return }
+      guard (state.errorHandling ?? state.profileErrorHandling)?.isPreserving != true else { return }
       state.rolledBack += state.entries(of: turn)
       state.transcript = turn.before
     }
@@ -84,7 +83,10 @@ extension LanguageModelSession {
     do {
       return try await trace.measure(
         .turn, { [("form", .string(request.form.name)), ("response_tokens", .integer($0.usage.output.totalTokenCount))] }
-      ) { try await rounds(turn, request, id: id, receive) }
+      ) {
+        // Profiles, their actions, tools and executors read the session's properties.
+        try await SessionPropertyValues.$current.withValue(values) { try await rounds(turn, request, id: id, receive) }
+      }
     } catch {
       rollBack(turn)
       if let error = error as? DibitError { throw GenerationError.error(for: error) }
@@ -99,7 +101,7 @@ extension LanguageModelSession {
     var usage = Usage()
     var made: [ToolCall] = []
     for round in 0... {
-      let setup = setup()
+      let setup = try await begin(turn, isFirst: round == 0)
       var request = setup.request(asked, state.withLock(\.transcript), round: round, limit: Self.roundLimit)
       request.made = made
       let line = executors.line(to: setup.model)
@@ -107,8 +109,12 @@ extension LanguageModelSession {
       usage.add(step.usage)
       guard !step.calls.isEmpty else {
         let content = try content(step.text, asked.form, id: id)
-        try append([.response(response(step, content, asked.form, line))], to: turn)
-        return RawResponse(text: step.text, content: content, entries: try end(turn, usage: usage), usage: usage)
+        let response = response(step, content, asked.form, line)
+        try append([.response(response)], to: turn)
+        let entries = entries(of: turn)
+        for action in setup.actions.onResponse { try await action(response) }
+        try end(turn, usage: usage)
+        return RawResponse(text: step.text, content: content, entries: entries, usage: usage)
       }
       if request.enabledTools.isEmpty { throw Self.callsNothing(step.calls) }
       made += step.calls.map(\.call)
@@ -116,9 +122,29 @@ extension LanguageModelSession {
       if !step.text.isEmpty { try append([.response(response(step, nil, .text, line))], to: turn) }
       let calls = try step.entry
       try append([.toolCalls(calls)], to: turn)
-      try append(await ToolRunner(tools: setup.tools.tools, trace: trace).run(Array(calls)).map { .toolOutput($0) }, to: turn)
+      for call in calls { for action in setup.actions.onToolCall { try await action(call) } }
+      let outputs = try await ToolRunner(tools: setup.tools.tools, trace: trace).run(Array(calls))
+      try append(outputs.map { .toolOutput($0) }, to: turn)
+      for (call, output) in zip(calls, outputs) { for action in setup.actions.onToolOutput { try await action(call, output) } }
     }
     throw CancellationError()
+  }
+
+  /// Asks how the next step of a turn is made, and lets the transcript say it.
+  private func begin(_ turn: Turn, isFirst: Bool) async throws -> SessionSetup {
+    let setup = setup()
+    state.withLock { $0.profileErrorHandling = setup.errorHandling }
+    if setup.saying(in: state.withLock(\.transcript)) != nil {
+      try change { state in
+        guard state.turn == turn else { throw CancellationError() }
+        state.transcript = setup.saying(in: state.transcript) ?? state.transcript
+      }
+    }
+    if case .profile(let holder) = source { for action in holder.enter(setup) { await action() } }
+    if isFirst, !setup.actions.onPrompt.isEmpty, case .prompt(let prompt)? = entries(of: turn).first {
+      for action in setup.actions.onPrompt { try await action(prompt) }
+    }
+    return setup
   }
 
   /// Makes a step, and tells its pieces with the tokens and the entries of the turn.

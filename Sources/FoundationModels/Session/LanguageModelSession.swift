@@ -11,8 +11,9 @@ internal import Synchronization
 /// print(try await session.respond(to: "Name a river.").content)
 /// ```
 public final class LanguageModelSession: Sendable, nonisolated Observable {
-  /// The model and the tools of all turns.
-  let fixed: SessionSetup
+  let source: SetupSource
+  /// The values of ``properties``.
+  let values = SessionPropertyValues()
   let executors = KeptExecutors()
   let state: Mutex<State>
   let trace = SessionTrace()
@@ -28,6 +29,8 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
     var rolledBack: [Transcript.Entry] = []
     var usage = Usage()
     var errorHandling: TranscriptErrorHandlingPolicy?
+    /// The fate of a failed turn's entries that the profile says.
+    var profileErrorHandling: TranscriptErrorHandlingPolicy?
   }
 
   /// A turn that is going on.
@@ -82,7 +85,7 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   ///   - tools: The tools that it may call.
   ///   - transcript: What was said before.
   public convenience init(model: SystemLanguageModel = .default, tools: [any Tool] = [], transcript: Transcript) {
-    self.init(SessionSetup(model: model, tools: ToolSet(tools)), transcript)
+    self.init(.fixed(model, ToolSet(tools)), transcript)
   }
 
   /// A session over any model that begins with instructions.
@@ -90,13 +93,14 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
     let definitions = tools.shownDefinitions
     let first = Transcript.Instructions(segments: instructions?.segments ?? [], toolDefinitions: definitions)
     let isEmpty = instructions == nil && definitions.isEmpty
-    self.init(SessionSetup(model: model, tools: tools), Transcript(entries: isEmpty ? [] : [.instructions(first)]))
+    self.init(.fixed(model, tools), Transcript(entries: isEmpty ? [] : [.instructions(first)]))
   }
 
   /// A session over any model that goes on behind a transcript.
-  init(_ fixed: SessionSetup, _ transcript: Transcript) {
-    self.fixed = fixed
+  init(_ source: SetupSource, _ transcript: Transcript) {
+    self.source = source
     state = Mutex(State(transcript: transcript))
+    values.attach(to: self)
   }
 
   /// All that was said, with the turn that is going on.
@@ -128,9 +132,11 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   public final func prewarm(promptPrefix: Prompt? = nil) {
     Task {
       let setup = setup()
-      var entries = setup.shown(state.withLock(\.transcript))
-      entries.append(.prompt(Transcript.Prompt(segments: promptPrefix?.segments ?? [])))
-      try await executors.line(to: setup.model).prewarm(StepRequest(entries: entries, tools: setup.tools), trace: trace)
+      var transcript = state.withLock(\.transcript)
+      transcript = setup.saying(in: transcript) ?? transcript
+      transcript.append(.prompt(Transcript.Prompt(segments: promptPrefix?.segments ?? [])))
+      let request = StepRequest(entries: setup.shown(transcript), tools: setup.tools)
+      try await executors.line(to: setup.model).prewarm(request, trace: trace)
     }
   }
 
