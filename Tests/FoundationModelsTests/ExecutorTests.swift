@@ -293,6 +293,21 @@ import Testing
     #expect(said.assetIDs.count == 1)
   }
 
+  @Test("a model behind an executor stops when its turn is cancelled, and then says what another would")
+  func cancelsSystemModel() async throws {
+    let test = try TestModel()
+    let session = LanguageModelSession(model: WrappedModel(model: test.model), instructions: "be calm")
+    for _ in 0..<8 {
+      let task = Task { try await session.respond(to: "the goal of the match", generating: LongList.self).content.words }
+      try await Task.sleep(for: .milliseconds(Int.random(in: 0...30)))
+      task.cancel()
+      #expect(await failure { try await task.value } is CancellationError)
+      #expect(!session.isResponding && session.transcript.count == 1)
+    }
+    let fresh = LanguageModelSession(model: test.model, transcript: session.transcript)
+    #expect(try await session.respond(to: "the soup", options: short).content == fresh.respond(to: "the soup", options: short).content)
+  }
+
   @Test("calls of 26 mean what they meant")
   func oldCalls() throws {
     let (test, tool) = (try TestModel(), Lookup())

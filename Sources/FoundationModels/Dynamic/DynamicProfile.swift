@@ -1,6 +1,6 @@
 extension LanguageModelSession {
-  /// A description of how a session answers, which is read anew before each request to a model: which instructions, tools, model and options
-  /// there are can depend on what has happened.
+  /// A description of how a session answers, which is read anew before each request to a model: instructions, tools, model and
+  /// options can depend on what has happened.
   ///
   /// ```swift
   /// struct Writing: LanguageModelSession.DynamicProfile {

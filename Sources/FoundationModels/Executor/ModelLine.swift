@@ -1,7 +1,7 @@
 internal import Dibit
 internal import DibitJSON
 
-/// Whoever makes the next step of a conversation: a model that runs here, or the executor of another.
+/// The maker of the next step of a conversation: a model that runs here, or the executor of another.
 protocol ModelLine: Sendable {
   /// The things that the model can do beyond text.
   var capabilities: LanguageModelCapabilities { get }

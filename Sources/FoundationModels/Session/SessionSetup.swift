@@ -14,7 +14,7 @@ struct SessionSetup {
   var toolCallingMode: GenerationOptions.ToolCallingMode?
   var reasoningLevel: ContextOptions.ReasoningLevel?
   var errorHandling: TranscriptErrorHandlingPolicy?
-  /// What is done to the entries behind the instructions before a model is shown them.
+  /// The changes that are made to the entries behind the instructions before a model is shown them.
   var transforms: [([Transcript.Entry]) -> [Transcript.Entry]] = []
   var actions = ProfileActions()
   var phases: [ProfilePhase] = []
@@ -72,7 +72,7 @@ struct SessionSetup {
   }
 }
 
-/// Whoever says how the steps of a session are made.
+/// The source of the setups of a session.
 enum SetupSource: Sendable {
   /// The same model and the same tools always.
   case fixed(any LanguageModel, ToolSet)
