@@ -9,6 +9,7 @@
     case noCase
     case conformsAlready
     case guideWithoutStoredProperty
+    case entryWithoutValue
     case valueNamedAsDiscriminator(case: String)
 
     /// The text of the error.
@@ -19,6 +20,8 @@
       case .conformsAlready:
         "Type already conforms to 'Generable'. Remove the '@Generable' macro or delete the existing conformance."
       case .guideWithoutStoredProperty: "'@Guide' can only be used with a stored property."
+      case .entryWithoutValue:
+        "'@SessionPropertyEntry' can only be used on a variable with a value, in an extension of 'SessionPropertyValues'."
       case .valueNamedAsDiscriminator(let name):
         "The associated value 'type' of '\(name)' needs another label: generated content has the name of the case under 'type'."
       }
@@ -32,6 +35,7 @@
         case .noCase: "noCase"
         case .conformsAlready: "conformsAlready"
         case .guideWithoutStoredProperty: "guideWithoutStoredProperty"
+        case .entryWithoutValue: "entryWithoutValue"
         case .valueNamedAsDiscriminator: "valueNamedAsDiscriminator"
         }
       return MessageID(domain: "FoundationModelsMacros", id: id)

@@ -2,11 +2,11 @@
   internal import SwiftCompilerPlugin
   internal import SwiftSyntaxMacros
 
-  /// The program that the compiler runs to expand `@Generable` and `@Guide`.
+  /// The program that the compiler runs to expand `@Generable`, `@Guide` and `@SessionPropertyEntry`.
   @main
   struct Plugin: CompilerPlugin {
     /// The macros of the plugin.
-    let providingMacros: [any Macro.Type] = [GenerableMacro.self, GuideMacro.self]
+    let providingMacros: [any Macro.Type] = [GenerableMacro.self, GuideMacro.self, EntryMacro.self]
   }
 #else
   internal import Foundation

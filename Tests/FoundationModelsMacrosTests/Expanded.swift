@@ -27,6 +27,7 @@
       let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Tests", fullFilePath: "Tests.swift")])
       let specifications = [
         "Generable": MacroSpec(type: GenerableMacro.self, conformances: conformances), "Guide": MacroSpec(type: GuideMacro.self),
+        "SessionPropertyEntry": MacroSpec(type: EntryMacro.self),
       ]
       let expanded = file.expand(
         macroSpecs: specifications,

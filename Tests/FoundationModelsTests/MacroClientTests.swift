@@ -30,6 +30,12 @@
     case group([Shape])
   }
 
+  extension SessionPropertyValues {
+    @SessionPropertyEntry var meal: String = "soup"
+    @SessionPropertyEntry var guests = 3
+    @SessionPropertyEntry var host: String?
+  }
+
   /// A client's types, through the macros.
   @Suite struct MacroClientTests {
     @Test("a macro's type is generated within its guides, and streamed in the order of its declaration")
@@ -63,6 +69,23 @@
       let shape = Shape.group([.circle(radius: 1.5), .box(width: 2, height: 3), .group([])])
       #expect(try Shape(GeneratedContent(json: shape.generatedContent.jsonString)) == shape)
       #expect(throws: (any Error).self) { try Shape(GeneratedContent(json: #"{"type": "line"}"#)) }
+    }
+
+    @Test("a macro's properties are kept for each session")
+    func properties() async throws {
+      struct Cooking: DynamicInstructions {
+        @SessionProperty(\.meal) var meal
+        @SessionProperty(\.guests) var guests
+        @SessionProperty(\.host) var host
+        var body: some DynamicInstructions { Instructions("\(meal) for \(guests) and \(host ?? "nobody")") }
+      }
+      let model = ScriptedModel.echo()
+      let session = LanguageModelSession(model: model, dynamicInstructions: Cooking())
+      _ = try await session.respond(to: "x")
+      (session.properties.guests, session.properties.host) = (4, "Ada")
+      _ = try await session.respond(to: "x")
+      #expect(model.log.requests.map(\.instructions) == ["soup for 3 and nobody", "soup for 4 and Ada"])
+      #expect(LanguageModelSession(model: model).properties.guests == 3)
     }
   }
 #endif

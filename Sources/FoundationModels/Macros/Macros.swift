@@ -102,4 +102,17 @@
   ///   - description: A text that tells the model what the property is.
   @attached(peer)
   public macro Guide(description: String) = #externalMacro(module: "FoundationModelsMacros", type: "GuideMacro")
+
+  /// Makes a variable in an extension of ``SessionPropertyValues`` a property that each session keeps for itself.
+  ///
+  /// ```swift
+  /// extension SessionPropertyValues {
+  ///   @SessionPropertyEntry var step: Step = .shopping
+  /// }
+  ///
+  /// session.properties.step = .cooking
+  /// ```
+  @attached(accessor)
+  @attached(peer, names: prefixed(__Key_))
+  public macro SessionPropertyEntry() = #externalMacro(module: "FoundationModelsMacros", type: "EntryMacro")
 #endif

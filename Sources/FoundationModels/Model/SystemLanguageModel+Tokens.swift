@@ -25,9 +25,9 @@ extension SystemLanguageModel {
   /// - Returns: The tokens.
   /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
   public nonisolated(nonsending) final func tokenCount(for tools: [any Tool]) async throws -> Int {
-    let entries = [Transcript.Entry.prompt(Transcript.Prompt(segments: []))]
-    let with = try LanguageModelSession(model: self, tools: tools).request(behind: entries)
-    let without = try LanguageModelSession(model: self).request(behind: entries)
+    let prompt = Transcript.Entry.prompt(Transcript.Prompt(segments: []))
+    let with = try StepRequest(entries: [prompt], tools: ToolSet(tools)).dialogueRequest()
+    let without = try StepRequest(entries: [prompt]).dialogueRequest()
     let dialogue = try await dialogue()
     do { return try await dialogue.promptTokens(with) - dialogue.promptTokens(without) } catch {
       throw LanguageModelSession.GenerationError.error(for: error)
@@ -49,7 +49,7 @@ extension SystemLanguageModel {
   /// - Returns: The tokens, those behind which the answer comes among them.
   /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
   public nonisolated(nonsending) final func tokenCount(for entries: some Collection<Transcript.Entry>) async throws -> Int {
-    let request = DialogueRequest(try LanguageModelSession.messages(Array(entries)))
+    let request = DialogueRequest(try DialogueMessage.messages(of: entries))
     let dialogue = try await dialogue()
     do { return try await dialogue.promptTokens(request) } catch { throw LanguageModelSession.GenerationError.error(for: error) }
   }

@@ -21,16 +21,6 @@ extension LanguageModelSession {
       return Transcript.Prompt(
         metadata: metadata.values, segments: prompt.segments, options: options, responseFormat: format, contextOptions: contextOptions)
     }
-
-    /// Refuses what no model here can do.
-    func check() throws {
-      guard contextOptions.reasoningLevel == nil else {
-        throw LanguageModelError.unsupportedCapability(
-          .init(
-            capability: .reasoning,
-            debugDescription: "models that run here have no thoughts of their own; leave the reasoning level out"))
-      }
-    }
   }
 
   /// The form of an answer.

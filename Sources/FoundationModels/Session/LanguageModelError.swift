@@ -2,7 +2,8 @@ public import Foundation
 
 /// A failure of a language model, whoever made it.
 ///
-/// Sessions here throw ``LanguageModelSession/GenerationError``, as those of 26 do, and of this only ``unsupportedCapability(_:)``.
+/// Sessions here throw ``LanguageModelSession/GenerationError``, as those of 26 do, and of this only ``unsupportedCapability(_:)``. What
+/// executors of other models throw comes as it is.
 public enum LanguageModelError: LocalizedError, CustomDebugStringConvertible {
   /// The request is longer than the context.
   case contextSizeExceeded(ContextSizeExceeded)

@@ -1,38 +1,58 @@
 internal import Dibit
 internal import DibitJSON
 
-extension LanguageModelSession {
-  /// The request for what comes behind these entries.
-  func request(behind entries: [Transcript.Entry]) throws -> DialogueRequest {
-    var request = DialogueRequest(try Self.messages(entries))
+extension StepRequest {
+  /// The request as the runtime takes it, without its options.
+  func dialogueRequest() throws -> DialogueRequest {
+    var request = DialogueRequest(try DialogueMessage.messages(of: entries))
     var names: Set<String> = []
-    for (tool, schema) in zip(tools, toolSchemas) where names.insert(tool.name).inserted {
+    for (tool, schema) in zip(tools.tools, tools.schemas) where names.insert(tool.name).inserted {
       let shown = tool.includesSchemaInInstructions ? try schema.shown() : nil
       request.tools.append(
         OfferedTool(name: tool.name, description: tool.description, shownSchema: shown, schema: try schema.enforced()))
     }
+    request.made = made
+    request.toolUse =
+      switch options.toolCallingMode?.kind {
+      case .disallowed?: .disallowed
+      case .required?: .required
+      case .allowed?, nil: .allowed
+      }
     return request
   }
+}
 
-  /// The entries as the model is told them.
-  static func messages(_ entries: [Transcript.Entry]) throws -> [DialogueMessage] {
+extension DialogueMessage {
+  /// The entries as a model is told them.
+  static func messages(of entries: some Collection<Transcript.Entry>) throws -> [DialogueMessage] {
     var calls: [String: ToolCall] = [:]
-    return try entries.compactMap { entry in
+    var messages: [DialogueMessage] = []
+    for entry in entries {
       switch entry {
-      case .instructions(let instructions): return instructions.text.isEmpty ? nil : .system(instructions.text)
-      case .prompt(let prompt): return .user(try prompt.shownText())
-      case .response(let response): return .assistant(response.text)
+      case .instructions(let instructions): if !instructions.text.isEmpty { messages.append(.system(instructions.text)) }
+      case .prompt(let prompt): messages.append(.user(try prompt.shownText()))
+      case .response(let response): messages.append(.assistant(response.text))
       case .toolCalls(let list):
-        let made = try list.map { call in
-          ToolCall(id: call.id, name: call.toolName, arguments: try JSONValue(parsing: Array(call.arguments.jsonString.utf8)))
-        }
+        let made = try list.map { try $0.dialogueCall }
         for call in made { calls[call.id] = call }
-        return .calls(made)
+        if case .assistant(let words)? = messages.last {
+          messages[messages.count - 1] = .calls(made, saying: words)
+        } else {
+          messages.append(.calls(made))
+        }
       case .toolOutput(let output):
         let call = calls[output.id] ?? ToolCall(id: output.id, name: output.toolName, arguments: .object(JSONObject()))
-        return .result(call, output.text)
+        messages.append(.result(call, output.text))
       }
     }
+    return messages
+  }
+}
+
+extension Transcript.ToolCall {
+  /// The call as the runtime has it.
+  var dialogueCall: ToolCall {
+    get throws { ToolCall(id: id, name: toolName, arguments: try JSONValue(parsing: Array(arguments.jsonString.utf8))) }
   }
 }
 

@@ -26,14 +26,14 @@ extension LanguageModelSession {
   // MARK: Beginning and end
 
   private func begin(_ request: Request) throws -> Turn {
-    try request.check()
     guard state.withLock({ $0.turn == nil }) else { throw Self.isBusy }
     return try change { state in
       guard state.turn == nil else { throw Self.isBusy }
       state.turns += 1
-      let turn = Turn(number: state.turns, first: state.transcript.count)
+      let prompt = request.entry
+      let turn = Turn(number: state.turns, prompt: prompt.id, before: state.transcript)
       state.turn = turn
-      state.transcript.entries.append(.prompt(request.entry))
+      state.transcript.entries.append(.prompt(prompt))
       return turn
     }
   }
@@ -50,18 +50,17 @@ extension LanguageModelSession {
     }
   }
 
-  private func end(_ turn: Turn, usage: Usage) throws -> ArraySlice<Transcript.Entry> {
+  private func end(_ turn: Turn, usage: Usage) throws {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
       state.turn = nil
       state.usage.add(usage)
-      return state.transcript.entries[turn.first...]
     }
   }
 
   /// The entries of a turn that goes on; none where it is over.
   private func entries(of turn: Turn) -> ArraySlice<Transcript.Entry> {
-    state.withLock { $0.turn == turn ? $0.transcript.entries[turn.first...] : [] }
+    state.withLock { $0.turn == turn ? $0.entries(of: turn) : [] }
   }
 
   /// Ends a turn, if it goes on, and takes it back unless what failed is to stay.
@@ -70,9 +69,9 @@ extension LanguageModelSession {
     change { state in
       guard state.turn == turn else { return }
       state.turn = nil
-      guard state.errorHandling?.isPreserving != true else { return }
-      state.rolledBack += state.transcript.entries[turn.first...]
-      state.transcript.entries.removeSubrange(turn.first...)
+      guard (state.errorHandling ?? state.profileErrorHandling)?.isPreserving != true else { return }
+      state.rolledBack += state.entries(of: turn)
+      state.transcript = turn.before
     }
   }
 
@@ -84,7 +83,10 @@ extension LanguageModelSession {
     do {
       return try await trace.measure(
         .turn, { [("form", .string(request.form.name)), ("response_tokens", .integer($0.usage.output.totalTokenCount))] }
-      ) { try await rounds(turn, request, id: id, receive) }
+      ) {
+        // Profiles, their actions, tools and executors read the session's properties.
+        try await SessionPropertyValues.$current.withValue(values) { try await rounds(turn, request, id: id, receive) }
+      }
     } catch {
       rollBack(turn)
       if let error = error as? DibitError { throw GenerationError.error(for: error) }
@@ -95,70 +97,99 @@ extension LanguageModelSession {
   private func rounds(
     _ turn: Turn, _ asked: Request, id: GenerationID, _ receive: @Sendable (StreamedTurn.Piece) -> Void
   ) async throws -> RawResponse {
-    let (form, options) = (asked.form, asked.options)
     try Task.checkCancellation()
-    let denied = model.denied(in: form)
-    try denied?.check(state.withLock { $0.transcript.last.map { Array([$0]) } ?? [] })
-    let dialogue = try await dialogue()
     var usage = Usage()
     var made: [ToolCall] = []
     for round in 0... {
-      var request = try request(behind: Array(state.withLock(\.transcript)))
-      try request.options = options.engineOptions(form, context: dialogue.model.facts.contextLength)
+      let setup = try await begin(turn, isFirst: round == 0)
+      var request = setup.request(asked, state.withLock(\.transcript), round: round, limit: Self.roundLimit)
       request.made = made
-      request.toolUse = round < Self.roundLimit ? options.toolUse(isFirst: round == 0) : .disallowed
-      let step = try await trace.measure(.step, Self.members) {
-        try await self.step(dialogue.step(request), denied, usage, entries(of: turn), receive)
-      }
-      usage.add(Usage(step.counts))
+      let line = executors.line(to: setup.model)
+      let step = try await step(request, line, turn, after: usage, isFirst: round == 0, receive)
+      usage.add(step.usage)
       guard !step.calls.isEmpty else {
-        let content = try content(step.text, form, id: id)
-        let segment: Transcript.Segment =
-          form.schema == nil
-          ? .text(Transcript.TextSegment(content: step.text))
-          : .structure(Transcript.StructuredSegment(source: form.name, content: content))
-        try append([.response(Transcript.Response(assetIDs: [model.assetID], segments: [segment]))], to: turn)
-        return RawResponse(text: step.text, content: content, entries: try end(turn, usage: usage), usage: usage)
+        let content = try content(step.text, asked.form, id: id)
+        let response = response(step, content, asked.form, line)
+        try append([.response(response)], to: turn)
+        let entries = entries(of: turn)
+        for action in setup.actions.onResponse { try await action(response) }
+        try end(turn, usage: usage)
+        return RawResponse(text: step.text, content: content, entries: entries, usage: usage)
       }
-      made += step.calls
-      let calls = try step.calls.map { call in
-        Transcript.ToolCall(id: call.id, toolName: call.name, arguments: try GeneratedContent(json: call.arguments.serialized()))
-      }
-      try append([.toolCalls(Transcript.ToolCalls(calls))], to: turn)
-      try append(await ToolRunner(tools: tools, trace: trace).run(calls).map { .toolOutput($0) }, to: turn)
+      if request.enabledTools.isEmpty { throw Self.callsNothing(step.calls) }
+      made += step.calls.map(\.call)
+      // What a model says with its calls is no answer; it is there for the model to read again.
+      if !step.text.isEmpty { try append([.response(response(step, nil, .text, line))], to: turn) }
+      let calls = try step.entry
+      try append([.toolCalls(calls)], to: turn)
+      for call in calls { for action in setup.actions.onToolCall { try await action(call) } }
+      let outputs = try await ToolRunner(tools: setup.tools.tools, trace: trace).run(Array(calls))
+      try append(outputs.map { .toolOutput($0) }, to: turn)
+      for (call, output) in zip(calls, outputs) { for action in setup.actions.onToolOutput { try await action(call, output) } }
     }
     throw CancellationError()
   }
 
-  /// The members of a step in a trace.
-  private static func members(_ step: DialogueStep) -> [(key: String, value: JSONValue)] {
-    [
-      ("prompt_tokens", .integer(step.counts.prompt)), ("read_tokens", .integer(step.counts.read)),
-      ("made_tokens", .integer(step.counts.made)),
-      ("first_seconds", .number(step.firstSeconds)), ("calls", .integer(step.calls.count)), ("end", .string(step.end.rawValue)),
-    ]
+  /// Asks how the next step of a turn is made, and lets the transcript say it.
+  private func begin(_ turn: Turn, isFirst: Bool) async throws -> SessionSetup {
+    let setup = setup()
+    state.withLock { $0.profileErrorHandling = setup.errorHandling }
+    if setup.saying(in: state.withLock(\.transcript)) != nil {
+      try change { state in
+        guard state.turn == turn else { throw CancellationError() }
+        state.transcript = setup.saying(in: state.transcript) ?? state.transcript
+      }
+    }
+    if case .profile(let holder) = source { for action in holder.enter(setup) { await action() } }
+    if isFirst, !setup.actions.onPrompt.isEmpty, case .prompt(let prompt)? = entries(of: turn).first {
+      for action in setup.actions.onPrompt { try await action(prompt) }
+    }
+    return setup
   }
 
+  /// Makes a step, and tells its pieces with the tokens and the entries of the turn.
   private func step(
-    _ job: Job<DialoguePiece, DialogueStep>, _ denied: DenyList?, _ before: Usage, _ entries: ArraySlice<Transcript.Entry>,
+    _ request: StepRequest, _ line: any ModelLine, _ turn: Turn, after before: Usage, isFirst: Bool,
     _ receive: @Sendable (StreamedTurn.Piece) -> Void
-  ) async throws -> DialogueStep {
-    var text = ""
-    for try await piece in job {
-      guard case .text(let words, let counts) = piece else {
-        text = ""
-        receive(.restart)
-        continue
+  ) async throws -> ModelStep {
+    try request.check(line.capabilities)
+    let denied = line.denied(in: request.form)
+    let entries = entries(of: turn)
+    if isFirst { try denied?.check(Array(entries)) }
+    var text = CheckedText(denied)
+    let step = try await line.step(request, trace: trace) { piece in
+      try text.read(piece)
+      switch piece {
+      case .restart: receive(.restart)
+      case .text(let words, let counts):
+        var usage = before
+        usage.add(counts)
+        receive(.text(words, usage, entries))
       }
-      text += words
-      try denied?.check(text, isWhole: false)
-      var usage = before
-      usage.add(Usage(counts))
-      receive(.text(words, usage, entries))
     }
-    let step = try await job.value
-    try denied?.check(step.text)
+    try text.end(step)
     return step
+  }
+
+  /// The answer of a step as the transcript has it.
+  private func response(
+    _ step: ModelStep, _ content: GeneratedContent?, _ form: AnswerForm, _ line: any ModelLine
+  ) -> Transcript.Response {
+    let segments: [Transcript.Segment] =
+      if form.schema != nil, let content {
+        [.structure(Transcript.StructuredSegment(source: form.name, content: content))]
+      } else {
+        (step.segments ?? [Transcript.TextSegment(content: step.text)]).map { .text($0) }
+      }
+    var response = Transcript.Response(assetIDs: line.assetID.map { [$0] } ?? [], segments: segments)
+    response.kept = step.metadata
+    if let id = step.responseID { response.id = id }
+    return response
+  }
+
+  private static func callsNothing(_ calls: [ModelStep.Call]) -> GenerationError {
+    let names = calls.map { "'\($0.call.name)'" }.joined(separator: ", ")
+    return .decodingFailure(.init(debugDescription: "The model called \(names), and may call no tool in this step."))
   }
 
   private func content(_ text: String, _ form: AnswerForm, id: GenerationID) throws -> GeneratedContent {
@@ -183,14 +214,13 @@ extension GenerationOptions {
     if let schema = form.schema { options.format = .schema(try schema.enforced().serialized()) }
     return options
   }
+}
 
-  /// The rule for tools: where one must be called, it is in the first round.
-  func toolUse(isFirst: Bool) -> DialogueRequest.ToolUse {
-    switch toolCallingMode?.kind {
-    case .disallowed?: .disallowed
-    case .required?: isFirst ? .required : .allowed
-    case .allowed?, nil: .allowed
-    }
+extension LanguageModelSession.State {
+  /// The entries of a turn that goes on, from its prompt on.
+  func entries(of turn: LanguageModelSession.Turn) -> ArraySlice<Transcript.Entry> {
+    let entries = transcript.entries
+    return entries[(entries.lastIndex { $0.id == turn.prompt } ?? entries.endIndex)...]
   }
 }
 

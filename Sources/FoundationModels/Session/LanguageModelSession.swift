@@ -1,5 +1,3 @@
-internal import Dibit
-internal import DibitJSON
 public import Observation
 internal import Synchronization
 
@@ -13,14 +11,13 @@ internal import Synchronization
 /// print(try await session.respond(to: "Name a river.").content)
 /// ```
 public final class LanguageModelSession: Sendable, nonisolated Observable {
-  let model: SystemLanguageModel
-  let tools: [any Tool]
-  /// The schemas of the tools' arguments, read once.
-  let toolSchemas: [GenerationSchema]
+  let source: SetupSource
+  /// The values of ``properties``.
+  let values = SessionPropertyValues()
+  let executors = KeptExecutors()
   let state: Mutex<State>
   let trace = SessionTrace()
   private let registrar = ObservationRegistrar()
-  private let line = Mutex<Task<Dialogue, any Error>?>(nil)
 
   struct State {
     var transcript: Transcript
@@ -32,13 +29,19 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
     var rolledBack: [Transcript.Entry] = []
     var usage = Usage()
     var errorHandling: TranscriptErrorHandlingPolicy?
+    /// The fate of a failed turn's entries that the profile says.
+    var profileErrorHandling: TranscriptErrorHandlingPolicy?
   }
 
   /// A turn that is going on.
   struct Turn: Equatable {
     let number: Int
-    /// The index of its prompt in the transcript.
-    let first: Int
+    /// The identifier of its prompt, which says where it begins: entries before it may come and go.
+    let prompt: String
+    /// The transcript before it.
+    let before: Transcript
+
+    static func == (left: Turn, right: Turn) -> Bool { left.number == right.number }
   }
 
   /// A session that begins with instructions.
@@ -72,10 +75,7 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   ///   - tools: The tools that it may call.
   ///   - instructions: What it shall be and do; nil for nothing.
   public convenience init(model: SystemLanguageModel = .default, tools: [any Tool] = [], instructions: Instructions? = nil) {
-    let definitions = tools.filter(\.includesSchemaInInstructions).map { Transcript.ToolDefinition(tool: $0) }
-    let first = Transcript.Instructions(segments: instructions?.segments ?? [], toolDefinitions: definitions)
-    let isEmpty = instructions == nil && definitions.isEmpty
-    self.init(model: model, tools: tools, transcript: Transcript(entries: isEmpty ? [] : [.instructions(first)]))
+    self.init(model: model, tools: ToolSet(tools), instructions: instructions)
   }
 
   /// A session that goes on behind a transcript.
@@ -84,11 +84,23 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   ///   - model: The model that answers.
   ///   - tools: The tools that it may call.
   ///   - transcript: What was said before.
-  public init(model: SystemLanguageModel = .default, tools: [any Tool] = [], transcript: Transcript) {
-    self.model = model
-    self.tools = tools
-    toolSchemas = tools.map(\.parameters)
+  public convenience init(model: SystemLanguageModel = .default, tools: [any Tool] = [], transcript: Transcript) {
+    self.init(.fixed(model, ToolSet(tools)), transcript)
+  }
+
+  /// A session over any model that begins with instructions.
+  convenience init(model: any LanguageModel, tools: ToolSet, instructions: Instructions?) {
+    let definitions = tools.shownDefinitions
+    let first = Transcript.Instructions(segments: instructions?.segments ?? [], toolDefinitions: definitions)
+    let isEmpty = instructions == nil && definitions.isEmpty
+    self.init(.fixed(model, tools), Transcript(entries: isEmpty ? [] : [.instructions(first)]))
+  }
+
+  /// A session over any model that goes on behind a transcript.
+  init(_ source: SetupSource, _ transcript: Transcript) {
+    self.source = source
     state = Mutex(State(transcript: transcript))
+    values.attach(to: self)
   }
 
   /// All that was said, with the turn that is going on.
@@ -119,11 +131,12 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   /// - Parameter promptPrefix: The beginning of the prompt that will be asked.
   public final func prewarm(promptPrefix: Prompt? = nil) {
     Task {
-      let dialogue = try await dialogue()
-      var entries = Array(state.withLock(\.transcript))
-      entries.append(.prompt(Transcript.Prompt(segments: promptPrefix?.segments ?? [])))
-      let request = try request(behind: entries)
-      _ = try await trace.measure(.prewarm, { [("read_tokens", .integer($0))] }) { try await dialogue.read(request).value }
+      let setup = setup()
+      var transcript = state.withLock(\.transcript)
+      transcript = setup.saying(in: transcript) ?? transcript
+      transcript.append(.prompt(Transcript.Prompt(segments: promptPrefix?.segments ?? [])))
+      let request = StepRequest(entries: setup.shown(transcript), tools: setup.tools)
+      try await executors.line(to: setup.model).prewarm(request, trace: trace)
     }
   }
 
@@ -136,22 +149,5 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
       registrar.didSet(self, keyPath: \.isResponding)
     }
     return try state.withLock { state in try body(&state) }
-  }
-
-  /// The line to the model, opened when it is first needed.
-  func dialogue() async throws -> Dialogue {
-    let task = line.withLock { line in
-      if let line { return line }
-      let made = Task { [model, trace] in
-        try await trace.measure(.load, { _ in [("model", .string(model.assetID))] }) { try await model.dialogue() }
-      }
-      line = made
-      return made
-    }
-    do { return try await task.value } catch {
-      // The model may be there the next time.
-      line.withLock { if $0 == task { $0 = nil } }
-      throw error
-    }
   }
 }

@@ -25,7 +25,7 @@ extension LanguageModelSession {
     public struct Output: Sendable {
       /// All of them.
       public var totalTokenCount: Int
-      /// The number of these that were thoughts: 0, as models answer at once here.
+      /// The number of these that were thoughts: 0 for models that run here, which answer at once.
       public var reasoningTokenCount: Int
 
       /// Counts of tokens.
@@ -72,6 +72,7 @@ extension LanguageModelSession {
       input.totalTokenCount += other.input.totalTokenCount
       input.cachedTokenCount += other.input.cachedTokenCount
       output.totalTokenCount += other.output.totalTokenCount
+      output.reasoningTokenCount += other.output.reasoningTokenCount
     }
   }
 }

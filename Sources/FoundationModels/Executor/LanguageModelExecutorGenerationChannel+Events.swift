@@ -1,0 +1,185 @@
+public import Foundation
+
+extension LanguageModelExecutorGenerationChannel {
+  /// Values that somebody wants to keep with an entry.
+  public struct Metadata: Sendable {
+    /// The values by their keys.
+    public var values: [String: any Sendable & Codable & Equatable]
+  }
+
+  /// Tokens of a request so far.
+  public struct Usage: Sendable {
+    /// Tokens that the model had before it.
+    public struct Input: Sendable {
+      /// All of them.
+      public var totalTokenCount: Int
+      /// The number of these that the model had read before.
+      public var cachedTokenCount: Int
+
+      /// Counts of tokens.
+      ///
+      /// - Parameters:
+      ///   - totalTokenCount: All of them.
+      ///   - cachedTokenCount: The number of these that the model had read before.
+      public init(totalTokenCount: Int, cachedTokenCount: Int) {
+        self.totalTokenCount = totalTokenCount
+        self.cachedTokenCount = cachedTokenCount
+      }
+    }
+
+    /// Tokens that the model made.
+    public struct Output: Sendable {
+      /// All of them.
+      public var totalTokenCount: Int
+      /// The number of these that were thoughts.
+      public var reasoningTokenCount: Int
+
+      /// Counts of tokens.
+      ///
+      /// - Parameters:
+      ///   - totalTokenCount: All of them.
+      ///   - reasoningTokenCount: The number of these that were thoughts.
+      public init(totalTokenCount: Int, reasoningTokenCount: Int) {
+        self.totalTokenCount = totalTokenCount
+        self.reasoningTokenCount = reasoningTokenCount
+      }
+    }
+
+    /// Tokens that the model had before it.
+    public var input: Input
+    /// Tokens that the model made.
+    public var output: Output
+
+    /// Counts of tokens.
+    ///
+    /// - Parameters:
+    ///   - input: Tokens that the model had before it.
+    ///   - output: Tokens that the model made.
+    public init(input: Input, output: Output) {
+      self.input = input
+      self.output = output
+    }
+  }
+
+  /// Text that goes on behind the text of a segment.
+  public struct TextFragment: Sendable {
+    /// The text.
+    public var content: String
+    /// The segment; nil for the last one.
+    public var segmentID: String?
+    /// The tokens of the text.
+    public var tokenCount: Int
+  }
+
+  /// Text that a segment has instead of what it had.
+  public struct TextSegmentReplacement: Sendable {
+    /// The text.
+    public var content: String
+    /// The segment; nil for the last one.
+    public var segmentID: String?
+    /// The tokens of the text.
+    public var tokenCount: Int
+  }
+
+  /// Something that makes sure that thoughts are those of the model.
+  public struct ReasoningSignature: Sendable {
+    /// The bytes.
+    public var signature: Data
+    /// The tokens of the thoughts that it signs, where no event told them.
+    public var tokenCount: Int
+  }
+
+  /// A part of the answer.
+  public struct Response: Event {
+    /// The things that can happen to an answer.
+    public enum Action: Sendable {
+      /// A segment goes on.
+      case appendText(TextFragment)
+      /// A segment is another one than it was.
+      case replaceTextSegment(TextSegmentReplacement)
+      /// The answer has these values beside it.
+      case updateMetadata(Metadata)
+      /// The tokens of the step, all together so far.
+      case updateUsage(Usage)
+    }
+
+    /// The identifier that the answer has in the transcript; nil for any.
+    public var entryID: String?
+    /// The thing that happens to the answer.
+    public var action: Action
+    /// The kind of the event.
+    public var kind: EventKind { EventKind(content: .response(self)) }
+  }
+
+  /// A part of the thoughts before the answer. Their tokens count; their text is in no answer and in no transcript.
+  public struct Reasoning: Event {
+    /// The things that can happen to thoughts.
+    public enum Action: Sendable {
+      /// A segment goes on.
+      case appendText(TextFragment)
+      /// A segment is another one than it was.
+      case replaceTextSegment(TextSegmentReplacement)
+      /// The thoughts are signed.
+      case updateSignature(ReasoningSignature)
+      /// The thoughts have these values beside them.
+      case updateMetadata(Metadata)
+      /// The tokens of the step, all together so far.
+      case updateUsage(Usage)
+    }
+
+    /// An identifier of the thoughts; nil for any.
+    public var entryID: String?
+    /// The thing that happens to the thoughts.
+    public var action: Action
+    /// The kind of the event.
+    public var kind: EventKind { EventKind(content: .reasoning(self)) }
+  }
+
+  /// A part of calls of tools.
+  public struct ToolCalls: Event {
+    /// The things that can happen to calls.
+    public enum Action: Sendable {
+      /// Something happens to one call; the first time it begins.
+      case toolCall(ToolCall)
+      /// A call is taken back.
+      case removeToolCall(id: String)
+      /// The calls have these values beside them.
+      case updateMetadata(Metadata)
+      /// The tokens of the step, all together so far.
+      case updateUsage(Usage)
+    }
+
+    /// Something that happens to one call.
+    public struct ToolCall: Sendable {
+      /// The things that can happen to a call.
+      public enum Action: Sendable {
+        /// The arguments go on.
+        case appendArguments(ArgumentsFragment)
+        /// The call has these values beside it.
+        case updateMetadata(Metadata)
+      }
+
+      /// Text that goes on behind the JSON of arguments.
+      public struct ArgumentsFragment: Sendable {
+        /// The text.
+        public var content: String
+        /// The tokens of the text.
+        public var tokenCount: Int
+      }
+
+      /// The identifier of the call.
+      public var id: String
+      /// The name of the tool.
+      public var name: String
+      /// The thing that happens to the call.
+      public var action: Action
+    }
+
+    /// The identifier that the calls have in the transcript; nil for any.
+    public var entryID: String?
+    /// The thing that happens to the calls.
+    public var action: Action
+    /// The kind of the event.
+    public var kind: EventKind { EventKind(content: .toolCalls(self)) }
+  }
+}
