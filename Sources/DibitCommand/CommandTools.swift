@@ -25,38 +25,38 @@ struct CommandTools {
     }
     var (offered, commands) = ([OfferedTool](), [String: ChildCommand]())
     for (index, value) in list.enumerated() {
-      let place = "'\(path)': tool \(index + 1)"
-      let tool = try Self.tool(value, place)
-      guard commands.updateValue(try Self.command(value, place), forKey: tool.name) == nil else {
-        throw Failure(.badData, "\(place): a name of its own expected, found \(quoted(tool.name)) again")
+      let location = "'\(path)': tool \(index + 1)"
+      let tool = try Self.tool(value, location)
+      guard commands.updateValue(try Self.command(value, location), forKey: tool.name) == nil else {
+        throw Failure(.badData, "\(location): a name of its own expected, found \(quoted(tool.name)) again")
       }
       offered.append(tool)
     }
     (self.offered, self.commands) = (offered, commands)
   }
 
-  private static func tool(_ value: JSONValue, _ place: String) throws -> OfferedTool {
+  private static func tool(_ value: JSONValue, _ location: String) throws -> OfferedTool {
     let function = value["function"] ?? value
     guard let name = function["name"]?.string, !name.isEmpty else {
-      throw Failure(.badData, "\(place): a function with a 'name' expected, found \(value.kind) without one")
+      throw Failure(.badData, "\(location): a function with a 'name' expected, found \(value.kind) without one")
     }
     let about = function["description"] ?? ""
     guard let description = about.string else {
-      throw Failure(.badData, "\(place), \(quoted(name)): 'description': a text expected, found \(about.kind)")
+      throw Failure(.badData, "\(location), \(quoted(name)): 'description': a text expected, found \(about.kind)")
     }
     let schema = function["parameters"] ?? ["type": "object", "properties": .object(JSONObject())]
     guard schema["type"] == "object" else {
-      throw Failure(.badData, "\(place), \(quoted(name)): 'parameters': a JSON Schema of type object expected, found another")
+      throw Failure(.badData, "\(location), \(quoted(name)): 'parameters': a JSON Schema of type object expected, found another")
     }
-    try Failure.context("\(place), \(quoted(name)): 'parameters'") { _ = try Constraint(schema: schema.serialized()) }
+    try Failure.context("\(location), \(quoted(name)): 'parameters'") { _ = try Constraint(schema: schema.serialized()) }
     return OfferedTool(name: name, description: description, shownSchema: schema, schema: schema)
   }
 
-  private static func command(_ value: JSONValue, _ place: String) throws -> ChildCommand {
+  private static func command(_ value: JSONValue, _ location: String) throws -> ChildCommand {
     let words = value["command"]?.array?.compactMap(\.string)
     guard let words, !words.isEmpty, words.count == value["command"]?.array?.count else {
       throw Failure(
-        .badData, "\(place): a 'command' expected, a list of a program and its arguments, found \(value["command"]?.kind ?? "none")")
+        .badData, "\(location): a 'command' expected, a list of a program and its arguments, found \(value["command"]?.kind ?? "none")")
     }
     return ChildCommand(words)
   }

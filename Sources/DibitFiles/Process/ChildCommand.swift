@@ -103,7 +103,7 @@ private struct Child {
 
   init(process: pid_t) { self.process = process }
 
-  /// What a shell says of how it ended.
+  /// The status that a shell tells of how it ended.
   var status: Int32 {
     let word = ended ?? 0
     return word & 0x7F == 0 ? word >> 8 & 0xFF : 128 + word & 0x7F

@@ -12,7 +12,7 @@ public struct ContextOptions: Sendable, Equatable {
     case custom(String)
   }
 
-  /// Whether the model is shown the schema of its answer; nil for yes.
+  /// True where the model is shown the schema of its answer; nil is the same.
   public var includeSchemaInPrompt: Bool?
   /// The time for thoughts; nil for none. No model that runs here has any: a request that asks for them fails with
   /// ``LanguageModelError/unsupportedCapability(_:)``.

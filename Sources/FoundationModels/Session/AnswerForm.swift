@@ -1,5 +1,5 @@
 extension LanguageModelSession {
-  /// What is asked of a model.
+  /// A request as it was made.
   struct Request: Sendable {
     let prompt: Prompt
     let form: AnswerForm

@@ -113,7 +113,7 @@ final class StreamedTurn: Sendable {
   enum Piece: Sendable {
     /// Words, with the tokens and the entries of the turn so far.
     case text(String, LanguageModelSession.Usage, ArraySlice<Transcript.Entry>)
-    /// What was said so far is no answer: it led to calls, or the answer begins anew.
+    /// The text so far is no answer: it led to calls, or the answer begins anew.
     case restart
   }
 
