@@ -6,7 +6,7 @@ internal import DibitFiles
 struct SchemaText {
   /// The form of the answer.
   let format: Response.Format
-  /// Where it comes from, as messages say it.
+  /// The origin, as messages say it.
   let origin: String
 
   /// The most bytes of a schema.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a command printed, and how it ended.
+/// The output of a command, and how it ended.
 package struct CommandResult: Sendable {
   /// All that it wrote to standard output.
   package let output: [UInt8]
