@@ -14,7 +14,7 @@ IS_MODIFIED = $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nu
 PREFIX := /usr/local
 SHARE := share
 
-.PHONY: demo smollm2 test macros library digests bench build install format lint fuzz interop dependencies
+.PHONY: demo smollm2 test expansions macros library digests bench build install format lint fuzz interop dependencies
 
 ## demo: convert the shipped base model, train a tagging adapter on it, compare the two, tag three texts
 demo: build
@@ -29,7 +29,11 @@ test: dependencies
 	.ci/tests $(OPTIMISED) $(CHECKED) --skip '^DibitTests\.'
 	.ci/tests $(OPTIMISED) --skip-build --no-parallel --filter '^DibitTests\.'
 
-## macros: @Generable and @Guide, which need swift-syntax: expansions as text, and client types through sessions, in a debug build
+## expansions: what @Generable, @Guide and @SessionPropertyEntry expand to, as text; needs swift-syntax
+expansions: dependencies
+	DIBIT_MACROS=expansions .ci/tests --traits default,FoundationModelsMacros --scratch-path .build-expansions
+
+## macros: expansions, and client types through sessions, in a debug build of all; minutes
 macros: dependencies
 	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros --scratch-path .build-macros --filter '^FoundationModelsMacrosTests|MacroClientTests'
 
