@@ -19,7 +19,7 @@ struct PatternParser {
   private var index = 0
   private var depth = 0
   private static let depthLimit = 16
-  private static let lengthLimit = 1000
+  private static let lengthLimit = 20_000
   private static let countLimit = 1000
 
   static func parse(_ text: String) throws(Fault) -> PatternNode {
