@@ -9,7 +9,7 @@ struct Person {
   @Guide(.anyOf(["Paris", "Rome", "Berlin", "Madrid"])) var city: String
   @Guide(description: "What the person likes to do", .count(1...3)) var hobbies: [String]
   var occupation: Occupation
-  @Guide(description: "A number or nothing") var luckyNumber: Int?
+  @Guide(description: "A number or nothing", .range(0...100)) var luckyNumber: Int?
 
   @Generable
   enum Occupation { case student, teacher, doctor, engineer, retired }

@@ -25,8 +25,8 @@ if CommandLine.arguments.dropFirst().first == "chat" {
 write("# Ten turns\n")
 let session = LanguageModelSession(instructions: "You answer in one short sentence.")
 let questions = [
-  "My name is Ada. What is the capital of France?", "And of Italy?", "What is 2 plus 3?", "Name a fruit.", "Name an animal.",
-  "What colour is the sky?", "What do bees make?", "Name a planet.", "What is ice made of?", "What is my name?",
+  "What is the capital of France?", "And of Italy?", "What is 2 plus 3?", "Name a fruit.", "Name an animal.",
+  "What colour is the sky?", "What do bees make?", "Name a planet.", "What is ice made of?", "What was my first question?",
 ]
 for question in questions {
   let response = try await session.respond(to: question, options: brief)
