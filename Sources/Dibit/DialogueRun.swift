@@ -192,6 +192,7 @@ struct DialogueRun {
       let choices = ChoiceSet(texts.map { session.tokenizer.encode($0, addingSpecialTokens: false, parsingSpecialTokens: false) })
     else { return nil }
     func scores(_ prompt: [Int32]) throws -> [Double] {
+      result.counts.read += prompt.count - session.heldTokens(of: prompt)
       let scores = try session.score(choices, behind: prompt) { [listener] in listener.reading($0, prompt.count) }
       guard let scores else { throw DibitError.cancelled }
       return scores
