@@ -62,17 +62,18 @@ struct CommandTools {
   }
 
   /// Calls a tool and returns what it gave, without the line end at its end.
+  ///
+  /// - Throws: `DibitError.cancelled` where Ctrl-C ended it.
   func call(_ call: ToolCall) throws -> String {
     guard let command = commands[call.name] else { throw Failure(.badData, "there is no tool \(quoted(call.name))") }
-    return try Failure.context("the tool '\(call.name)'") {
+    let text: String? = try Failure.context("the tool '\(call.name)'") {
       let input = Array((call.arguments.serialized() + "\n").utf8)
-      guard let result = try command.run(input: input, limit: Self.outputLimit, isStopped: { Interrupt.isRequested }) else {
-        throw DibitError.cancelled
-      }
+      guard let result = try command.run(input: input, limit: Self.outputLimit, isStopped: { Interrupt.isRequested }) else { return nil }
       guard result.status == 0 else { throw Failure(.badData, "the exit status 0 expected, found \(result.status)") }
       if let offset = UTF8Text.fault(in: result.output) { throw Failure(.badData, UTF8Text.message(result.output, offset)) }
-      let text = String(decoding: result.output, as: UTF8.self)
-      return text.hasSuffix("\n") ? String(text.dropLast()) : text
+      return String(decoding: result.output, as: UTF8.self)
     }
+    guard let text else { throw DibitError.cancelled }
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 }

@@ -114,6 +114,10 @@ struct Talk: ~Copyable {
   private mutating func answer(_ text: String?) throws -> (ChatAnswer, GenerationProgress, [JSONValue]) {
     var (progress, calls, isRead, hasText) = (GenerationProgress(), [JSONValue](), true, false)
     let (streams, isKept) = (!json, save != nil)
+    defer {
+      progress.finish()
+      self.isRead = isRead
+    }
     let answer = try chat.answer(
       text, options: options,
       receive: { piece in
@@ -139,8 +143,6 @@ struct Talk: ~Copyable {
         calls.append(["name": .string(call.name), "arguments": call.arguments, "output": .string(output)])
         return output
       })
-    progress.finish()
-    self.isRead = isRead
     return (answer, progress, calls)
   }
 

@@ -69,6 +69,25 @@ import Testing
     #expect(absent.errors.contains(/: the tool '(lookup|other)': '\/no\/such\/tool': no such file or directory\n/), "\(absent.errors)")
   }
 
+  @Test("Ctrl-C ends a tool that runs on and its turn, without a word, and not the chat")
+  func interruption() throws {
+    let model = try writeChatModel(to: scratch, context: 4096)
+    let tools = try write([Self.tool("lookup", "sleep 600"), Self.tool("other", "sleep 600")])
+    let chat = try TerminalProcess(["chat", model, "--tools", tools, "--max-tokens", "4"])
+    try chat.wait(for: "> ")
+    var ended = 0
+    for line in Self.lines {
+      chat.type(line + "\n")
+      guard try chat.wait(for: "> ", "]\n").hasSuffix("]\n") else { continue }
+      chat.interrupt()
+      #expect(try chat.wait(for: "> ") == "> ")
+      ended += 1
+    }
+    #expect(ended > 0)
+    chat.type("/exit\n")
+    #expect(chat.finish().status == 0)
+  }
+
   @Test(
     "tools that cannot be called are told before the model is opened",
     arguments: [

@@ -37,14 +37,14 @@ final class TerminalProcess {
     return String(decoding: screen, as: UTF8.self).replacing("\r\n", with: "\n")
   }
 
-  /// Waits until the screen ends with `text`, with `part` somewhere before, and returns what came since the last time; fails the test when
-  /// that never comes.
+  /// Waits until the screen ends with one of `texts`, with `part` somewhere before, and returns what came since the last time; fails the test
+  /// when that never comes.
   @discardableResult
-  func wait(for text: String, behind part: String = "") throws -> String {
+  func wait(for texts: String..., behind part: String = "") throws -> String {
     var now = seen
     let isThere = process.runs {
       now = seen
-      return now.hasSuffix(text) && (part.isEmpty || now.contains(part))
+      return texts.contains { now.hasSuffix($0) } && (part.isEmpty || now.contains(part))
     }
     try #require(isThere, "never came so far; it wrote: \(now)")
     screen = []
