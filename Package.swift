@@ -77,6 +77,10 @@ let package = Package(
     .trait(
       name: "FoundationModelsMacros",
       description: "@Generable and @Guide of the product FoundationModels, which swift-syntax expands; off: conformances written by hand."),
+    .trait(
+      name: "FoundationModels27",
+      description:
+        "Reasoning, attachments and custom segments in transcripts of FoundationModels; off: a switch over the cases of 26 is whole."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

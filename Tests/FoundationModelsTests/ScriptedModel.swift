@@ -90,11 +90,10 @@ extension LanguageModelExecutorGenerationRequest {
 
 extension [Transcript.Segment] {
   var plainText: String {
-    map {
-      switch $0 {
-      case .text(let text): text.content
-      case .structure(let value): value.content.jsonString
-      }
+    map { segment in
+      if case .text(let text) = segment { return text.content }
+      if case .structure(let value) = segment { return value.content.jsonString }
+      return ""
     }.joined(separator: "\n")
   }
 }

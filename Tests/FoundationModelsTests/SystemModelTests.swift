@@ -54,12 +54,81 @@ import Testing
   func denyList() throws {
     let list = DenyList("# names\nfoo\n  bar   Baz\n\n")
     for text in ["Foo!", "a FOO b", "bar\nbaz", "x bar, baz"] {
-      #expect(throws: LanguageModelSession.GenerationError.self, "\(text)") { try list.check(text) }
+      #expect(throws: DenyList.Match.self, "\(text)") { try list.check(text) }
     }
     for text in ["food", "bar", "baz bar", ""] { try list.check(text) }
     try list.check("a foo", isWhole: false)
-    #expect(throws: LanguageModelSession.GenerationError.self) { try list.check("a foo b", isWhole: false) }
-    try DenyList("\n#x\n").check("anything")
+    #expect(throws: DenyList.Match.self) { try list.check("a foo b", isWhole: false) }
+    try DenyList("\n#x\n=> nothing\n").check("anything, nothing")
+    for (line, explanation) in [("a b => Not => that. ", "Not => that."), ("a b=>", nil), ("a b", nil)] {
+      #expect(performing: { try DenyList(line).check("A b") }, throws: { ($0 as? DenyList.Match)?.explanation == explanation })
+    }
+  }
+
+  @Test("what the list explains is answered with the explanation, and refused where a value of a type was asked for")
+  func refusals() async throws {
+    let list = DenyList("soup => I do not cook.\nstone")
+    let line = ListedLine(list: list)
+    func say(_ text: String, _ form: LanguageModelSession.AnswerForm = .text) async throws -> (ModelStep, [String]) {
+      var pieces: [String] = []
+      let prompt = Transcript.Entry.prompt(Transcript.Prompt(segments: [.text(.init(content: text))]))
+      let step = try await line.checkedStep(StepRequest(entries: [prompt], form: form), asked: [prompt], trace: SessionTrace()) { piece in
+        switch piece {
+        case .text(let words, _): pieces.append(words)
+        case .restart: pieces = []
+        }
+      }
+      return (step, pieces)
+    }
+    #expect(try await say("the moon").1 == ["the", " moon"])
+    // In the prompt, and in the middle of an answer: there the tokens that were made count.
+    for text in ["a soup?", "make s-o-u-p now"] {
+      let (step, pieces) = try await say(text)
+      #expect(step.text == "I do not cook." && pieces == ["I do not cook."])
+      #expect(step.usage.output.totalTokenCount == (text.hasPrefix("make") ? 3 : 0))
+    }
+    let error = await failure { try await say("a soup?", LanguageModelSession.AnswerForm(Report.self, isShown: false)) }
+    guard case .refusal(let refusal, let context)? = error as? LanguageModelSession.GenerationError else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(context.debugDescription == "the deny list has 'soup'" && refusal.transcriptEntries.count == 1)
+    #expect(try await refusal.explanation.content == "I do not cook.")
+    var explained: [String] = []
+    for try await snapshot in refusal.explanationStream { explained.append(snapshot.content) }
+    #expect(explained == ["I do not cook."])
+    let plain = await failure { try await say("a stone") }
+    guard case .guardrailViolation? = plain as? LanguageModelSession.GenerationError else {
+      Issue.record("\(String(describing: plain))")
+      return
+    }
+  }
+
+  @Test("a prompt in a script of none of the model's languages is refused, and one with some of it is not")
+  func scripts() async throws {
+    func model(_ languages: String) throws -> TestModel {
+      let test = try TestModel()
+      try test.scratch.write("---\nlanguage: [\(languages)]\n---\n", to: "model/README.md")
+      return test
+    }
+    func error(_ text: String, _ test: TestModel) async -> LanguageModelSession.GenerationError? {
+      let session = LanguageModelSession(model: test.model)
+      let error = await failure { try await session.respond(to: text, options: GenerationOptions(maximumResponseTokens: 2)) }
+      #expect(error == nil || session.transcript.isEmpty)
+      return error as? LanguageModelSession.GenerationError
+    }
+    let english = try model("en, fr")
+    guard case .unsupportedLanguageOrLocale(let context)? = await error("Где река?", english) else {
+      Issue.record("a refusal expected")
+      return
+    }
+    #expect(
+      context.debugDescription == "the makers of the model name en, fr; 7 of 7 letters of the prompt are of other scripts")
+    for text in ["Où est l'été?", "Translate: река", "1, 2, 3?", ""] { #expect(await error(text, english) == nil, "\(text)") }
+    let eastern = try model("ja, ru")
+    for text in ["Где река?", "川はどこ", "カワ", "the goal"] { #expect(await error(text, eastern) == nil, "\(text)") }
+    #expect(await error("강은 어디에", eastern) != nil)
+    for languages in ["", "xx"] { #expect(await error("Где река?", try model(languages)) == nil) }
   }
 
   @Test("adapters are refused where there are none, and by names that none can have")
@@ -78,4 +147,27 @@ import Testing
       throws: { if case .compatibleAdapterNotFound? = $0 as? SystemLanguageModel.Adapter.AssetError { true } else { false } })
     #expect(SystemLanguageModel.Adapter.compatibleAdapterIdentifiers(name: "no-such-adapter").isEmpty)
   }
+}
+
+/// A line that says the words of the prompt again, without hyphens, and keeps to a list.
+private struct ListedLine: ModelLine {
+  let list: DenyList
+  let capabilities = LanguageModelCapabilities(capabilities: [.guidedGeneration])
+  let assetID: String? = nil
+
+  func denied(in form: LanguageModelSession.AnswerForm) -> DenyList? { list }
+
+  func step(_ request: StepRequest, trace: SessionTrace, _ receive: (StepPiece) throws -> Void) async throws -> ModelStep {
+    guard case .prompt(let prompt)? = request.entries.last else { return ModelStep() }
+    var step = ModelStep()
+    for word in prompt.text.replacing("-", with: "").split(separator: " ") {
+      let piece = (step.text.isEmpty ? "" : " ") + word
+      step.text += piece
+      step.usage.output.totalTokenCount += 1
+      try receive(.text(piece, step.usage))
+    }
+    return step
+  }
+
+  func prewarm(_ request: StepRequest, trace: SessionTrace) async throws {}
 }

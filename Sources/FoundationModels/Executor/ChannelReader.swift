@@ -1,5 +1,8 @@
 internal import Dibit
 internal import DibitJSON
+#if FoundationModels27
+  internal import Foundation
+#endif
 
 /// Makes a step of the events of a channel.
 struct ChannelReader {
@@ -9,6 +12,13 @@ struct ChannelReader {
     var id: String?
     var text = ""
     var tokens = 0
+    /// The segment, where it is none of text.
+    var other: Transcript.Segment?
+
+    /// The segment as a transcript has it.
+    var entry: Transcript.Segment {
+      other ?? .text(id.map { Transcript.TextSegment(id: $0, content: text) } ?? Transcript.TextSegment(content: text))
+    }
   }
 
   private struct Call {
@@ -23,6 +33,9 @@ struct ChannelReader {
   private let start = ContinuousClock.now
   private var segments: [Segment] = []
   private var thoughts: [Segment] = []
+  #if FoundationModels27
+    private var (thoughtsID, signature, thoughtsMetadata) = (String?.none, Data?.none, TranscriptMetadata(values: [:]))
+  #endif
   private var calls: [Call] = []
   private var made = ModelStep()
 
@@ -31,7 +44,7 @@ struct ChannelReader {
 
   /// Segments of text stand one under the other; JSON is one text.
   private var separator: String { isText ? "\n" : "" }
-  private var text: String { segments.map(\.text).joined(separator: separator) }
+  private var text: String { segments.filter { $0.other == nil }.map(\.text).joined(separator: separator) }
 
   /// Reads an event, and returns what it does to the text of the answer.
   mutating func read(_ event: any LanguageModelExecutorGenerationChannel.Event) -> [StepPiece] {
@@ -40,7 +53,11 @@ struct ChannelReader {
     case .response(let response):
       made.responseID = made.responseID ?? response.entryID
       return read(response.action)
-    case .reasoning(let reasoning): read(reasoning.action)
+    case .reasoning(let reasoning):
+      #if FoundationModels27
+        thoughtsID = thoughtsID ?? reasoning.entryID
+      #endif
+      read(reasoning.action)
     case .toolCalls(let list):
       made.callsID = made.callsID ?? list.entryID
       read(list.action)
@@ -54,11 +71,19 @@ struct ChannelReader {
   func step() throws -> ModelStep {
     var step = made
     step.text = text
-    if isText, segments.contains(where: { $0.id != nil }) || segments.count > 1 {
-      step.segments = segments.map { segment in
-        segment.id.map { Transcript.TextSegment(id: $0, content: segment.text) } ?? Transcript.TextSegment(content: segment.text)
-      }
+    if !isText {
+      step.segments = segments.compactMap(\.other)
+    } else if segments.contains(where: { $0.id != nil }) || segments.count > 1 {
+      step.segments = segments.map(\.entry)
     }
+    #if FoundationModels27
+      if !thoughts.isEmpty {
+        var reasoning = Transcript.Reasoning(segments: thoughts.map(\.entry), signature: signature)
+        reasoning.kept = thoughtsMetadata
+        if let thoughtsID { reasoning.id = thoughtsID }
+        step.reasoning = reasoning
+      }
+    #endif
     step.calls = try calls.map { call in
       let json = call.arguments.isEmpty ? "{}" : call.arguments
       guard let arguments = try? JSONValue(parsing: json) else {
@@ -75,28 +100,46 @@ struct ChannelReader {
   private mutating func read(_ action: Channel.Response.Action) -> [StepPiece] {
     switch action {
     case .appendText(let fragment):
-      let isNew = !segments.contains { fragment.segmentID == nil || $0.id == fragment.segmentID }
+      let isNew = !segments.contains { $0.other == nil && (fragment.segmentID == nil || $0.id == fragment.segmentID) }
       let index = Self.index(of: fragment.segmentID, in: &segments)
       count(fragment.tokenCount)
       segments[index].text += fragment.content
       segments[index].tokens += fragment.tokenCount
-      guard index == segments.count - 1 else { return [.restart, .text(text, made.usage)] }
-      return [.text((isNew && index > 0 ? separator : "") + fragment.content, made.usage)]
+      let isFirst = !segments[..<index].contains { $0.other == nil }
+      guard index == segments.lastIndex(where: { $0.other == nil }) else { return [.restart, .text(text, made.usage)] }
+      return [.text((isNew && !isFirst ? separator : "") + fragment.content, made.usage)]
     case .replaceTextSegment(let replacement):
       let index = Self.index(of: replacement.segmentID, in: &segments)
       count(replacement.tokenCount - segments[index].tokens)
       (segments[index].text, segments[index].tokens) = (replacement.content, replacement.tokenCount)
       // No text is no snapshot.
       return text.isEmpty ? [.restart] : [.restart, .text(text, made.usage)]
+    #if FoundationModels27
+      case .updateCustomSegment(let segment): put(.custom(segment))
+      case .addAttachmentSegment(let segment): put(.attachment(segment))
+      case .removeAttachmentSegment(let id): segments.removeAll { $0.other != nil && $0.id == id }
+    #endif
     case .updateMetadata(let metadata): made.metadata.values.merge(metadata.values) { _, new in new }
     case .updateUsage(let usage): report(usage)
     }
     return []
   }
 
-  /// The index of a segment, which is made where there is none.
+  #if FoundationModels27
+    /// Puts a segment that is none of text behind the others, or in the place of one of its name.
+    private mutating func put(_ other: Transcript.Segment) {
+      let segment = Segment(id: other.id, other: other)
+      if let index = segments.firstIndex(where: { $0.other != nil && $0.id == other.id }) {
+        segments[index] = segment
+      } else {
+        segments.append(segment)
+      }
+    }
+  #endif
+
+  /// The index of a segment of text, which is made where there is none.
   private static func index(of id: String?, in segments: inout [Segment]) -> Int {
-    let index = id == nil ? segments.indices.last : segments.lastIndex { $0.id == id }
+    let index = segments.lastIndex { $0.other == nil && (id == nil || $0.id == id) }
     if let index { return index }
     segments.append(Segment(id: id))
     return segments.count - 1
@@ -107,15 +150,26 @@ struct ChannelReader {
   private mutating func read(_ action: Channel.Reasoning.Action) {
     switch action {
     case .appendText(let fragment):
-      thoughts[Self.index(of: fragment.segmentID, in: &thoughts)].tokens += fragment.tokenCount
+      let index = Self.index(of: fragment.segmentID, in: &thoughts)
+      thoughts[index].text += fragment.content
+      thoughts[index].tokens += fragment.tokenCount
       countThoughts(fragment.tokenCount)
     case .replaceTextSegment(let replacement):
       let index = Self.index(of: replacement.segmentID, in: &thoughts)
       countThoughts(replacement.tokenCount - thoughts[index].tokens)
-      thoughts[index].tokens = replacement.tokenCount
-    case .updateSignature(let signature): countThoughts(signature.tokenCount)
+      (thoughts[index].text, thoughts[index].tokens) = (replacement.content, replacement.tokenCount)
+    case .updateSignature(let signature):
+      #if FoundationModels27
+        self.signature = signature.signature
+      #endif
+      countThoughts(signature.tokenCount)
     case .updateUsage(let usage): report(usage)
-    case .updateMetadata: break  // Of thoughts nothing is kept.
+    case .updateMetadata(let metadata):
+      #if FoundationModels27
+        thoughtsMetadata.values.merge(metadata.values) { _, new in new }
+      #else
+        _ = metadata  // Nobody would keep them.
+      #endif
     }
   }
 

@@ -27,6 +27,7 @@ final class DialogueLine: Sendable {
   func step(
     _ asked: StepRequest, of model: SystemLanguageModel, trace: SessionTrace, _ receive: (StepPiece) throws -> Void
   ) async throws -> ModelStep {
+    try model.checkScript(of: asked.entries)
     let dialogue = try await dialogue(of: model, trace)
     var request = try asked.dialogueRequest()
     request.options = try asked.options.engineOptions(asked.form, context: dialogue.model.facts.contextLength)

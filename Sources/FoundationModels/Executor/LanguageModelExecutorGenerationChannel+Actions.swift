@@ -28,7 +28,7 @@ extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageMod
   /// A part of the thoughts before the answer.
   ///
   /// - Parameters:
-  ///   - entryID: An identifier of the thoughts; nil for any.
+  ///   - entryID: The identifier that the thoughts have in the transcript; nil for any.
   ///   - action: The thing that happens to the thoughts.
   /// - Returns: The event.
   public static func reasoning(entryID: String? = nil, action: LanguageModelExecutorGenerationChannel.Reasoning.Action) -> Self {

@@ -97,6 +97,14 @@ extension LanguageModelExecutorGenerationChannel {
       case appendText(TextFragment)
       /// A segment is another one than it was.
       case replaceTextSegment(TextSegmentReplacement)
+      #if FoundationModels27
+        /// A segment of the client's own kind is there, in place of one of the same identifier where there is one.
+        case updateCustomSegment(any Transcript.CustomSegment)
+        /// A thing beside the words is there, in place of one of the same identifier where there is one.
+        case addAttachmentSegment(Transcript.AttachmentSegment)
+        /// A thing beside the words is taken back.
+        case removeAttachmentSegment(id: String)
+      #endif
       /// The answer has these values beside it.
       case updateMetadata(Metadata)
       /// The tokens of the step, all together so far.
@@ -111,7 +119,8 @@ extension LanguageModelExecutorGenerationChannel {
     public var kind: EventKind { EventKind(content: .response(self)) }
   }
 
-  /// A part of the thoughts before the answer. Their tokens count; their text is in no answer and in no transcript.
+  /// A part of the thoughts before the answer. Their tokens count; their text is in no answer. In the transcript they are with the trait
+  /// `FoundationModels27` alone, as an entry of their own.
   public struct Reasoning: Event {
     /// The things that can happen to thoughts.
     public enum Action: Sendable {
@@ -127,7 +136,7 @@ extension LanguageModelExecutorGenerationChannel {
       case updateUsage(Usage)
     }
 
-    /// An identifier of the thoughts; nil for any.
+    /// The identifier that the thoughts have in the transcript; nil for any.
     public var entryID: String?
     /// The thing that happens to the thoughts.
     public var action: Action

@@ -69,6 +69,11 @@ struct StepRequest: Sendable {
     }
     if form.schema != nil { try need(.guidedGeneration, "the model keeps to no schema; ask for text") }
     if !enabledTools.isEmpty { try need(.toolCalling, "the model calls no tools; leave them out, or disallow their calls") }
+    #if FoundationModels27
+      if !capabilities.contains(.vision), entries.contains(where: { $0.segments.contains(where: \.isAttachment) }) {
+        throw LanguageModelError.cannotSee
+      }
+    #endif
   }
 }
 
@@ -90,8 +95,12 @@ struct ModelStep: Sendable {
 
   /// The text of the answer, or what was said before the calls.
   var text = ""
-  /// The text in its parts, where it has more than one or their names are known.
-  var segments: [Transcript.TextSegment]?
+  /// The text in its parts, with what else is among them, where it has more than one or their names are known; of JSON what is beside it.
+  var segments: [Transcript.Segment]?
+  #if FoundationModels27
+    /// The thoughts before it.
+    var reasoning: Transcript.Reasoning?
+  #endif
   /// The identifier of the answer, where it has one.
   var responseID: String?
   /// Values that are kept with the answer.
@@ -128,24 +137,15 @@ struct ModelStep: Sendable {
   }
 }
 
-/// A text that is checked against a list of words as it grows.
-struct CheckedText {
-  private let list: DenyList
-  private var text = ""
-
-  /// Nothing as yet; nil for no list.
-  init(_ list: DenyList?) { self.list = list ?? DenyList("") }
-
-  /// Takes a piece in, unless the text would have a word of the list.
-  mutating func read(_ piece: StepPiece) throws {
-    switch piece {
-    case .restart: text = ""
-    case .text(let words, _):
-      text += words
-      try list.check(text, isWhole: false)
-    }
+#if FoundationModels27
+  extension Transcript.Segment {
+    /// True for something beside the words.
+    var isAttachment: Bool { if case .attachment = self { true } else { false } }
   }
 
-  /// Checks the whole text.
-  func end(_ step: ModelStep) throws { try list.check(step.text) }
-}
+  extension LanguageModelError {
+    /// Attachments for a model that cannot see.
+    static let cannotSee = Self.unsupportedCapability(
+      .init(capability: .vision, debugDescription: "the model cannot see; leave the attachments out"))
+  }
+#endif

@@ -52,18 +52,14 @@ extension SystemLanguageModel: LanguageModel {
     ) async throws {
       let asked = try StepRequest(request)
       try asked.check(model.capabilities)
-      let denied = model.denied(in: asked.form)
-      try denied?.check(asked.entries.last.map { [$0] } ?? [])
       // Pieces come from a function that does not wait, and the channel's sender does.
       let (pieces, continuation) = AsyncThrowingStream<StepPiece, any Error>.makeStream()
       let task = Task { [line] in
         do {
-          var text = CheckedText(denied)
-          let step = try await line.step(asked, of: model, trace: SessionTrace()) { piece in
-            try text.read(piece)
-            continuation.yield(piece)
+          let line = NativeLine(model: model, line: line)
+          let step = try await line.checkedStep(asked, asked: asked.entries.last.map { [$0] } ?? [], trace: SessionTrace()) {
+            continuation.yield($0)
           }
-          try text.end(step)
           continuation.finish()
           return step
         } catch {

@@ -2,17 +2,38 @@ internal import Foundation
 internal import Synchronization
 
 /// Words and phrases that prompts and answers must not have: one on each line of a file; empty lines, and lines that begin with `#`, say
-/// nothing.
+/// nothing. Behind `=>` a line may have an explanation, which is said instead.
 ///
 /// They are looked for as whole words, whatever their case and the space between them.
 struct DenyList: Sendable {
-  /// Each phrase as its words.
-  private let phrases: [[String]]
-  private let longest: Int
+  private struct Phrase {
+    var words: [String]
+    var explanation: String?
+  }
+
+  private let phrases: [Phrase]
 
   init(_ text: String) {
-    phrases = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }.map { Self.words(String($0)) }.filter { !$0.isEmpty }
-    longest = phrases.map(\.count).max() ?? 0
+    phrases = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }.compactMap { line in
+      let arrow = line.range(of: "=>")
+      let words = Self.words(String(line[..<(arrow?.lowerBound ?? line.endIndex)]))
+      let explanation = arrow.map { line[$0.upperBound...].trimmingCharacters(in: .whitespaces) }
+      return words.isEmpty ? nil : Phrase(words: words, explanation: explanation?.isEmpty == true ? nil : explanation)
+    }
+  }
+
+  /// A word or a phrase of the list that a text has.
+  struct Match: Error {
+    let phrase: String
+    /// The answer instead; nil for none.
+    let explanation: String?
+
+    /// The failure of a request: a refusal where there is an explanation.
+    func error(after entries: [Transcript.Entry]) -> LanguageModelSession.GenerationError {
+      let context = LanguageModelSession.GenerationError.Context(debugDescription: "the deny list has '\(phrase)'")
+      guard let explanation else { return .guardrailViolation(context) }
+      return .refusal(.init(transcriptEntries: entries, known: explanation), context)
+    }
   }
 
   private static let cache = Mutex<(path: String, date: Date, list: DenyList)?>(nil)
@@ -29,18 +50,18 @@ struct DenyList: Sendable {
     return list
   }
 
-  /// Refuses entries with a word of the list.
-  func check(_ entries: [Transcript.Entry]) throws(LanguageModelSession.GenerationError) {
+  /// Refuses prompts with a word of the list.
+  func check(_ entries: [Transcript.Entry]) throws(Match) {
     for case .prompt(let prompt) in entries { try check(prompt.text) }
   }
 
   /// Refuses a text with a word of the list; of one that goes on, the last word is not known yet.
-  func check(_ text: String, isWhole: Bool = true) throws(LanguageModelSession.GenerationError) {
+  func check(_ text: String, isWhole: Bool = true) throws(Match) {
     guard !phrases.isEmpty else { return }
     let words = Array(Self.words(text).dropLast(isWhole ? 0 : 1))
     for start in words.indices {
-      guard let found = phrases.first(where: { words[start...].starts(with: $0) }) else { continue }
-      throw .guardrailViolation(.init(debugDescription: "the deny list has '\(found.joined(separator: " "))'"))
+      guard let found = phrases.first(where: { words[start...].starts(with: $0.words) }) else { continue }
+      throw Match(phrase: found.words.joined(separator: " "), explanation: found.explanation)
     }
   }
 

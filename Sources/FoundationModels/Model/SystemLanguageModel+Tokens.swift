@@ -7,7 +7,7 @@ extension SystemLanguageModel {
   /// - Returns: The tokens of its text, without those that a chat puts around it.
   /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
   public nonisolated(nonsending) final func tokenCount(for content: some PromptRepresentable) async throws -> Int {
-    try await count(content.promptRepresentation.segments.text)
+    try await count(Self.text(of: content.promptRepresentation.segments))
   }
 
   /// Counts the tokens of instructions.
@@ -16,7 +16,7 @@ extension SystemLanguageModel {
   /// - Returns: The tokens of their text, without those that a chat puts around it.
   /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
   public nonisolated(nonsending) final func tokenCount(for instructions: Instructions) async throws -> Int {
-    try await count(instructions.segments.text)
+    try await count(Self.text(of: instructions.segments))
   }
 
   /// Counts the tokens by which tools make a prompt longer.
@@ -49,9 +49,18 @@ extension SystemLanguageModel {
   /// - Returns: The tokens, those behind which the answer comes among them.
   /// - Throws: ``LanguageModelSession/GenerationError/assetsUnavailable(_:)``
   public nonisolated(nonsending) final func tokenCount(for entries: some Collection<Transcript.Entry>) async throws -> Int {
+    for entry in entries { _ = try Self.text(of: entry.segments) }
     let request = DialogueRequest(try DialogueMessage.messages(of: entries))
     let dialogue = try await dialogue()
     do { return try await dialogue.promptTokens(request) } catch { throw LanguageModelSession.GenerationError.error(for: error) }
+  }
+
+  /// The text of segments, of which none may be something beside the words: how many tokens that would take nobody here can tell.
+  private static func text(of segments: [Transcript.Segment]) throws -> String {
+    #if FoundationModels27
+      if segments.contains(where: \.isAttachment) { throw LanguageModelError.cannotSee }
+    #endif
+    return segments.text
   }
 
   private func count(_ text: String) async throws -> Int {

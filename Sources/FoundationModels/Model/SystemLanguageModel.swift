@@ -35,7 +35,7 @@ public final class SystemLanguageModel: Sendable, nonisolated Observable {
   /// Rules for what may be asked and answered.
   ///
   /// Nothing is refused unless somebody has installed a list of words: the file in `DIBIT_DENY_LIST`, or `dibit/deny-list.txt` below the
-  /// directories of data, with a word or a phrase on each line. No classifier judges what is said.
+  /// directories of data, with a word or a phrase on each line, and behind `=>` what is said instead. No classifier judges what is said.
   public struct Guardrails: Sendable {
     let isPermissive: Bool
     /// Prompts and answers with a word of the installed list are refused.

@@ -23,7 +23,7 @@ extension LanguageModelSession {
     case guardrailViolation(Context)
     /// A guide cannot be enforced, or does not apply to its type.
     case unsupportedGuide(Context)
-    /// The model's makers do not name the language.
+    /// Most letters of the prompt are of a script that none of the languages is written in which the model's makers name.
     case unsupportedLanguageOrLocale(Context)
     /// The model made something that is no value of the type.
     case decodingFailure(Context)
@@ -31,7 +31,8 @@ extension LanguageModelSession {
     case rateLimited(Context)
     /// The session answers another request.
     case concurrentRequests(Context)
-    /// The model does not want to answer.
+    /// The model does not want to answer: what was asked, or what it began to say, is on an installed deny list with an explanation. Text
+    /// is answered with the explanation instead, so that this is thrown for values of types alone.
     case refusal(Refusal, Context)
 
     /// The details of the failure.
@@ -80,22 +81,34 @@ extension LanguageModelSession {
     /// An answer that the model refused to give.
     public struct Refusal: Sendable {
       let transcriptEntries: [Transcript.Entry]
+      /// The explanation, where somebody has written it.
+      private let known: String?
 
       /// A refusal at the end of these entries.
       ///
       /// - Parameter transcriptEntries: What was said before.
-      public init(transcriptEntries: [Transcript.Entry]) { self.transcriptEntries = transcriptEntries }
+      public init(transcriptEntries: [Transcript.Entry]) { self.init(transcriptEntries: transcriptEntries, known: nil) }
+
+      init(transcriptEntries: [Transcript.Entry], known: String?) { (self.transcriptEntries, self.known) = (transcriptEntries, known) }
 
       private var session: LanguageModelSession { LanguageModelSession(transcript: Transcript(entries: transcriptEntries)) }
       private static let question = "Say in one sentence why you do not answer."
 
-      /// The reason in the model's words, which are made now.
+      /// The reason: what the list says, and otherwise the words of the model, which are made now.
       public var explanation: Response<String> {
-        get async throws { try await session.respond(to: Self.question) }
+        get async throws { try await explanationStream.collect() }
       }
 
-      /// The reason in the model's words, as they are made.
-      public var explanationStream: ResponseStream<String> { session.streamResponse(to: Self.question) }
+      /// The reason, as ``explanation`` has it, as it is made.
+      public var explanationStream: ResponseStream<String> {
+        guard let known else { return session.streamResponse(to: Self.question) }
+        let id = GenerationID()
+        let entry = Transcript.Entry.response(Transcript.Response(assetIDs: [], segments: [.text(Transcript.TextSegment(content: known))]))
+        return ResponseStream(
+          StreamedTurn(id: id, isText: true, abandon: {}) { _ in
+            RawResponse(text: known, content: GeneratedContent(known, id: id), entries: [entry], usage: Usage())
+          })
+      }
     }
   }
 

@@ -43,6 +43,9 @@ extension DialogueMessage {
       case .toolOutput(let output):
         let call = calls[output.id] ?? ToolCall(id: output.id, name: output.toolName, arguments: .object(JSONObject()))
         messages.append(.result(call, output.text))
+      #if FoundationModels27
+        case .reasoning: break  // Models that run here have none, and those of others are not theirs.
+      #endif
       }
     }
     return messages

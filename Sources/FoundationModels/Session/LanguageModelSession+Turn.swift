@@ -107,6 +107,9 @@ extension LanguageModelSession {
       let line = executors.line(to: setup.model)
       let step = try await step(request, line, turn, after: usage, isFirst: round == 0, receive)
       usage.add(step.usage)
+      #if FoundationModels27
+        if let reasoning = step.reasoning { try append([.reasoning(reasoning)], to: turn) }
+      #endif
       guard !step.calls.isEmpty else {
         let content = try content(step.text, asked.form, id: id)
         let response = response(step, content, asked.form, line)
@@ -153,12 +156,8 @@ extension LanguageModelSession {
     _ receive: @Sendable (StreamedTurn.Piece) -> Void
   ) async throws -> ModelStep {
     try request.check(line.capabilities)
-    let denied = line.denied(in: request.form)
     let entries = entries(of: turn)
-    if isFirst { try denied?.check(Array(entries)) }
-    var text = CheckedText(denied)
-    let step = try await line.step(request, trace: trace) { piece in
-      try text.read(piece)
+    return try await line.checkedStep(request, asked: isFirst ? Array(entries) : [], trace: trace) { piece in
       switch piece {
       case .restart: receive(.restart)
       case .text(let words, let counts):
@@ -167,8 +166,6 @@ extension LanguageModelSession {
         receive(.text(words, usage, entries))
       }
     }
-    try text.end(step)
-    return step
   }
 
   /// The answer of a step as the transcript has it.
@@ -177,9 +174,9 @@ extension LanguageModelSession {
   ) -> Transcript.Response {
     let segments: [Transcript.Segment] =
       if form.schema != nil, let content {
-        [.structure(Transcript.StructuredSegment(source: form.name, content: content))]
+        [.structure(Transcript.StructuredSegment(source: form.name, content: content))] + (step.segments ?? [])
       } else {
-        (step.segments ?? [Transcript.TextSegment(content: step.text)]).map { .text($0) }
+        step.segments ?? [.text(Transcript.TextSegment(content: step.text))]
       }
     var response = Transcript.Response(assetIDs: line.assetID.map { [$0] } ?? [], segments: segments)
     response.kept = step.metadata

@@ -1,3 +1,7 @@
+#if FoundationModels27
+  internal import Foundation
+#endif
+
 /// An entry as the JSON of a transcript has it: an object with a role.
 ///
 /// The wrapper keeps the coding out of the public types, which only ``Transcript`` as a whole has.
@@ -7,9 +11,17 @@ struct CodedEntry {
 
   enum CodingKeys: String, CodingKey {
     case role, id, contents, tools, options, responseFormat, toolCalls, assets, toolName, toolCallID, contextOptions, metadata
+    #if FoundationModels27
+      case signature
+    #endif
   }
 
-  private enum Role: String { case instructions, user, response, tool }
+  private enum Role: String, CaseIterable {
+    case instructions, user, response, tool
+    #if FoundationModels27
+      case reasoning
+    #endif
+  }
 }
 
 extension CodedEntry: Encodable {
@@ -41,6 +53,12 @@ extension CodedEntry: Encodable {
       if !response.assetIDs.isEmpty { try container.encode(response.assetIDs, forKey: .assets) }
       try container.encode(response.segments.map(CodedSegment.init), forKey: .contents)
       if !response.kept.values.isEmpty { try container.encode(response.kept, forKey: .metadata) }
+    #if FoundationModels27
+      case .reasoning(let reasoning):
+        try container.encode(reasoning.segments.map(CodedSegment.init), forKey: .contents)
+        try container.encodeIfPresent(reasoning.signature, forKey: .signature)
+        if !reasoning.kept.values.isEmpty { try container.encode(reasoning.kept, forKey: .metadata) }
+    #endif
     }
   }
 
@@ -50,6 +68,9 @@ extension CodedEntry: Encodable {
     case .prompt: .user
     case .toolCalls, .response: .response
     case .toolOutput: .tool
+    #if FoundationModels27
+      case .reasoning: .reasoning
+    #endif
     }
   }
 }
@@ -61,7 +82,7 @@ extension CodedEntry: Decodable {
     guard let role = Role(rawValue: name) else {
       throw DecodingError.dataCorruptedError(
         forKey: .role, in: container,
-        debugDescription: "Expected the role 'instructions', 'user', 'response' or 'tool', found '\(name)'.")
+        debugDescription: "Expected the role \(alternatives(Role.self)), found '\(name)'.")
     }
     let id = try container.decode(String.self, forKey: .id)
     switch role {
@@ -88,6 +109,13 @@ extension CodedEntry: Decodable {
         Transcript.ToolOutput(
           id: callID ?? id, toolName: try container.decode(String.self, forKey: .toolName),
           segments: try Self.segments(in: container)))
+    #if FoundationModels27
+      case .reasoning:
+        var reasoning = Transcript.Reasoning(
+          id: id, segments: try Self.segments(in: container), signature: try container.decodeIfPresent(Data.self, forKey: .signature))
+        if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { reasoning.kept = kept }
+        entry = .reasoning(reasoning)
+    #endif
     }
   }
 
@@ -114,4 +142,10 @@ extension CodedEntry: Decodable {
   private static func segments(in container: KeyedDecodingContainer<CodingKeys>) throws -> [Transcript.Segment] {
     try container.decode([CodedSegment].self, forKey: .contents).map(\.segment)
   }
+}
+
+/// The values of an enumeration as a message lists them: "'a', 'b' or 'c'".
+func alternatives<Value: CaseIterable & RawRepresentable<String>>(_ type: Value.Type) -> String {
+  let names = type.allCases.map { "'\($0.rawValue)'" }
+  return names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])"
 }

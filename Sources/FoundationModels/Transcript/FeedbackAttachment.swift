@@ -96,7 +96,7 @@ extension Transcript.Entry {
     case .prompt(var prompt):
       if prompt.responseFormat?.schema.isEncodable == false { prompt.responseFormat = nil }
       return .prompt(prompt)
-    case .toolCalls, .toolOutput, .response: return self
+    default: return self
     }
   }
 }

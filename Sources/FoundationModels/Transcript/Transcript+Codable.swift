@@ -25,7 +25,7 @@ extension Transcript: Codable {
     self.init(entries: try body.decode([CodedEntry].self, forKey: .entries).map(\.entry))
   }
 
-  /// Writes the transcript as version 1.
+  /// Writes the transcript as version 1, or as "1.1" where it has what version 1 has not.
   ///
   /// - Parameters:
   ///   - encoder: The encoder, such as that of `JSONEncoder`.
@@ -34,9 +34,26 @@ extension Transcript: Codable {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(Self.typeName, forKey: .type)
-    try container.encode(1, forKey: .version)
+    if isNewer { try container.encode("1.1", forKey: .version) } else { try container.encode(1, forKey: .version) }
     var body = container.nestedContainer(keyedBy: BodyKeys.self, forKey: .transcript)
     try body.encode(entries.map(CodedEntry.init), forKey: .entries)
+  }
+
+  /// True where the transcript has entries or segments that version 1 has not.
+  private var isNewer: Bool {
+    #if FoundationModels27
+      return entries.contains { entry in
+        if case .reasoning = entry { return true }
+        return entry.segments.contains { segment in
+          switch segment {
+          case .text, .structure: false
+          case .attachment, .custom: true
+          }
+        }
+      }
+    #else
+      return false
+    #endif
   }
 
   private static func checkVersion(in container: KeyedDecodingContainer<CodingKeys>) throws {

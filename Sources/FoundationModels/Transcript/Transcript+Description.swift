@@ -9,6 +9,9 @@ extension Transcript.Entry: CustomStringConvertible {
     case .toolCalls(let calls): calls.description
     case .toolOutput(let output): output.description
     case .response(let response): response.description
+    #if FoundationModels27
+      case .reasoning(let reasoning): reasoning.description
+    #endif
     }
   }
 }
@@ -19,6 +22,10 @@ extension Transcript.Segment: CustomStringConvertible {
     switch self {
     case .text(let segment): segment.description
     case .structure(let segment): segment.description
+    #if FoundationModels27
+      case .attachment(let segment): segment.description
+      case .custom(let segment): segment.description
+    #endif
     }
   }
 }
@@ -75,5 +82,5 @@ extension Transcript.Response: CustomStringConvertible {
 
 extension String {
   /// The text with a space for each end of a line.
-  fileprivate var onOneLine: String { String(map { $0.isNewline ? " " : $0 }) }
+  var onOneLine: String { String(map { $0.isNewline ? " " : $0 }) }
 }

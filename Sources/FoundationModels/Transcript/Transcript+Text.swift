@@ -4,6 +4,11 @@ extension Transcript.Segment {
     switch self {
     case .text(let segment): segment.content
     case .structure(let segment): segment.content.jsonString
+    #if FoundationModels27
+      // Who cannot see is not asked.
+      case .attachment: ""
+      case .custom(let segment): segment.json
+    #endif
     }
   }
 }
@@ -29,7 +34,7 @@ extension [Transcript.Segment] {
         case .text(let text):
           if open == nil { open = (text.id, []) }
           open?.lines.append(text.content)
-        case .structure:
+        default:
           close()
           joined.append(segment)
         }

@@ -44,40 +44,43 @@ extension TranscriptMetadata: Codable {
           count
         } else if let number = try? container.decode(Double.self) { number } else if let text = try? container.decode(String.self) {
           text
-        } else { try container.decode(GenericValue.self) }
+        } else { try container.decode(JSONCodable.self) }
     }
   }
+}
 
-  /// A list or an object of an unknown type.
-  private enum GenericValue: Sendable, Codable, Equatable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case text(String)
-    case list([GenericValue])
-    case object([String: GenericValue])
+/// A value of an unknown type.
+enum JSONCodable: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case text(String)
+  case list([JSONCodable])
+  case object([String: JSONCodable])
+}
 
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      self =
-        if container.decodeNil() { .null } else if let flag = try? container.decode(Bool.self) {
-          .bool(flag)
-        } else if let number = try? container.decode(Double.self) { .number(number) } else if let text = try? container.decode(String.self)
-        { .text(text) } else if let list = try? container.decode([GenericValue].self) { .list(list) } else {
-          .object(try container.decode([String: GenericValue].self))
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var container = encoder.singleValueContainer()
-      switch self {
-      case .null: try container.encodeNil()
-      case .bool(let flag): try container.encode(flag)
-      case .number(let number): try container.encode(number)
-      case .text(let text): try container.encode(text)
-      case .list(let list): try container.encode(list)
-      case .object(let object): try container.encode(object)
+extension JSONCodable: Codable {
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    self =
+      if container.decodeNil() { .null } else if let flag = try? container.decode(Bool.self) {
+        .bool(flag)
+      } else if let number = try? container.decode(Double.self) { .number(number) } else if let text = try? container.decode(String.self) {
+        .text(text)
+      } else if let list = try? container.decode([JSONCodable].self) { .list(list) } else {
+        .object(try container.decode([String: JSONCodable].self))
       }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let flag): try container.encode(flag)
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .list(let list): try container.encode(list)
+    case .object(let object): try container.encode(object)
     }
   }
 }

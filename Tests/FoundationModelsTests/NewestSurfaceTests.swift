@@ -1,0 +1,210 @@
+#if FoundationModels27
+  import Foundation
+  import FoundationModels
+  import Testing
+
+  /// A segment of a client's own kind.
+  private struct Recipe: Transcript.CustomSegment {
+    struct Content: Codable, Equatable, Sendable {
+      var dish: String
+      var minutes: Int
+    }
+    var id = UUID().uuidString
+    var content: Content
+  }
+
+  /// What the trait FoundationModels27 adds: thoughts, attachments and clients' own segments in transcripts.
+  @Suite struct NewestSurfaceTests {
+    private let leaf = URL(filePath: "/pictures/leaf.png")
+    private let short = GenerationOptions(sampling: .greedy, maximumResponseTokens: 8)
+
+    private func expectBlind(_ body: () async throws -> some Any) async {
+      let error = await failure { _ = try await body() }
+      guard case .unsupportedCapability(let facts)? = error as? LanguageModelError else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+      #expect(facts.capability == .vision)
+    }
+
+    @Test("a model that cannot see refuses images, wherever they are, and the session goes on")
+    func blindness() async throws {
+      let test = try TestModel()
+      let session = LanguageModelSession(model: test.model)
+      await expectBlind {
+        try await session.respond(options: short) {
+          "Which plant is this?"
+          Attachment(imageURL: leaf)
+        }
+      }
+      #expect(session.transcript.isEmpty && !session.isResponding)
+      await expectBlind { try await test.model.tokenCount(for: Attachment(imageURL: leaf)) }
+      await expectBlind { try await test.model.tokenCount(for: Instructions(Attachment(imageURL: leaf))) }
+      let told = LanguageModelSession(model: test.model, instructions: Instructions(Attachment(imageURL: leaf)))
+      await expectBlind { try await told.respond(to: "what?", options: short) }
+      await expectBlind { try await test.model.tokenCount(for: told.transcript) }
+      #expect(try await session.respond(to: "the goal", options: short).usage.output.totalTokenCount > 0)
+    }
+
+    @Test("a model that sees gets images with their names, and answers that refer to them find them")
+    func images() async throws {
+      let model = ScriptedModel([.vision, .guidedGeneration]) { request, channel in
+        var labels: [String] = []
+        for case .prompt(let prompt) in request.transcript {
+          for case .attachment(let segment) in prompt.segments { labels.append(segment.label ?? "") }
+        }
+        await channel.send(.response(action: .appendText(#"{"attachmentLabel": "\#(labels.last ?? "")"}"#, tokenCount: 4)))
+      }
+      let session = LanguageModelSession(model: model)
+      let reference = try await session.respond(generating: ImageReference.self) {
+        "Which is the best?"
+        Attachment(imageURL: URL(filePath: "/pictures/root.png")).label("root")
+        "Or this?"
+        Attachment(imageURL: leaf, orientation: .left).label("leaf")
+      }.content
+      #expect(reference.attachmentLabel == "leaf")
+      let image = try #require(reference.resolve(in: session.transcript))
+      #expect(image.url == leaf && image.orientation == .left)
+      #expect(try ImageReference(GeneratedContent(json: #"{"attachmentLabel": "moon"}"#)).resolve(in: session.transcript) == nil)
+      guard case .prompt(let prompt)? = session.transcript.first else {
+        Issue.record("a prompt expected")
+        return
+      }
+      // Texts between images stay apart.
+      #expect(prompt.segments.map(\.description).count == 4 && prompt.segments.plainText == "Which is the best?\n\nOr this?\n")
+    }
+
+    @Test("thoughts are an entry before what follows them, with their names, values and signature")
+    func thoughts() async throws {
+      let model = ScriptedModel([.reasoning, .toolCalling]) { request, channel in
+        await channel.send(.reasoning(entryID: "r\(request.outputs.count)", action: .appendText("it is ", tokenCount: 2)))
+        await channel.send(.reasoning(action: .appendText("night", tokenCount: 1)))
+        await channel.send(.reasoning(action: .updateMetadata(["depth": 2])))
+        await channel.send(.reasoning(action: .updateSignature(Data([1, 2]), tokenCount: 0)))
+        guard request.outputs.isEmpty else {
+          await channel.send(.response(action: .appendText("sleep", tokenCount: 1)))
+          return
+        }
+        await channel.send(
+          .toolCalls(action: .toolCall(id: "a", name: "lookup", action: .appendArguments(#"{"word": "moon"}"#, tokenCount: 2))))
+      }
+      let session = LanguageModelSession(model: model, tools: [Lookup()])
+      let response = try await session.respond(to: "what now?", contextOptions: ContextOptions(reasoningLevel: .deep))
+      #expect(response.content == "sleep" && response.usage.output.reasoningTokenCount == 6)
+      let kinds = response.transcriptEntries.map { entry in
+        switch entry {
+        case .prompt: "prompt"
+        case .reasoning(let reasoning): reasoning.id
+        case .toolCalls: "calls"
+        case .toolOutput: "output"
+        case .response: "response"
+        case .instructions: "instructions"
+        }
+      }
+      #expect(kinds == ["prompt", "r0", "calls", "output", "r1", "response"])
+      guard case .reasoning(let reasoning)? = session.transcript.first(where: { $0.id == "r1" }) else {
+        Issue.record("thoughts expected")
+        return
+      }
+      #expect(reasoning.segments.plainText == "it is night" && reasoning.signature == Data([1, 2]))
+      #expect(reasoning.metadata["depth"] as? Int == 2 && reasoning.description == "Reasoning: it is night")
+      // The executor reads its own thoughts again.
+      let last = try #require(model.log.requests.last)
+      #expect(last.transcript.contains { if case .reasoning = $0 { true } else { false } })
+      // A model of this machine takes the conversation over, and does not read them.
+      let test = try TestModel()
+      let other = LanguageModelSession(model: test.model, transcript: session.transcript)
+      #expect(try await other.respond(to: "the goal", options: short).usage.output.totalTokenCount > 0)
+    }
+
+    @Test("an executor puts images and own segments into its answer, and takes them back")
+    func answers() async throws {
+      let soup = Recipe(id: "soup", content: .init(dish: "soup", minutes: 20))
+      let quick = Recipe(id: "soup", content: .init(dish: "soup", minutes: 5))
+      let leaf = leaf
+      let model = ScriptedModel { request, channel in
+        await channel.send(.response(action: .appendText(request.schema == nil ? "eat" : #"{"attachmentLabel": "x"}"#, tokenCount: 1)))
+        await channel.send(.response(action: .updateCustomSegment(soup)))
+        for id in ["a", "b"] {
+          let segment = Transcript.AttachmentSegment(id: id, content: .image(.init(imageURL: leaf)))
+          await channel.send(.response(action: .addAttachmentSegment(segment)))
+        }
+        await channel.send(.response(action: .removeAttachmentSegment(id: "a")))
+        await channel.send(.response(action: .updateCustomSegment(quick)))
+        if request.schema == nil { await channel.send(.response(action: .appendText(" soup", tokenCount: 1))) }
+      }
+      let session = LanguageModelSession(model: model)
+      let response = try await session.respond(to: "what?")
+      #expect(response.content == "eat soup")
+      guard case .response(let said)? = response.transcriptEntries.last else {
+        Issue.record("a response expected")
+        return
+      }
+      #expect(said.segments.count == 3 && said.segments.dropFirst().map(\.id) == ["soup", "b"])
+      #expect(said.segments.contains(.custom(quick)) && !said.segments.contains(.custom(soup)))
+      let guided = try await LanguageModelSession(model: model).respond(to: "what?", generating: ImageReference.self)
+      guard case .response(let object)? = guided.transcriptEntries.last, case .structure? = object.segments.first else {
+        Issue.record("a structure expected")
+        return
+      }
+      #expect(guided.content.attachmentLabel == "x" && object.segments.dropFirst().map(\.id) == ["soup", "b"])
+    }
+
+    @Test("own segments are said as their JSON to models of this machine, and as themselves to executors")
+    func customSegments() async throws {
+      let recipe = Recipe(content: .init(dish: "soup", minutes: 20))
+      let echo = ScriptedModel { request, channel in
+        var dish = ""
+        for case .prompt(let prompt) in request.transcript {
+          for case .custom(let segment) in prompt.segments { dish = (segment as? Recipe)?.content.dish ?? "?" }
+        }
+        await channel.send(.response(action: .appendText(dish, tokenCount: 1)))
+      }
+      #expect(try await LanguageModelSession(model: echo).respond(to: Prompt(recipe)).content == "soup")
+      let test = try TestModel()
+      let session = LanguageModelSession(model: test.model, instructions: Instructions(recipe))
+      #expect(try await session.respond(to: Prompt(recipe), options: short).usage.output.totalTokenCount > 0)
+      #expect(
+        try await test.model.tokenCount(for: Prompt(recipe)) == test.model.tokenCount(for: Prompt(#"{"dish":"soup","minutes":20}"#)))
+      #expect(recipe.description == #"Recipe {"dish":"soup","minutes":20}"#)
+    }
+
+    @Test("a transcript with them is JSON of version 1.1, and comes back")
+    func coding() throws {
+      let transcript = Transcript(entries: [
+        .prompt(
+          Transcript.Prompt(segments: [
+            .attachment(.init(id: "a", content: .image(.init(imageURL: leaf, orientation: .down)), label: "leaf")),
+            .attachment(.init(id: "b", content: .image(.init(imageURL: leaf)))),
+          ])),
+        .reasoning(
+          Transcript.Reasoning(
+            id: "r", metadata: ["depth": 2], segments: [.text(Transcript.TextSegment(id: "t", content: "hm"))], signature: Data([7]))),
+        .response(Transcript.Response(assetIDs: [], segments: [.custom(Recipe(id: "c", content: .init(dish: "soup", minutes: 3)))])),
+      ])
+      let data = try JSONEncoder().encode(transcript)
+      let json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+      #expect(json["version"] as? String == "1.1")
+      let back = try JSONDecoder().decode(Transcript.self, from: data)
+      #expect(Array(back.prefix(2)) == Array(transcript.prefix(2)))
+      guard case .response(let response)? = back.last, case .custom(let segment)? = response.segments.first else {
+        Issue.record("a segment of a client's kind expected")
+        return
+      }
+      #expect(segment.id == "c" && segment.description == #"{"dish":"soup","minutes":3}"#)
+      #expect(try JSONDecoder().decode(Transcript.self, from: JSONEncoder().encode(back)) == back)
+      #expect(String(decoding: try JSONEncoder().encode(Transcript()), as: UTF8.self).contains("\"version\":1,"))
+    }
+
+    @Test(
+      "attachments that are none are refused with their place",
+      arguments: [#"{"imageURL":"file:///a","orientation":9}"#, #"{"orientation":1}"#, "7"])
+    func faults(attachment: String) throws {
+      let json = """
+        {"type":"FoundationModels.Transcript","version":"1.1","transcript":{"entries":[\
+        {"role":"user","id":"p","contents":[{"type":"attachment","id":"a","attachment":\(attachment)}],"options":{}}]}}
+        """
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode(Transcript.self, from: Data(json.utf8)) }
+    }
+  }
+#endif
