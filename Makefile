@@ -36,7 +36,7 @@ expansions: dependencies
 ## macros: expansions, client types through sessions, and what the trait FoundationModels27 adds, in a debug build of all; minutes
 macros: dependencies
 	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros,FoundationModels27 --scratch-path .build-macros \
-		--filter '^FoundationModelsMacrosTests|MacroClientTests|^FoundationModelsTests\.(Newest|Executor|Transcript|SystemModel)'
+		--filter '^FoundationModelsMacrosTests|MacroClientTests|^FoundationModelsTests\.(Newest|SystemModel)'
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies
