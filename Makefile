@@ -33,10 +33,9 @@ test: dependencies
 expansions: dependencies
 	DIBIT_MACROS=expansions .ci/tests --traits default,FoundationModelsMacros --scratch-path .build-expansions
 
-## macros: expansions, client types through sessions, and what the trait FoundationModels27 adds, in a debug build of all; minutes
+## macros: expansions, and sessions with client types and what the trait FoundationModels27 adds, in a debug build of all; minutes
 macros: dependencies
-	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros,FoundationModels27 --scratch-path .build-macros \
-		--filter '^FoundationModelsMacrosTests|MacroClientTests|^FoundationModelsTests\.(Newest|SystemModel)'
+	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros,FoundationModels27 --scratch-path .build-macros
 
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies

@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("thoughts count, and nobody reads them; reports of tokens are taken instead of what was counted")
+  @Test("thoughts count, and are no part of the answer; reports of tokens are taken instead of what was counted")
   func counts() async throws {
     let model = ScriptedModel([.reasoning]) { _, channel in
       await channel.send(.reasoning(entryID: "t", action: .appendText("hmm", tokenCount: 3)))
@@ -162,7 +162,12 @@ import Testing
     }
     let session = LanguageModelSession(model: model)
     let response = try await session.respond(to: "x", contextOptions: ContextOptions(reasoningLevel: .deep))
-    #expect(response.content == "yes" && response.transcriptEntries.count == 2)
+    #expect(response.content == "yes")
+    #if FoundationModels27
+      #expect(response.transcriptEntries.count == 3)
+    #else
+      #expect(response.transcriptEntries.count == 2)
+    #endif
     let usage = response.usage
     #expect(usage.input.totalTokenCount == 40 && usage.input.cachedTokenCount == 30)
     #expect(usage.output.totalTokenCount == 8 && usage.output.reasoningTokenCount == 6)

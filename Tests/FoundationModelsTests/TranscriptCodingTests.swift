@@ -295,14 +295,22 @@ private let segments: [Transcript.Segment] = [.text(Transcript.TextSegment(id: "
 
   @Test func roles() throws {
     let found = try #require(failure(document(#"{"role": "system", "id": "s", "contents": []}"#)))
-    #expect(found.text == "Expected the role 'instructions', 'user', 'response' or 'tool', found 'system'.")
+    #if FoundationModels27
+      #expect(found.text == "Expected the role 'instructions', 'user', 'response', 'tool' or 'reasoning', found 'system'.")
+    #else
+      #expect(found.text == "Expected the role 'instructions', 'user', 'response' or 'tool', found 'system'.")
+    #endif
     #expect(found.path == ["transcript", "entries", "Index 0", "role"])
     #expect(failure(document(#"{"id": "s", "contents": []}"#))?.text == "role missing")
   }
 
   @Test func segmentTypes() throws {
     let found = try #require(failure(document(#"{"role": "user", "id": "p", "contents": [{"type": "image", "id": "s"}]}"#)))
-    #expect(found.text == "Expected a segment of the type 'text' or 'structure', found 'image'.")
+    #if FoundationModels27
+      #expect(found.text == "Expected a segment of the type 'text', 'structure', 'attachment' or 'custom', found 'image'.")
+    #else
+      #expect(found.text == "Expected a segment of the type 'text' or 'structure', found 'image'.")
+    #endif
     #expect(found.path == ["transcript", "entries", "Index 0", "contents", "Index 0", "type"])
   }
 

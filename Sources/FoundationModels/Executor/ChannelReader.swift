@@ -164,12 +164,11 @@ struct ChannelReader {
       #endif
       countThoughts(signature.tokenCount)
     case .updateUsage(let usage): report(usage)
-    case .updateMetadata(let metadata):
-      #if FoundationModels27
-        thoughtsMetadata.values.merge(metadata.values) { _, new in new }
-      #else
-        _ = metadata  // Nobody would keep them.
-      #endif
+    #if FoundationModels27
+      case .updateMetadata(let metadata): thoughtsMetadata.values.merge(metadata.values) { _, new in new }
+    #else
+      case .updateMetadata: break  // Of thoughts nothing is kept.
+    #endif
     }
   }
 
