@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Many sessions, four at a time, for sanitizers and for memory:
-//   DIBIT_MODEL=recipes/base/model swift run -c release --sanitize address --package-path .ci/sessions --scratch-path .build-sessions sessions 1000
+// Many sessions, four at a time, for sanitizers and for memory: `.ci/sanitize` builds and runs it.
 let package = Package(
   name: "sessions",
   dependencies: [.package(name: "dibit", path: "../..")],

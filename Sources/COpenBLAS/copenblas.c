@@ -1,5 +1,6 @@
 #include "copenblas.h"
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,27 @@ static const char *fault;
 // The library's own: work memory for a call, from memory that it keeps.
 static void *(*allocate)(int);
 static void (*release)(void *);
+
+static copenblas_sgemm product;
+// Calls that are under way, and whether the process ends: then the library's destructor takes back the work memory that they read.
+static atomic_uint calls;
+static const unsigned ends = 1u << 31;
+
+static void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb,
+                  float beta, float *c, int ldc) {
+  if (atomic_fetch_add_explicit(&calls, 1, memory_order_acquire) & ends) {
+    atomic_fetch_sub_explicit(&calls, 1, memory_order_relaxed);
+    for (;;) pause();
+  }
+  product(order, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  atomic_fetch_sub_explicit(&calls, 1, memory_order_release);
+}
+
+// Destructors run after this. A call takes milliseconds; only one that a signal's handler ended the process in never returns.
+static void await_calls(void) {
+  atomic_fetch_or_explicit(&calls, ends, memory_order_relaxed);
+  for (int looks = 0; looks < 20000 && atomic_load_explicit(&calls, memory_order_acquire) != ends; looks++) usleep(100);
+}
 
 const char *copenblas_fault(void) { return fault; }
 
@@ -42,7 +64,8 @@ copenblas copenblas_load(const char *core) {
   }
   void (*set_threads)(int) = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
   if (set_threads) set_threads(1);
-  library.sgemm = (copenblas_sgemm)dlsym(handle, "cblas_sgemm");
+  product = (copenblas_sgemm)dlsym(handle, "cblas_sgemm");
+  library.sgemm = product && atexit(await_calls) == 0 ? sgemm : NULL;
   library.configuration = (const char *(*)(void))dlsym(handle, "openblas_get_config");
   allocate = (void *(*)(int))dlsym(handle, "blas_memory_alloc");
   release = (void (*)(void *))dlsym(handle, "blas_memory_free");

@@ -1,6 +1,7 @@
 import DibitKernels
 import DibitTensor
-import FoundationEssentials
+import Dispatch
+import Foundation
 import Glibc
 import Testing
 
@@ -8,10 +9,10 @@ import Testing
   /// Threads of the process, as the kernel lists them.
   static var threadCount: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0 }
 
-  static func product(on compute: Compute) -> [Float] {
-    let values = (0..<96 * 96).map { Float($0 % 13) - 6 }
-    var y = Matrix(rows: 96, columns: 96)
-    Gemm.nt(Matrix(values, columns: 96), Matrix(values, columns: 96), into: &y, on: compute)
+  static func product(of size: Int = 96, on compute: Compute) -> [Float] {
+    let values = (0..<size * size).map { Float($0 % 13) - 6 }
+    var y = Matrix(rows: size, columns: size)
+    Gemm.nt(Matrix(values, columns: size), Matrix(values, columns: size), into: &y, on: compute)
     return y.values
   }
 
@@ -35,6 +36,26 @@ import Testing
       else { return }
       typealias Answer = @convention(c) () -> Int32
       #expect(unsafe unsafeBitCast(symbol, to: Answer.self)() == 1)
+    }
+  }
+
+  /// OpenBLAS takes its work memory back when the process exits: of such exits beside products most ended with a fault.
+  @Test func exitsBesideProducts() async {
+    for _ in 0..<12 {
+      await #expect(processExitsWith: .success) {
+        let started = DispatchSemaphore(value: 0)
+        for _ in 0..<4 {
+          Thread.detachNewThread {
+            let compute = Compute(threads: 1)
+            _ = Self.product(on: compute)
+            started.signal()
+            while true { _ = Self.product(of: 512, on: compute) }
+          }
+        }
+        for _ in 0..<4 { started.wait() }
+        usleep(20_000)
+        exit(EXIT_SUCCESS)
+      }
     }
   }
 

@@ -167,13 +167,7 @@ import Testing
   func cancels() async throws {
     let test = try TestModel()
     let session = LanguageModelSession(model: test.model, instructions: "be calm")
-    for _ in 0..<20 {
-      let task = Task { try await session.respond(to: "the goal of the match", generating: LongList.self).content.words }
-      try await Task.sleep(for: .milliseconds(Int.random(in: 0...30)))
-      task.cancel()
-      #expect(await failure { try await task.value } is CancellationError)
-      #expect(!session.isResponding && session.transcript.count == 1)
-    }
+    await checkCancellation(of: session, times: 20)
     let fresh = LanguageModelSession(model: test.model, transcript: session.transcript)
     #expect(try await session.respond(to: "the soup", options: short).content == fresh.respond(to: "the soup", options: short).content)
   }

@@ -49,10 +49,10 @@ import Testing
     #expect(!session.isResponding && session.transcript.isEmpty)
     do { _ = session.streamResponse(to: "the goal", generating: LongList.self) }
     #expect(!session.isResponding)
-    let task = Task { for try await _ in session.streamResponse(to: "the goal", generating: LongList.self) {} }
-    try await Task.sleep(for: .milliseconds(20))
-    task.cancel()
-    #expect(await failure { try await task.value } is CancellationError)
+    let error = await failure(cancelledWithin: 20) {
+      for try await _ in session.streamResponse(to: "the goal", generating: LongList.self) {}
+    }
+    #expect(error is CancellationError)
     #expect(!session.isResponding && session.transcript.isEmpty)
     _ = try await session.respond(to: "the soup", options: short)
     #expect(session.transcript.count == 2)

@@ -2,6 +2,9 @@ import Dibit
 import DibitJSON
 import DibitTestSupport
 import DibitTokenizer
+import Foundation
+import Testing
+
 @testable import FoundationModels
 
 /// A tiny random model in a directory that goes with the test. It says nothing that makes sense, and keeps to whatever form it is asked for.
@@ -119,6 +122,31 @@ struct LongList: Generable {
   struct PartiallyGenerated: ConvertibleFromGeneratedContent {
     var words: [String]?
     init(_ content: GeneratedContent) throws { words = try content.value(forProperty: "words") }
+  }
+}
+
+/// The failure of a task that is cancelled within so many milliseconds. A thread of its own cancels it: where tests beside this one block the
+/// threads of all tasks, a task that sleeps wakes up long after the answer.
+func failure<Value: Sendable>(cancelledWithin milliseconds: Int, _ body: @escaping @Sendable () async throws -> Value) async -> (any Error)?
+{
+  let task = Task { try await body() }
+  let delay = Double.random(in: 0...Double(milliseconds)) / 1000
+  Thread.detachNewThread {
+    Thread.sleep(forTimeInterval: delay)
+    task.cancel()
+  }
+  return await failure { try await task.value }
+}
+
+/// Cancels a long answer again and again: each time the session is free and as it was before the caller goes on.
+func checkCancellation(of session: LanguageModelSession, times: Int, _ location: SourceLocation = #_sourceLocation) async {
+  let before = session.transcript.count
+  for _ in 0..<times {
+    let error = await failure(cancelledWithin: 30) {
+      try await session.respond(to: "the goal of the match", generating: LongList.self).content
+    }
+    #expect(error is CancellationError, sourceLocation: location)
+    #expect(!session.isResponding && session.transcript.count == before, sourceLocation: location)
   }
 }
 
