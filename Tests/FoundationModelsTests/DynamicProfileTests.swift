@@ -9,7 +9,7 @@ private struct PhaseKey: SessionPropertyKey { static var defaultValue: Phase { .
 private struct NotesKey: SessionPropertyKey { static var defaultValue: Notes { Notes() } }
 
 /// Lines that somebody writes down.
-private final class Notes: Sendable {
+final class Notes: Sendable {
   private let lines = Mutex<[String]>([])
   var all: [String] { lines.withLock { $0 } }
   func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -252,6 +252,52 @@ private struct Fixed: LanguageModelSession.DynamicProfile {
     let plain = LanguageModelSession(model: model, instructions: "x")
     plain.properties.history = session.properties.history
     #expect(plain.transcript.count == 3)
+  }
+
+  @Test("a history without the prompt that is being answered ends the turn, and the session goes on")
+  func lostPrompt() async throws {
+    struct Forgetful: LanguageModelSession.DynamicProfile {
+      let model: ScriptedModel
+      @SessionProperty(\.history) var history
+      var body: some DynamicProfile {
+        Fixed(model: model).onPrompt { prompt in if prompt.segments.plainText == "forget" { history = [] } }
+      }
+    }
+    let session = LanguageModelSession(profile: Forgetful(model: ScriptedModel.echo()))
+    #expect(try await session.respond(to: "a").content == "a")
+    let error = await failure { try await session.respond(to: "forget").content } as? LanguageModelSession.Error
+    #expect(error == .transcriptMutationWhileResponding && error?.errorDescription?.contains("history") == true)
+    #expect(!session.isResponding && session.transcript.count == 3)
+    #expect(try await session.respond(to: "b").content == "b")
+  }
+
+  @Test("instructions for each element of a collection are said one under the other, with their tools")
+  func elements() async throws {
+    struct Shelf: Identifiable {
+      let id: String
+      var goods: [String]
+    }
+    struct Pantry: DynamicInstructions {
+      @SessionProperty(\.phase) var phase
+      let shelves = [Shelf(id: "top", goods: ["salt"]), Shelf(id: "low", goods: ["oil", "rice"])]
+      var body: some DynamicInstructions {
+        Instructions("You know the shelves.")
+        ForEach(phase == .draft ? shelves : []) { shelf in
+          Instructions("\(shelf.id):")
+          ForEach(shelf.goods, id: \.self) { good in
+            Instructions(good)
+            if good == "rice" { Lookup(good) }
+          }
+        }
+      }
+    }
+    let model = ScriptedModel.echo()
+    let session = LanguageModelSession(model: model, dynamicInstructions: Pantry())
+    _ = try await session.respond(to: "a").content
+    session.properties.phase = .review
+    _ = try await session.respond(to: "b").content
+    #expect(model.log.requests.map(\.instructions) == ["You know the shelves.\ntop:\nsalt\nlow:\noil\nrice", "You know the shelves."])
+    #expect(model.log.requests.map { $0.enabledToolDefinitions.map(\.name) } == [["rice"], []])
   }
 
   @Test("the modifier next to the profile decides, and what a request names comes before")

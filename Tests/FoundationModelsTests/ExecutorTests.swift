@@ -72,10 +72,7 @@ import Testing
     let broken = LanguageModelSession(
       model: ScriptedModel { _, channel in await channel.send(.response(action: .appendText("no JSON", tokenCount: 1))) })
     let error = await failure { try await broken.respond(to: "report", generating: Report.self).content }
-    guard case .decodingFailure? = error as? LanguageModelSession.GenerationError else {
-      Issue.record("\(String(describing: error))")
-      return
-    }
+    #expect(SessionFault(error) == .decodingFailure)
     #expect(broken.transcript.isEmpty)
   }
 
@@ -140,9 +137,9 @@ import Testing
       }
       let session = LanguageModelSession(model: model, tools: [Lookup()])
       let error = await failure { try await session.respond(to: "x").content }
-      #expect(error is LanguageModelSession.GenerationError || error is LanguageModelSession.ToolCallError)
+      #expect(SessionFault(error) == .decodingFailure || error is LanguageModelSession.ToolCallError)
       options.toolCallingMode = .disallowed
-      #expect(await failure { try await session.respond(to: "x", options: options).content } is LanguageModelSession.GenerationError)
+      #expect(SessionFault(await failure { try await session.respond(to: "x", options: options).content }) == .decodingFailure)
       #expect(session.transcript.count == 1 && !session.isResponding)
     }
   }
@@ -282,13 +279,7 @@ import Testing
       try await wrapped.respond(to: "report", generating: Report.self, options: GenerationOptions(sampling: .greedy)).content
         == report.content)
     let missing = WrappedModel(model: SystemLanguageModel(path: test.scratch("nowhere")))
-    guard
-      case .assetsUnavailable? = await failure({ try await LanguageModelSession(model: missing).respond(to: "x") })
-        as? LanguageModelSession.GenerationError
-    else {
-      Issue.record("assetsUnavailable expected")
-      return
-    }
+    #expect(SessionFault(await failure { try await LanguageModelSession(model: missing).respond(to: "x") }) == .assetsUnavailable)
     // A session over a model whose type is not known takes the short way.
     func session(_ model: some LanguageModel) -> LanguageModelSession { LanguageModelSession(model: model, instructions: "be calm") }
     let direct = try await LanguageModelSession(model: test.model, instructions: "be calm").respond(to: "the soup", options: short)

@@ -1,3 +1,4 @@
+import Foundation
 import FoundationModels
 import Testing
 
@@ -96,6 +97,47 @@ import Testing
     transcript += [response, response]
     #expect(transcript.count == 3 && Transcript().isEmpty)
     if case .response(let said) = transcript[1] { #expect(said.metadata["by"] as? String == "me") }
+  }
+
+  @Test("the model of Apple's servers is not available, and says so")
+  func privateCloud() async throws {
+    let model = PrivateCloudComputeLanguageModel()
+    #expect(model.availability == .unavailable(.deviceNotEligible) && !model.isAvailable && !model.quotaUsage.isLimitReached)
+    #expect(model.supportedLanguages.isEmpty && !model.supportsLocale())
+    let session = LanguageModelSession(model: model, tools: [Lookup()], instructions: "be calm")
+    session.prewarm()
+    let errors = [
+      await failure { try await session.respond(to: "a", contextOptions: ContextOptions(reasoningLevel: .deep)).content },
+      await failure { try await session.respond(to: "a", generating: Report.self).content },
+      await failure { try await model.contextSize },
+    ]
+    for error in errors {
+      guard case .serviceUnavailable(let facts)? = error as? PrivateCloudComputeLanguageModel.Error else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+      #expect(facts.debugDescription == error?.localizedDescription && facts.debugDescription.contains("Apple"))
+    }
+    #expect(session.transcript.count == 1 && !session.isResponding)
+  }
+
+  @Test("a refusal says why, whoever throws it")
+  func refusals() async throws {
+    let model = ScriptedModel { _, _ in throw LanguageModelError.refusal(.init(explanation: "I do not cook.", debugDescription: "soup")) }
+    guard
+      case .refusal(let refusal)? = await failure({ try await LanguageModelSession(model: model).respond(to: "x") }) as? LanguageModelError
+    else {
+      Issue.record("a refusal expected")
+      return
+    }
+    #expect(try await refusal.explanation.content == "I do not cook." && refusal.debugDescription == "soup")
+  }
+
+  @Test("a model of this machine is a kind of its own")
+  func variants() throws {
+    let test = try TestModel()
+    #expect(
+      test.model.variant.displayName == "model" && test.model.variant != .core3 && SystemLanguageModel.Variant.core3 != .coreAdvanced3)
   }
 
   @Test("a tool without its type does what it does")

@@ -111,6 +111,18 @@
       // The executor reads its own thoughts again.
       let last = try #require(model.log.requests.last)
       #expect(last.transcript.contains { if case .reasoning = $0 { true } else { false } })
+      // A profile is told of them, and what it throws ends the turn.
+      struct Tired: Error {}
+      let told = Notes()
+      let profile = LanguageModelSession.Profile { Lookup() }.model(model)
+        .onReasoning { [told] in told.add("thought") }
+        .onReasoning { [told] reasoning in
+          told.add(reasoning.id)
+          if reasoning.id == "r1" { throw Tired() }
+        }
+      let profiled = LanguageModelSession(profile: profile)
+      #expect(await failure { try await profiled.respond(to: "what now?").content } is Tired)
+      #expect(told.all == ["thought", "r0", "thought", "r1"] && profiled.transcript.count <= 1)
       // A model of this machine takes the conversation over, and does not read them.
       let test = try TestModel()
       let other = LanguageModelSession(model: test.model, transcript: session.transcript)

@@ -94,11 +94,8 @@ import Testing
     let error = await failure {
       try await session.respond(to: "report", generating: Report.self, options: GenerationOptions(maximumResponseTokens: 5))
     }
-    guard case .decodingFailure(let context)? = try #require(error) as? LanguageModelSession.GenerationError else {
-      Issue.record("\(String(describing: error))")
-      return
-    }
-    let needed = try #require(context.debugDescription.firstMatch(of: /take (\d+) tokens, and only 5/).flatMap { Int($0.1) })
+    #expect(SessionFault(error) == .decodingFailure)
+    let needed = try #require(words(of: error).firstMatch(of: /take (\d+) tokens, and only 5/).flatMap { Int($0.1) })
     let report = try await session.respond(to: "report", generating: Report.self, options: GenerationOptions(maximumResponseTokens: needed))
     #expect(report.usage.responseTokens <= needed && session.transcript.count == 2)
   }
@@ -109,30 +106,18 @@ import Testing
     let session = LanguageModelSession(model: test.model)
     let dynamic = DynamicGenerationSchema(type: Int.self, guides: [.range(5...5), .minimum(9)])
     let schema = try GenerationSchema(root: dynamic, dependencies: [])
-    guard
-      case .unsupportedGuide? = await failure({ try await session.respond(to: "x", schema: schema) })
-        as? LanguageModelSession.GenerationError
-    else {
-      Issue.record(
-        "unsupportedGuide expected, not \(String(describing: await failure { try await session.respond(to: "x", schema: schema) }))")
-      return
-    }
+    #expect(SessionFault(await failure { try await session.respond(to: "x", schema: schema) }) == .unsupportedGuide)
     let long = String(repeating: "the goal of the match ", count: 40)
-    guard
-      case .exceededContextWindowSize(let context)? = await failure({ try await session.respond(to: long) })
-        as? LanguageModelSession.GenerationError
-    else {
-      Issue.record("exceededContextWindowSize expected")
-      return
-    }
-    #expect(context.debugDescription.contains("96"))
+    let full = await failure { try await session.respond(to: long) }
+    #expect(SessionFault(full) == .contextFull && words(of: full).contains("96"))
+    #if FoundationModels27
+      guard case .contextSizeExceeded(let facts)? = full as? LanguageModelError else { return }
+      #expect(facts.contextSize == 96 && facts.tokenCount > 96)
+    #endif
     #expect(session.transcript.isEmpty && !session.isResponding)
     _ = try await session.respond(to: "the goal", options: short)
     let missing = LanguageModelSession(model: SystemLanguageModel(path: test.scratch("nowhere")))
-    guard case .assetsUnavailable? = await failure({ try await missing.respond(to: "x") }) as? LanguageModelSession.GenerationError else {
-      Issue.record("assetsUnavailable expected")
-      return
-    }
+    #expect(SessionFault(await failure { try await missing.respond(to: "x") }) == .assetsUnavailable)
     #expect(missing.transcript.isEmpty)
   }
 
@@ -153,12 +138,9 @@ import Testing
     let session = LanguageModelSession(model: test.model)
     let stream = session.streamResponse(to: "the goal", generating: LongList.self)
     #expect(session.isResponding)
-    guard case .concurrentRequests? = await failure({ try await session.respond(to: "x") }) as? LanguageModelSession.GenerationError else {
-      Issue.record("concurrentRequests expected")
-      return
-    }
+    #expect(SessionFault(await failure { try await session.respond(to: "x") }) == .busy)
     let second = session.streamResponse(to: "x")
-    #expect(await failure { for try await _ in second {} } is LanguageModelSession.GenerationError)
+    #expect(SessionFault(await failure { for try await _ in second {} }) == .busy)
     #expect(session.isResponding)
     _ = stream
   }

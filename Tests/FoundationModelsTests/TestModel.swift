@@ -125,39 +125,6 @@ struct LongList: Generable {
   }
 }
 
-/// The failure of a task that is cancelled within so many milliseconds. A thread of its own cancels it: where tests beside this one block the
-/// threads of all tasks, a task that sleeps wakes up long after the answer.
-func failure<Value: Sendable>(cancelledWithin milliseconds: Int, _ body: @escaping @Sendable () async throws -> Value) async -> (any Error)?
-{
-  let task = Task { try await body() }
-  let delay = Double.random(in: 0...Double(milliseconds)) / 1000
-  Thread.detachNewThread {
-    Thread.sleep(forTimeInterval: delay)
-    task.cancel()
-  }
-  return await failure { try await task.value }
-}
-
-/// Cancels a long answer again and again: each time the session is free and as it was before the caller goes on.
-func checkCancellation(of session: LanguageModelSession, times: Int, _ location: SourceLocation = #_sourceLocation) async {
-  let before = session.transcript.count
-  for _ in 0..<times {
-    let error = await failure(cancelledWithin: 30) {
-      try await session.respond(to: "the goal of the match", generating: LongList.self).content
-    }
-    #expect(error is CancellationError, sourceLocation: location)
-    #expect(!session.isResponding && session.transcript.count == before, sourceLocation: location)
-  }
-}
-
-/// The failure of a call; a success is reported by the caller's `#require`.
-func failure<Value>(_ body: () async throws -> Value) async -> (any Error)? {
-  do {
-    _ = try await body()
-    return nil
-  } catch { return error }
-}
-
 extension LanguageModelSession.Usage {
   var promptTokens: Int { input.totalTokenCount }
   var readTokens: Int { input.totalTokenCount - input.cachedTokenCount }

@@ -16,7 +16,7 @@ extension GeneratedContent {
     ///   - rawContent: The JSON text.
     ///   - underlyingError: The error behind this one; nil for none.
     ///   - debugDescription: A sentence about what is wrong.
-    public init(rawContent: String, underlyingError: (any Error)?, debugDescription: String) {
+    public init(rawContent: String, underlyingError: (any Error)? = nil, debugDescription: String) {
       (self.rawContent, self.underlyingError, self.debugDescription) = (rawContent, underlyingError, debugDescription)
     }
 

@@ -39,6 +39,28 @@ extension LanguageModelSession.DynamicProfile {
     ConfiguredProfile(content: self) { setup, _ in setup.actions.onResponse.append(action) }
   }
 
+  #if FoundationModels27
+    /// Does something when a model has thought, for models that tell their thoughts.
+    ///
+    /// - Parameter action: The action. What it throws ends the turn.
+    /// - Returns: The profile with it.
+    public func onReasoning(
+      perform action: nonisolated(nonsending) sending @escaping () async throws -> Void
+    ) -> some LanguageModelSession.DynamicProfile {
+      ConfiguredProfile(content: self) { setup, _ in setup.actions.onReasoning.append({ _ in try await action() }) }
+    }
+
+    /// Does something when a model has thought, for models that tell their thoughts.
+    ///
+    /// - Parameter action: The action, which is given the thoughts. What it throws ends the turn.
+    /// - Returns: The profile with it.
+    public func onReasoning(
+      perform action: nonisolated(nonsending) sending @escaping (Transcript.Reasoning) async throws -> Void
+    ) -> some LanguageModelSession.DynamicProfile {
+      ConfiguredProfile(content: self) { setup, _ in setup.actions.onReasoning.append(action) }
+    }
+  #endif
+
   /// Does something before a tool is called, for each call.
   ///
   /// - Parameter action: The action. What it throws ends the turn.

@@ -2,6 +2,9 @@
 struct ProfileActions {
   var onPrompt: [nonisolated(nonsending) (Transcript.Prompt) async throws -> Void] = []
   var onResponse: [nonisolated(nonsending) (Transcript.Response) async throws -> Void] = []
+  #if FoundationModels27
+    var onReasoning: [nonisolated(nonsending) (Transcript.Reasoning) async throws -> Void] = []
+  #endif
   var onToolCall: [nonisolated(nonsending) (Transcript.ToolCall) async throws -> Void] = []
   var onToolOutput: [nonisolated(nonsending) (Transcript.ToolCall, Transcript.ToolOutput) async throws -> Void] = []
 }

@@ -87,8 +87,9 @@ struct ChannelReader {
     step.calls = try calls.map { call in
       let json = call.arguments.isEmpty ? "{}" : call.arguments
       guard let arguments = try? JSONValue(parsing: json) else {
-        throw LanguageModelSession.GenerationError.decodingFailure(
-          .init(debugDescription: "The arguments of the tool '\(call.name)' are not JSON. The model made: \(json)"))
+        throw SessionFailure.undecodable(
+          raw: json, "The arguments of the tool '\(call.name)' are not JSON. The model made: \(json)"
+        ).error
       }
       return ModelStep.Call(call: ToolCall(id: call.id, name: call.name, arguments: arguments), metadata: call.metadata)
     }

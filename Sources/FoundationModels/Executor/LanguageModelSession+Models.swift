@@ -8,7 +8,7 @@ extension LanguageModelSession {
   /// - Throws: What `instructions` throws.
   public convenience init<Failure>(
     model: some LanguageModel, tools: [any Tool] = [], @InstructionsBuilder instructions: () throws(Failure) -> Instructions
-  ) throws(Failure) where Failure: Error {
+  ) throws(Failure) where Failure: Swift.Error {
     self.init(model: model, tools: ToolSet(tools), instructions: try instructions())
   }
 

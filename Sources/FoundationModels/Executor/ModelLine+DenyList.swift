@@ -24,7 +24,7 @@ extension ModelLine {
       try list.check(step.text)
       return step
     } catch let match as DenyList.Match {
-      guard request.form.schema == nil, let explanation = match.explanation else { throw match.error(after: request.entries) }
+      guard request.form.schema == nil, let explanation = match.explanation else { throw match.failure(after: request.entries).error }
       try receive(.restart)
       try receive(.text(explanation, text.usage))
       var step = ModelStep()

@@ -53,7 +53,7 @@ extension SystemLanguageModel: LanguageModel {
       let asked = try StepRequest(request)
       try asked.check(model.capabilities)
       // Pieces come from a function that does not wait, and the channel's sender does.
-      let (pieces, continuation) = AsyncThrowingStream<StepPiece, any Error>.makeStream()
+      let (pieces, continuation) = AsyncThrowingStream<StepPiece, any Swift.Error>.makeStream()
       let task = Task { [line] in
         do {
           let line = NativeLine(model: model, line: line)
@@ -63,7 +63,7 @@ extension SystemLanguageModel: LanguageModel {
           continuation.finish()
           return step
         } catch {
-          let error = (error as? DibitError).map { LanguageModelSession.GenerationError.error(for: $0) } ?? error
+          let error = (error as? DibitError).map { SessionFailure.error(for: $0) } ?? error
           continuation.finish(throwing: error)
           throw error
         }

@@ -29,10 +29,9 @@ struct DenyList: Sendable {
     let explanation: String?
 
     /// The failure of a request: a refusal where there is an explanation.
-    func error(after entries: [Transcript.Entry]) -> LanguageModelSession.GenerationError {
-      let context = LanguageModelSession.GenerationError.Context(debugDescription: "the deny list has '\(phrase)'")
-      guard let explanation else { return .guardrailViolation(context) }
-      return .refusal(.init(transcriptEntries: entries, known: explanation), context)
+    func failure(after entries: [Transcript.Entry]) -> SessionFailure {
+      let words = "the deny list has '\(phrase)'"
+      return explanation.map { .refused(explanation: $0, entries, words) } ?? .denied(words)
     }
   }
 

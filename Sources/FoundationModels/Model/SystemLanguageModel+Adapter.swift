@@ -106,7 +106,7 @@ extension SystemLanguageModel {
     }
 
     /// The reasons for which an adapter cannot be used.
-    public enum AssetError: Error, LocalizedError {
+    public enum AssetError: Swift.Error, LocalizedError {
       /// The details of a failure, for developers.
       public struct Context: Sendable {
         /// One sentence that says what happened.

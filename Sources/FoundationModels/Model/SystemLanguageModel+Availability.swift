@@ -28,6 +28,20 @@ extension SystemLanguageModel {
   /// The most tokens of a conversation, its last answer among them; 0 where there is no model.
   public final var contextSize: Int { (try? opened?.summary())?.contextLength ?? 0 }
 
+  /// The kind of the model: here every model is one of its own, named as its folder or file is; without a name where there is no model.
+  public final var variant: Variant { Variant(displayName: opened.map { URL(filePath: $0.path).lastPathComponent } ?? "") }
+
+  /// A kind of models.
+  public struct Variant: Hashable, Sendable {
+    /// The name that people know.
+    public let displayName: String
+
+    /// Apple's model of three billion parameters. None that runs here is.
+    public static var core3: Variant { Variant(displayName: "AFM 3 Core") }
+    /// Apple's larger model. None that runs here is.
+    public static var coreAdvanced3: Variant { Variant(displayName: "AFM 3 Core Advanced") }
+  }
+
   /// The languages that the model's makers name; none where they name none.
   public final var supportedLanguages: Set<Locale.Language> {
     Set(((try? opened?.summary())?.languages ?? []).map { Locale.Language(identifier: $0) })

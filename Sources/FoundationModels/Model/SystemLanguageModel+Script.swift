@@ -7,7 +7,7 @@ extension SystemLanguageModel {
   ///
   /// - Parameter entries: The entries of the conversation, of which the last prompt counts.
   /// - Throws: ``LanguageModelSession/GenerationError/unsupportedLanguageOrLocale(_:)``
-  func checkScript(of entries: [Transcript.Entry]) throws(LanguageModelSession.GenerationError) {
+  func checkScript(of entries: [Transcript.Entry]) throws {
     guard adapter == nil, let entry = entries.last(where: { if case .prompt = $0 { true } else { false } }) else { return }
     let letters = entry.segments.text.unicodeScalars.lazy.filter(\.properties.isAlphabetic).prefix(Self.letterLimit)
     let foreign = letters.filter { !$0.isASCII }
@@ -18,9 +18,9 @@ extension SystemLanguageModel {
     let count = foreign.count { scalar in scripts.allSatisfy { String(scalar).wholeMatch(of: $0) == nil } }
     guard count * 2 > letters.count else { return }
     let names = languages.map(\.minimalIdentifier).sorted().joined(separator: ", ")
-    throw .unsupportedLanguageOrLocale(
-      .init(
-        debugDescription: "the makers of the model name \(names); \(count) of \(letters.count) letters of the prompt are of other scripts"))
+    throw SessionFailure.foreignScript(
+      "the makers of the model name \(names); \(count) of \(letters.count) letters of the prompt are of other scripts"
+    ).error
   }
 
   /// Letters at the beginning of a prompt that are looked at.

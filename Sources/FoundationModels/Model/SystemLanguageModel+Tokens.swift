@@ -30,7 +30,7 @@ extension SystemLanguageModel {
     let without = try StepRequest(entries: [prompt]).dialogueRequest()
     let dialogue = try await dialogue()
     do { return try await dialogue.promptTokens(with) - dialogue.promptTokens(without) } catch {
-      throw LanguageModelSession.GenerationError.error(for: error)
+      throw SessionFailure.error(for: error)
     }
   }
 
@@ -52,7 +52,7 @@ extension SystemLanguageModel {
     for entry in entries { _ = try Self.text(of: entry.segments) }
     let request = DialogueRequest(try DialogueMessage.messages(of: entries))
     let dialogue = try await dialogue()
-    do { return try await dialogue.promptTokens(request) } catch { throw LanguageModelSession.GenerationError.error(for: error) }
+    do { return try await dialogue.promptTokens(request) } catch { throw SessionFailure.error(for: error) }
   }
 
   /// The text of segments, of which none may be something beside the words: how many tokens that would take nobody here can tell.
@@ -64,9 +64,9 @@ extension SystemLanguageModel {
   }
 
   private func count(_ text: String) async throws -> Int {
-    guard let opened else { throw LanguageModelSession.GenerationError.assetsUnavailable(.init(debugDescription: Self.noModel)) }
+    guard let opened else { throw SessionFailure.assetsUnavailable(Self.noModel).error }
     do { return try await opened.open().tokenCount(of: text) } catch let error as DibitError {
-      throw LanguageModelSession.GenerationError.error(for: error, isOpening: true)
+      throw SessionFailure.error(for: error, isOpening: true)
     }
   }
 }

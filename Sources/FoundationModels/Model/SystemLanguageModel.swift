@@ -92,13 +92,13 @@ public final class SystemLanguageModel: Sendable, nonisolated Observable {
 
   /// A line to the model, with the adapter.
   func dialogue() async throws -> Dialogue {
-    guard let opened else { throw LanguageModelSession.GenerationError.assetsUnavailable(.init(debugDescription: Self.noModel)) }
+    guard let opened else { throw SessionFailure.assetsUnavailable(Self.noModel).error }
     do {
       let model = try await opened.open()
       guard let adapter else { return try await Dialogue(model) }
       return try await Dialogue(model, adapter: try await model.adapter(at: adapter.path))
     } catch let error as DibitError {
-      throw LanguageModelSession.GenerationError.error(for: error, isOpening: true)
+      throw SessionFailure.error(for: error, isOpening: true)
     }
   }
 

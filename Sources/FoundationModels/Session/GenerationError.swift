@@ -1,9 +1,11 @@
-internal import Dibit
 public import Foundation
 
 extension LanguageModelSession {
   /// The reasons for which a session gives no answer.
-  public enum GenerationError: Error, LocalizedError {
+  ///
+  /// With the trait `FoundationModels27` sessions throw what 27 has in its place: ``LanguageModelError``, ``SystemLanguageModel/Error``,
+  /// ``LanguageModelSession/Error`` and, for ``decodingFailure(_:)``, ``GeneratedContent/ParsingError``.
+  public enum GenerationError: Swift.Error, LocalizedError {
     /// The details of a failure, for developers.
     public struct Context: Sendable {
       /// One sentence that says what happened, with its numbers.
@@ -101,49 +103,29 @@ extension LanguageModelSession {
 
       /// The reason, as ``explanation`` has it, as it is made.
       public var explanationStream: ResponseStream<String> {
-        guard let known else { return session.streamResponse(to: Self.question) }
-        let id = GenerationID()
-        let entry = Transcript.Entry.response(Transcript.Response(assetIDs: [], segments: [.text(Transcript.TextSegment(content: known))]))
-        return ResponseStream(
-          StreamedTurn(id: id, isText: true, abandon: {}) { _ in
-            RawResponse(text: known, content: GeneratedContent(known, id: id), entries: [entry], usage: Usage())
-          })
+        known.map { .saying($0) } ?? session.streamResponse(to: Self.question)
       }
     }
   }
 
   /// The failure of a tool that the model called.
-  public struct ToolCallError: Error, LocalizedError {
+  public struct ToolCallError: Swift.Error, LocalizedError {
     /// The tool.
     public var tool: any Tool
     /// Its failure.
-    public var underlyingError: any Error
+    public var underlyingError: any Swift.Error
 
     /// The failure of a tool.
     ///
     /// - Parameters:
     ///   - tool: The tool.
     ///   - underlyingError: Its failure.
-    public init(tool: any Tool, underlyingError: any Error) {
+    public init(tool: any Tool, underlyingError: any Swift.Error) {
       self.tool = tool
       self.underlyingError = underlyingError
     }
 
     /// A sentence for people that says what happened.
     public var errorDescription: String? { "The tool '\(tool.name)' failed: \(underlyingError.localizedDescription)" }
-  }
-}
-
-extension LanguageModelSession.GenerationError {
-  /// A failure of the runtime as the framework names it; a cancelled job's is `CancellationError`.
-  static func error(for error: DibitError, isOpening: Bool = false) -> any Error {
-    let context = Context(debugDescription: error.message)
-    if error.kind == .cancelled { return CancellationError() }
-    switch error.detail {
-    case .contextFull?: return Self.exceededContextWindowSize(context)
-    case .answerNeeds?: return Self.decodingFailure(context)
-    case .form?: return Self.unsupportedGuide(context)
-    case nil: return isOpening || error.kind == .missing ? Self.assetsUnavailable(context) : Self.decodingFailure(context)
-    }
   }
 }

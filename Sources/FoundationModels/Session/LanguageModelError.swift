@@ -2,8 +2,9 @@ public import Foundation
 
 /// A failure of a language model, whoever made it.
 ///
-/// Sessions here throw ``LanguageModelSession/GenerationError``, as those of 26 do, and of this only ``unsupportedCapability(_:)``. What
-/// executors of other models throw comes as it is.
+/// Without the trait `FoundationModels27` sessions here throw ``LanguageModelSession/GenerationError``, as an app does that was built for 26,
+/// and of this only ``unsupportedCapability(_:)``; with it they throw this, ``SystemLanguageModel/Error``, ``LanguageModelSession/Error`` and
+/// ``GeneratedContent/ParsingError``. What executors of other models throw comes as it is.
 public enum LanguageModelError: LocalizedError, CustomDebugStringConvertible {
   /// The request is longer than the context.
   case contextSizeExceeded(ContextSizeExceeded)
@@ -92,6 +93,7 @@ public enum LanguageModelError: LocalizedError, CustomDebugStringConvertible {
 
   /// An answer that the model refused.
   public struct Refusal: Sendable {
+    private let words: String
     /// A sentence for developers.
     public var debugDescription: String
     /// Values that whoever throws it wants to tell.
@@ -100,12 +102,22 @@ public enum LanguageModelError: LocalizedError, CustomDebugStringConvertible {
     /// Facts of a failure.
     ///
     /// - Parameters:
+    ///   - explanation: A sentence for people that says why.
     ///   - debugDescription: A sentence for developers.
     ///   - metadata: Values that whoever throws it wants to tell.
-    public init(debugDescription: String, metadata: [String: any Sendable] = [:]) {
+    public init(explanation: String, debugDescription: String, metadata: [String: any Sendable] = [:]) {
+      words = explanation
       self.debugDescription = debugDescription
       self.metadata = metadata
     }
+
+    /// A sentence for people that says why.
+    public nonisolated(nonsending) var explanation: LanguageModelSession.Response<String> {
+      get async throws { try await explanationStream.collect() }
+    }
+
+    /// The sentence of ``explanation``, as a stream.
+    public var explanationStream: LanguageModelSession.ResponseStream<String> { .saying(words) }
   }
 
   /// Something that the model cannot do.

@@ -26,9 +26,9 @@ extension LanguageModelSession {
   // MARK: Beginning and end
 
   private func begin(_ request: Request) throws -> Turn {
-    guard state.withLock({ $0.turn == nil }) else { throw Self.isBusy }
+    guard state.withLock({ $0.turn == nil }) else { throw SessionFailure.busy.error }
     return try change { state in
-      guard state.turn == nil else { throw Self.isBusy }
+      guard state.turn == nil else { throw SessionFailure.busy.error }
       state.turns += 1
       let prompt = request.entry
       let turn = Turn(number: state.turns, prompt: prompt.id, before: state.transcript)
@@ -38,14 +38,11 @@ extension LanguageModelSession {
     }
   }
 
-  private static var isBusy: GenerationError {
-    .concurrentRequests(.init(debugDescription: "a session answers one request at a time, and one is being answered"))
-  }
-
   /// Adds entries to a turn; fails where it was abandoned.
   private func append(_ entries: [Transcript.Entry], to turn: Turn) throws {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
+      guard state.transcript.entries.contains(where: { $0.id == turn.prompt }) else { throw Error.transcriptMutationWhileResponding }
       state.transcript.entries += entries
     }
   }
@@ -89,7 +86,7 @@ extension LanguageModelSession {
       }
     } catch {
       rollBack(turn)
-      if let error = error as? DibitError { throw GenerationError.error(for: error) }
+      if let error = error as? DibitError { throw SessionFailure.error(for: error) }
       throw error
     }
   }
@@ -108,7 +105,10 @@ extension LanguageModelSession {
       let step = try await step(request, line, turn, after: usage, isFirst: round == 0, receive)
       usage.add(step.usage)
       #if FoundationModels27
-        if let reasoning = step.reasoning { try append([.reasoning(reasoning)], to: turn) }
+        if let reasoning = step.reasoning {
+          try append([.reasoning(reasoning)], to: turn)
+          for action in setup.actions.onReasoning { try await action(reasoning) }
+        }
       #endif
       guard !step.calls.isEmpty else {
         let content = try content(step.text, asked.form, id: id)
@@ -184,15 +184,13 @@ extension LanguageModelSession {
     return response
   }
 
-  private static func callsNothing(_ calls: [ModelStep.Call]) -> GenerationError {
+  private static func callsNothing(_ calls: [ModelStep.Call]) -> any Swift.Error {
     let names = calls.map { "'\($0.call.name)'" }.joined(separator: ", ")
-    return .decodingFailure(.init(debugDescription: "The model called \(names), and may call no tool in this step."))
+    return SessionFailure.undecodable(raw: "", "The model called \(names), and may call no tool in this step.").error
   }
 
   private func content(_ text: String, _ form: AnswerForm, id: GenerationID) throws -> GeneratedContent {
-    do { return try form.content(text, id: id) } catch let error as GenerationError { throw error } catch {
-      throw GenerationError.decodingFailure(.init(debugDescription: "\(error.localizedDescription) The model made: \(text)"))
-    }
+    do { return try form.content(text, id: id) } catch { throw SessionFailure.decoding(text, error) }
   }
 }
 
@@ -234,6 +232,6 @@ extension GenerationSchema {
 
   /// Names a fault of a schema as the framework does: something of it cannot be enforced.
   private static func namingFaults<Value>(_ body: () throws -> Value) throws -> Value {
-    do { return try body() } catch { throw LanguageModelSession.GenerationError.unsupportedGuide(.init(debugDescription: "\(error)")) }
+    do { return try body() } catch { throw SessionFailure.unsupportedGuide("\(error)").error }
   }
 }

@@ -25,10 +25,7 @@ extension LanguageModelSession {
     func response<Content: Generable>(of type: Content.Type) throws -> Response<Content> {
       do {
         return Response(content: try Content(content), rawContent: content, transcriptEntries: entries, usage: usage)
-      } catch let error as GenerationError { throw error } catch {
-        throw GenerationError.decodingFailure(
-          .init(debugDescription: "\(error.localizedDescription) The model made: \(content.jsonString)"))
-      }
+      } catch { throw SessionFailure.decoding(content.jsonString, error) }
     }
   }
 }

@@ -22,7 +22,7 @@ extension LanguageModelSession {
     /// The snapshots.
     public typealias Element = Snapshot
     /// The reasons for which a turn ends early.
-    public typealias Failure = any Error
+    public typealias Failure = any Swift.Error
 
     let turn: StreamedTurn
 
@@ -86,7 +86,7 @@ extension LanguageModelSession {
 
       private func partial(_ content: GeneratedContent) throws -> Content.PartiallyGenerated {
         do { return try Content.PartiallyGenerated(content) } catch {
-          throw GenerationError.decodingFailure(.init(debugDescription: error.localizedDescription))
+          throw SessionFailure.undecodable(raw: content.jsonString, underlying: error, error.localizedDescription).error
         }
       }
 
@@ -104,6 +104,19 @@ extension LanguageModelSession {
         return Snapshot(content: partial, rawContent: made, transcriptEntries: entries, usage: usage)
       }
     }
+  }
+}
+
+extension LanguageModelSession.ResponseStream<String> {
+  /// A stream of words that are known already.
+  static func saying(_ words: String) -> Self {
+    let id = GenerationID()
+    let entry = Transcript.Entry.response(Transcript.Response(assetIDs: [], segments: [.text(Transcript.TextSegment(content: words))]))
+    return Self(
+      StreamedTurn(id: id, isText: true, abandon: {}) { _ in
+        LanguageModelSession.RawResponse(
+          text: words, content: GeneratedContent(words, id: id), entries: [entry], usage: LanguageModelSession.Usage())
+      })
   }
 }
 

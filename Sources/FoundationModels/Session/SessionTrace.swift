@@ -45,8 +45,14 @@ struct SessionTrace: Sendable {
 
   /// The case of an error of the framework, and of any other its type alone: what it says may have been said.
   private static func name(of error: any Error) -> String {
-    guard let error = error as? LanguageModelSession.GenerationError else { return String(describing: type(of: error)) }
-    return String(String(describing: error).prefix { $0 != "(" })
+    let type = String(describing: type(of: error))
+    switch error {
+    case LanguageModelSession.Error.concurrentRequests: return "concurrentRequests"
+    case LanguageModelSession.Error.transcriptMutationWhileResponding: return "transcriptMutationWhileResponding"
+    case is LanguageModelSession.GenerationError, is LanguageModelError, is SystemLanguageModel.Error:
+      return Mirror(reflecting: error).children.first?.label ?? type
+    default: return type
+    }
   }
 
   private func write(_ event: Event, _ date: Date, _ start: ContinuousClock.Instant, _ members: [(key: String, value: JSONValue)]) {

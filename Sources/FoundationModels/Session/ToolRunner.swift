@@ -36,8 +36,9 @@ struct ToolRunner: Sendable {
 
   private func output(of call: Transcript.ToolCall) async throws -> Transcript.ToolOutput {
     guard let tool = tools.first(where: { $0.name == call.toolName }) else {
-      throw LanguageModelSession.GenerationError.decodingFailure(
-        .init(debugDescription: "The model called the tool '\(call.toolName)', which the session does not have."))
+      throw SessionFailure.undecodable(
+        raw: call.arguments.jsonString, "The model called the tool '\(call.toolName)', which the session does not have."
+      ).error
     }
     return Transcript.ToolOutput(id: call.id, toolName: call.toolName, segments: try await Self.segments(of: tool, call.arguments))
   }
