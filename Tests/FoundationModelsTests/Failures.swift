@@ -72,7 +72,7 @@ enum SessionFault: Equatable {
 /// The sentence for developers of a failure of a session.
 func words(of error: (any Error)?) -> String {
   #if FoundationModels27
-    error.flatMap { ($0 as? any CustomDebugStringConvertible)?.debugDescription } ?? ""
+    error.map { String(reflecting: $0) } ?? ""
   #else
     (error as? LanguageModelSession.GenerationError)?.failureReason ?? ""
   #endif
