@@ -8,13 +8,22 @@ internal import DibitJSON
 struct CommandTools {
   /// The tools as the model is told of them.
   let offered: [OfferedTool]
-  private let commands: [String: ChildCommand]
+  private let commands: [String: TimedCommand]
+
+  /// A command, and the seconds after which nobody waits for it any more.
+  private struct TimedCommand {
+    var command: ChildCommand
+    var timeout: Double
+  }
 
   /// No tools.
   init() { (offered, commands) = ([], [:]) }
 
   /// Bytes of a file with tools, and of what one of them gives.
   private static let (fileLimit, outputLimit) = (1 << 20, 1 << 20)
+
+  /// Seconds that a tool may take which does not say how many, and at most.
+  private static let (timeout, longestTimeout) = (60.0, 86_400.0)
 
   /// Reads the tools in a file: a JSON list of functions as OpenAI's requests have them, each with a `command`.
   init(reading path: String) throws {
@@ -23,7 +32,7 @@ struct CommandTools {
     guard let list = value.array, !list.isEmpty else {
       throw Failure(.badData, "'\(path)': a list of tools expected, found \(value.array == nil ? value.kind : "an empty one")")
     }
-    var (offered, commands) = ([OfferedTool](), [String: ChildCommand]())
+    var (offered, commands) = ([OfferedTool](), [String: TimedCommand]())
     for (index, value) in list.enumerated() {
       let location = "'\(path)': tool \(index + 1)"
       let tool = try Self.tool(value, location)
@@ -52,23 +61,35 @@ struct CommandTools {
     return OfferedTool(name: name, description: description, shownSchema: schema, schema: schema)
   }
 
-  private static func command(_ value: JSONValue, _ location: String) throws -> ChildCommand {
+  private static func command(_ value: JSONValue, _ location: String) throws -> TimedCommand {
     let words = value["command"]?.array?.compactMap(\.string)
     guard let words, !words.isEmpty, words.count == value["command"]?.array?.count else {
       throw Failure(
         .badData, "\(location): a 'command' expected, a list of a program and its arguments, found \(value["command"]?.kind ?? "none")")
     }
-    return ChildCommand(words)
+    let timeout = value["timeout"].map(\.double) ?? timeout
+    guard let timeout, timeout > 0, timeout <= longestTimeout else {
+      throw Failure(
+        .badData,
+        "\(location): 'timeout': seconds above 0 and up to \(Int(longestTimeout)) expected, found \(value["timeout"]?.serialized() ?? "none")"
+      )
+    }
+    return TimedCommand(command: ChildCommand(words), timeout: timeout)
   }
 
   /// Calls a tool and returns what it gave, without the line end at its end.
   ///
   /// - Throws: `DibitError.cancelled` where Ctrl-C ended it.
   func call(_ call: ToolCall) throws -> String {
-    guard let command = commands[call.name] else { throw Failure(.badData, "there is no tool \(quoted(call.name))") }
+    guard let timed = commands[call.name] else { throw Failure(.badData, "there is no tool \(quoted(call.name))") }
+    let end = ContinuousClock.now + .seconds(timed.timeout)
     let text: String? = try Failure.context("the tool '\(call.name)'") {
       let input = Array((call.arguments.serialized() + "\n").utf8)
-      guard let result = try command.run(input: input, limit: Self.outputLimit, isStopped: { Interrupt.isRequested }) else { return nil }
+      let isStopped = { Interrupt.isRequested || ContinuousClock.now >= end }
+      guard let result = try timed.command.run(input: input, limit: Self.outputLimit, isStopped: isStopped) else {
+        if Interrupt.isRequested { return nil }
+        throw Failure(.badData, "an answer within \(timed.timeout) s expected; give it more time with a 'timeout' in its file")
+      }
       guard result.status == 0 else { throw Failure(.badData, "the exit status 0 expected, found \(result.status)") }
       if let offset = UTF8Text.fault(in: result.output) { throw Failure(.badData, UTF8Text.message(result.output, offset)) }
       return String(decoding: result.output, as: UTF8.self)

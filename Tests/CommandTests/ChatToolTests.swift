@@ -1,17 +1,18 @@
 import DibitJSON
 import DibitTestSupport
+import Foundation
 import Testing
 
 /// Tools and schemas of a chat.
 @Suite struct ChatToolTests {
   private let scratch = Scratch()
 
-  private static func tool(_ name: String, _ script: String) -> JSONValue {
+  private static func tool(_ name: String, _ script: String, timeout: JSONValue = 60) -> JSONValue {
     let parameters: JSONValue = [
       "type": "object", "properties": ["word": ["type": "string", "enum": ["moon", "soup"]]], "required": ["word"],
     ]
     let function: JSONValue = ["name": .string(name), "description": "Looks a word up.", "parameters": parameters]
-    return ["type": "function", "function": function, "command": ["/bin/sh", "-c", .string(script)]]
+    return ["type": "function", "function": function, "command": ["/bin/sh", "-c", .string(script)], "timeout": timeout]
   }
 
   private func write(_ tools: JSONValue) throws -> String { try scratch.write(tools.serialized(), to: "tools.json") }
@@ -69,6 +70,21 @@ import Testing
     #expect(absent.errors.contains(/: the tool '(lookup|other)': '\/no\/such\/tool': no such file or directory\n/), "\(absent.errors)")
   }
 
+  @Test("a tool that takes too long is ended with all that it has started, and its turn")
+  func timeouts() throws {
+    let model = try writeChatModel(to: scratch, context: 4096)
+    let script = "sleep 600 & echo $! > \(scratch("process")); wait"
+    let tools = try write([Self.tool("lookup", script, timeout: 0.2), Self.tool("other", script, timeout: 0.2)])
+    let outcome = try dibit(["chat", model, "--tools", tools, "--max-tokens", "4"], input: Self.lines.map { $0 + "\n" }.joined())
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains(/: the tool '(lookup|other)': an answer within 0\.2 s expected; give it more time with a 'timeout'/))
+    let process = String(decoding: try contents(scratch("process")), as: UTF8.self).filter(\.isNumber)
+    // Of one that was killed and that nobody has asked for, the words are gone.
+    func isAlive() -> Bool { (try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")))?.isEmpty == false }
+    for _ in 0..<500 where isAlive() { Thread.sleep(forTimeInterval: 0.01) }
+    #expect(!process.isEmpty && !isAlive())
+  }
+
   @Test("Ctrl-C ends a tool that runs on and its turn, without a word, and not the chat")
   func interruption() throws {
     let model = try writeChatModel(to: scratch, context: 4096)
@@ -95,6 +111,8 @@ import Testing
       (#"[{"command":["a"]}]"#, "tool 1: a function with a 'name' expected, found an object without one"),
       (#"[{"name":"a"}]"#, "tool 1: a 'command' expected, a list of a program and its arguments, found none"),
       (#"[{"name":"a","command":"ls"}]"#, "tool 1: a 'command' expected, a list of a program and its arguments, found a string"),
+      (#"[{"name":"a","command":["ls"],"timeout":0}]"#, "tool 1: 'timeout': seconds above 0 and up to 86400 expected, found 0"),
+      (#"[{"name":"a","command":["ls"],"timeout":"x"}]"#, "tool 1: 'timeout': seconds above 0 and up to 86400 expected, found \"x\""),
       (#"[{"name":"a","command":["ls"]},{"name":"a","command":["ls"]}]"#, "tool 2: a name of its own expected, found 'a' again"),
       (
         #"[{"name":"a","command":["ls"],"parameters":{"type":"string"}}]"#,
