@@ -9,6 +9,12 @@
     case noCase
     case conformsAlready
     case guideWithoutStoredProperty
+    case entryElsewhere
+    case entryOfConstant
+    case entryOfType
+    case entryOfSeveral
+    case entryWithoutName
+    case entryWithAccessors
     case entryWithoutValue
     case valueNamedAsDiscriminator(case: String)
 
@@ -20,8 +26,13 @@
       case .conformsAlready:
         "Type already conforms to 'Generable'. Remove the '@Generable' macro or delete the existing conformance."
       case .guideWithoutStoredProperty: "'@Guide' can only be used with a stored property."
-      case .entryWithoutValue:
-        "'@SessionPropertyEntry' can only be used on a variable with a value, in an extension of 'SessionPropertyValues'."
+      case .entryElsewhere: "'@SessionPropertyEntry' can only be used in an extension of 'SessionPropertyValues'."
+      case .entryOfConstant: "'@SessionPropertyEntry' can only be used on a 'var'."
+      case .entryOfType: "'@SessionPropertyEntry' cannot be used on a static property."
+      case .entryOfSeveral: "'@SessionPropertyEntry' can only be used on a declaration of one property."
+      case .entryWithoutName: "'@SessionPropertyEntry' can only be used on a property with a name of its own."
+      case .entryWithAccessors: "'@SessionPropertyEntry' can only be used on a stored property."
+      case .entryWithoutValue: "A property of sessions needs the value that they begin with, unless it is an optional."
       case .valueNamedAsDiscriminator(let name):
         "The associated value 'type' of '\(name)' needs another label: generated content has the name of the case under 'type'."
       }
@@ -35,6 +46,12 @@
         case .noCase: "noCase"
         case .conformsAlready: "conformsAlready"
         case .guideWithoutStoredProperty: "guideWithoutStoredProperty"
+        case .entryElsewhere: "entryElsewhere"
+        case .entryOfConstant: "entryOfConstant"
+        case .entryOfType: "entryOfType"
+        case .entryOfSeveral: "entryOfSeveral"
+        case .entryWithoutName: "entryWithoutName"
+        case .entryWithAccessors: "entryWithAccessors"
         case .entryWithoutValue: "entryWithoutValue"
         case .valueNamedAsDiscriminator: "valueNamedAsDiscriminator"
         }

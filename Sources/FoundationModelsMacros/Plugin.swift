@@ -6,7 +6,9 @@
   @main
   struct Plugin: CompilerPlugin {
     /// The macros of the plugin.
-    let providingMacros: [any Macro.Type] = [GenerableMacro.self, GuideMacro.self, EntryMacro.self]
+    let providingMacros: [any Macro.Type] = [
+      GenerableMacro.self, GuideMacro.self, SessionPropertyEntryMacro.self, SessionPropertyEntryDefaultValueMacro.self,
+    ]
   }
 #else
   internal import Foundation

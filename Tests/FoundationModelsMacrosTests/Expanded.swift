@@ -27,7 +27,8 @@
       let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "Tests", fullFilePath: "Tests.swift")])
       let specifications = [
         "Generable": MacroSpec(type: GenerableMacro.self, conformances: conformances), "Guide": MacroSpec(type: GuideMacro.self),
-        "SessionPropertyEntry": MacroSpec(type: EntryMacro.self),
+        "SessionPropertyEntry": MacroSpec(type: SessionPropertyEntryMacro.self),
+        "__SessionPropertyEntryDefaultValue": MacroSpec(type: SessionPropertyEntryDefaultValueMacro.self),
       ]
       let expanded = file.expand(
         macroSpecs: specifications,

@@ -266,9 +266,31 @@ private struct Fixed: LanguageModelSession.DynamicProfile {
     let session = LanguageModelSession(profile: Forgetful(model: ScriptedModel.echo()))
     #expect(try await session.respond(to: "a").content == "a")
     let error = await failure { try await session.respond(to: "forget").content } as? LanguageModelSession.Error
-    #expect(error == .transcriptMutationWhileResponding && error?.errorDescription?.contains("history") == true)
+    #expect(error == .transcriptMutationWhileResponding && error?.errorDescription?.contains("transcript") == true)
     #expect(!session.isResponding && session.transcript.count == 3)
     #expect(try await session.respond(to: "b").content == "b")
+  }
+
+  @Test("the type of a profile can be hidden, and any model named")
+  func erased() async throws {
+    struct Either: LanguageModelSession.DynamicProfile {
+      let model: any LanguageModel
+      let isPlain: Bool
+      var body: some DynamicProfile {
+        if isPlain {
+          Profile { Instructions("plain") }.model(model)
+        } else if #available(macOS 27, *) {
+          LanguageModelSession.AnyDynamicProfile(Profile { Instructions("hidden") }.model(model))
+        } else {
+          Profile {}
+        }
+      }
+    }
+    let model = ScriptedModel.echo()
+    for isPlain in [true, false] {
+      _ = try await LanguageModelSession(profile: Either(model: model, isPlain: isPlain)).respond(to: "a").content
+    }
+    #expect(model.log.requests.map(\.instructions) == ["plain", "hidden"])
   }
 
   @Test("instructions for each element of a collection are said one under the other, with their tools")

@@ -21,13 +21,12 @@ import Testing
     let schema = try GenerationSchema(root: root, dependencies: [soups])
     let json = try schema.jsonSchema()
     #expect(schema.name == "Menu")
-    #expect(json["properties"]?["soup"] == ["$ref": "#/$defs/Soups", "description": "The soup"])
+    #expect(json["properties"]?["soup"] == ["type": "string", "description": "The soup", "enum": ["Tomato", "Pea"]])
     #expect(json["properties"]?["next"] == ["$ref": "#"])
     #expect(
       json["properties"]?["prices"] == ["type": "array", "items": ["type": "integer", "minimum": 1], "minItems": 1, "maxItems": 3])
     #expect(json["required"] == ["soup", "prices", "river"])
-    #expect(json["$defs"]?.object?.keys == ["Soups", "Waterway"])
-    #expect(json["$defs"]?["Soups"] == ["type": "string", "title": "Soups", "enum": ["Tomato", "Pea"]])
+    #expect(json["$defs"]?.object?.keys == ["Waterway"])
   }
 
   @Test func inlineSchemasAreHoisted() throws {
@@ -63,7 +62,7 @@ import Testing
   @Test func rootsOfOtherKinds() throws {
     #expect(try GenerationSchema(root: .null, dependencies: []).jsonSchema() == ["type": "null"])
     let list = try GenerationSchema(root: Schema(arrayOf: Schema(referenceTo: "A")), dependencies: [Schema(name: "A", anyOf: ["x"])])
-    #expect(try list.jsonSchema()["items"] == ["$ref": "#/$defs/A"])
+    #expect(try list.jsonSchema()["items"] == ["type": "string", "enum": ["x"]])
     #expect(list.name == "Array<A>")
     let named = try GenerationSchema(root: Schema(referenceTo: "A"), dependencies: [Schema(name: "A", anyOf: ["x"])])
     #expect(try named.jsonSchema() == ["type": "string", "title": "A", "enum": ["x"]])

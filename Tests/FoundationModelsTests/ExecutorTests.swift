@@ -1,8 +1,9 @@
 import DibitTestSupport
 import Foundation
-import FoundationModels
 import Synchronization
 import Testing
+
+@testable import FoundationModels
 
 @Suite struct ExecutorTests {
   private let short = GenerationOptions(sampling: .greedy, maximumResponseTokens: 8)
@@ -18,7 +19,7 @@ import Testing
     #expect(session.transcript.count == 3 && Array(response.transcriptEntries) == Array(session.transcript[1...]))
     let request = try #require(model.log.requests.first)
     #expect(request.instructions == "be calm" && request.transcript.count == 2 && request.schema == nil)
-    #expect(request.generationOptions == short && request.metadata["run"] as? Int == 7 && request.enabledToolDefinitions.isEmpty)
+    #expect(request.generationOptions == short && request.metadata["run"] == 7.generatedContent && request.enabledToolDefinitions.isEmpty)
     #expect(request.contextOptions.includeSchemaInPrompt == false)
     #expect(try await session.respond(to: "and now").content == "and now")
     #expect(model.log.executors == 1 && model.log.requests.count == 2 && model.log.requests[1].transcript.count == 4)
@@ -47,7 +48,7 @@ import Testing
       Issue.record("a response expected")
       return
     }
-    #expect(said.id == "answer" && said.segments.map(\.id) == ["s", "t"] && said.metadata["by"] as? String == "me")
+    #expect(said.id == "answer" && said.segments.map(\.id) == ["s", "t"] && said.metadata["by"] == "me".generatedContent)
   }
 
   @Test("a guided answer is JSON of the schema")
@@ -107,7 +108,7 @@ import Testing
       Issue.record("\(entries)")
       return
     }
-    #expect(calls.id == "calls" && calls.map(\.id) == ["a", "b"] && calls.first?.metadata["sure"] as? Bool == true)
+    #expect(calls.id == "calls" && calls.map(\.id) == ["a", "b"] && calls.first?.metadata["sure"] == true.generatedContent)
     #expect(first.id == "a" && second.id == "b")
     #expect(response.usage.output.totalTokenCount == 3 + 12 + 6)
     #expect(model.log.requests.map(\.enabledToolDefinitions.count) == [1, 1])
@@ -246,6 +247,31 @@ import Testing
     }
   }
 
+  @Test("an executor is told that the model is not to be shown the schema")
+  func hidesSchemas() async throws {
+    let model = ScriptedModel { _, channel in await channel.send(.response(action: .appendText("7", tokenCount: 1))) }
+    let session = LanguageModelSession(model: model)
+    _ = try await session.respond(to: "x", generating: Int.self).content
+    _ = try await session.respond(to: "x", generating: Int.self, includeSchemaInPrompt: false).content
+    for try await _ in session.streamResponse(to: "x", generating: Int.self, includeSchemaInPrompt: false) {}
+    #expect(model.log.requests.map { $0.contextOptions.includeSchemaInPrompt ?? true } == [true, false, false])
+  }
+
+  @Test("counts have the values that an executor tells with them")
+  func usageMetadata() async throws {
+    let model = ScriptedModel { _, channel in
+      let (input, output) = (
+        LanguageModelExecutorGenerationChannel.Usage.Input(totalTokenCount: 5, cachedTokenCount: 0),
+        LanguageModelExecutorGenerationChannel.Usage.Output(totalTokenCount: 2, reasoningTokenCount: 0)
+      )
+      await channel.send(.response(action: .appendText("yes", tokenCount: 1)))
+      await channel.send(.response(action: .updateUsage(input: input, output: output, metadata: ["tier": "fast"])))
+    }
+    let session = LanguageModelSession(model: model)
+    let usage = try await session.respond(to: "x").usage
+    #expect(usage.totalTokenCount == 7 && usage.metadata == ["tier": "fast".generatedContent] && session.usage.metadata == usage.metadata)
+  }
+
   @Test("a session is prewarmed through its executor")
   func prewarms() async throws {
     let model = ScriptedModel.echo()
@@ -327,7 +353,9 @@ import Testing
     await channel.send(.response(action: .appendText("a", tokenCount: 1)))
     await channel.send(.toolCalls(action: .removeToolCall(id: "b")))
     var events = channel.makeAsyncIterator()
-    #expect(try await events.next() is LanguageModelExecutorGenerationChannel.Response)
-    #expect(try await events.next() is LanguageModelExecutorGenerationChannel.ToolCalls)
+    guard case .response? = try await events.next()?.content, case .toolCalls? = try await events.next()?.content else {
+      Issue.record("an answer and calls expected")
+      return
+    }
   }
 }

@@ -30,10 +30,14 @@
     case group([Shape])
   }
 
+  /// An object that sessions must not share.
+  final class Basket { var goods: [String] = [] }
+
   extension SessionPropertyValues {
     @SessionPropertyEntry var meal: String = "soup"
     @SessionPropertyEntry var guests = 3
     @SessionPropertyEntry var host: String?
+    @SessionPropertyEntry var basket = Basket()
   }
 
   /// A client's types, through the macros.
@@ -85,7 +89,9 @@
       (session.properties.guests, session.properties.host) = (4, "Ada")
       _ = try await session.respond(to: "x")
       #expect(model.log.requests.map(\.instructions) == ["soup for 3 and nobody", "soup for 4 and Ada"])
-      #expect(LanguageModelSession(model: model).properties.guests == 3)
+      let other = LanguageModelSession(model: model)
+      session.properties.basket.goods.append("leek")
+      #expect(other.properties.guests == 3 && other.properties.basket.goods.isEmpty && session.properties.basket.goods == ["leek"])
     }
   }
 #endif

@@ -21,7 +21,7 @@ import Testing
       Issue.record("prompts expected")
       return
     }
-    #expect(prompt.contextOptions == hidden && prompt.metadata["run"] as? Int == 7 && prompt.responseFormat == nil)
+    #expect(prompt.contextOptions == hidden && prompt.metadata["run"] == 7.generatedContent && prompt.responseFormat == nil)
     #expect(plain.contextOptions == ContextOptions() && plain.metadata.isEmpty)
     // Without context options a call means what it meant before.
     let shown = try await LanguageModelSession(model: test.model).respond(to: "report", generating: Report.self)
@@ -96,20 +96,20 @@ import Testing
     #expect(count(kept) == 1)
     transcript += [response, response]
     #expect(transcript.count == 3 && Transcript().isEmpty)
-    if case .response(let said) = transcript[1] { #expect(said.metadata["by"] as? String == "me") }
+    if case .response(let said) = transcript[1] { #expect(said.metadata["by"] == "me".generatedContent) }
   }
 
   @Test("the model of Apple's servers is not available, and says so")
   func privateCloud() async throws {
     let model = PrivateCloudComputeLanguageModel()
     #expect(model.availability == .unavailable(.deviceNotEligible) && !model.isAvailable && !model.quotaUsage.isLimitReached)
-    #expect(model.supportedLanguages.isEmpty && !model.supportsLocale())
+    #expect(model.supportedLanguages.isEmpty)
     let session = LanguageModelSession(model: model, tools: [Lookup()], instructions: "be calm")
     session.prewarm()
     let errors = [
       await failure { try await session.respond(to: "a", contextOptions: ContextOptions(reasoningLevel: .deep)).content },
       await failure { try await session.respond(to: "a", generating: Report.self).content },
-      await failure { try await model.contextSize },
+      await failure { try await model.contextSize }, await failure { try model.supportsLocale() },
     ]
     for error in errors {
       guard case .serviceUnavailable(let facts)? = error as? PrivateCloudComputeLanguageModel.Error else {
@@ -138,6 +138,28 @@ import Testing
     let test = try TestModel()
     #expect(
       test.model.variant.displayName == "model" && test.model.variant != .core3 && SystemLanguageModel.Variant.core3 != .coreAdvanced3)
+  }
+
+  @Test("the transcript of a session can be set")
+  func settableTranscript() async throws {
+    let session = LanguageModelSession(model: ScriptedModel.echo(), instructions: "be calm")
+    for prompt in ["a", "b"] { _ = try await session.respond(to: prompt).content }
+    session.transcript.history = session.transcript.history.suffix(2)
+    #expect(session.transcript.count == 3 && session.properties.history.map(\.id) == session.transcript.dropFirst().map(\.id))
+    session.transcript.append(.response(.init(segments: [.text(.init(content: "c"))])))
+    #expect(session.transcript.count == 4)
+    session.transcript = Transcript()
+    #expect(try await session.respond(to: "d").transcriptEntries.count == 2 && session.transcript.count == 2)
+  }
+
+  @Test("a form of an answer says its schema")
+  func formats() {
+    let format = Transcript.ResponseFormat(type: Report.self)
+    switch format.kind {
+    case .schema(let schema): #expect(schema.name == "Report")
+    }
+    #expect(format.kind == Transcript.ResponseFormat(type: Report.self).kind)
+    #expect(format.kind != Transcript.ResponseFormat(type: LongList.self).kind)
   }
 
   @Test("a tool without its type does what it does")

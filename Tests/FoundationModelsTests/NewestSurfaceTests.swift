@@ -3,17 +3,7 @@
   import FoundationModels
   import Testing
 
-  /// A segment of a client's own kind.
-  private struct Recipe: Transcript.CustomSegment {
-    struct Content: Codable, Equatable, Sendable {
-      var dish: String
-      var minutes: Int
-    }
-    var id = UUID().uuidString
-    var content: Content
-  }
-
-  /// What the trait FoundationModels27 adds: thoughts, attachments and clients' own segments in transcripts.
+  /// What the trait FoundationModels27 adds: thoughts and attachments in transcripts.
   @Suite struct NewestSurfaceTests {
     private let leaf = URL(filePath: "/pictures/leaf.png")
     private let short = GenerationOptions(sampling: .greedy, maximumResponseTokens: 8)
@@ -63,9 +53,9 @@
         Attachment(imageURL: leaf, orientation: .left).label("leaf")
       }.content
       #expect(reference.attachmentLabel == "leaf")
-      let image = try #require(reference.resolve(in: session.transcript))
+      let image = try #require(reference.resolved(in: session.transcript))
       #expect(image.url == leaf && image.orientation == .left)
-      #expect(try ImageReference(GeneratedContent(json: #"{"attachmentLabel": "moon"}"#)).resolve(in: session.transcript) == nil)
+      #expect(try ImageReference(GeneratedContent(json: #"{"attachmentLabel": "moon"}"#)).resolved(in: session.transcript.history) == nil)
       guard case .prompt(let prompt)? = session.transcript.first else {
         Issue.record("a prompt expected")
         return
@@ -107,7 +97,7 @@
         return
       }
       #expect(reasoning.segments.plainText == "it is night" && reasoning.signature == Data([1, 2]))
-      #expect(reasoning.metadata["depth"] as? Int == 2 && reasoning.description == "Reasoning: it is night")
+      #expect(reasoning.metadata["depth"] == 2.generatedContent && reasoning.description == "Reasoning: it is night")
       // The executor reads its own thoughts again.
       let last = try #require(model.log.requests.last)
       #expect(last.transcript.contains { if case .reasoning = $0 { true } else { false } })
@@ -129,20 +119,16 @@
       #expect(try await other.respond(to: "the goal", options: short).usage.output.totalTokenCount > 0)
     }
 
-    @Test("an executor puts images and own segments into its answer, and takes them back")
+    @Test("an executor puts images into its answer, and takes them back")
     func answers() async throws {
-      let soup = Recipe(id: "soup", content: .init(dish: "soup", minutes: 20))
-      let quick = Recipe(id: "soup", content: .init(dish: "soup", minutes: 5))
       let leaf = leaf
       let model = ScriptedModel { request, channel in
         await channel.send(.response(action: .appendText(request.schema == nil ? "eat" : #"{"attachmentLabel": "x"}"#, tokenCount: 1)))
-        await channel.send(.response(action: .updateCustomSegment(soup)))
         for id in ["a", "b"] {
           let segment = Transcript.AttachmentSegment(id: id, content: .image(.init(imageURL: leaf)))
           await channel.send(.response(action: .addAttachmentSegment(segment)))
         }
         await channel.send(.response(action: .removeAttachmentSegment(id: "a")))
-        await channel.send(.response(action: .updateCustomSegment(quick)))
         if request.schema == nil { await channel.send(.response(action: .appendText(" soup", tokenCount: 1))) }
       }
       let session = LanguageModelSession(model: model)
@@ -152,33 +138,35 @@
         Issue.record("a response expected")
         return
       }
-      #expect(said.segments.count == 3 && said.segments.dropFirst().map(\.id) == ["soup", "b"])
-      #expect(said.segments.contains(.custom(quick)) && !said.segments.contains(.custom(soup)))
+      #expect(said.segments.count == 2 && said.segments.last?.id == "b")
       let guided = try await LanguageModelSession(model: model).respond(to: "what?", generating: ImageReference.self)
       guard case .response(let object)? = guided.transcriptEntries.last, case .structure? = object.segments.first else {
         Issue.record("a structure expected")
         return
       }
-      #expect(guided.content.attachmentLabel == "x" && object.segments.dropFirst().map(\.id) == ["soup", "b"])
+      #expect(guided.content.attachmentLabel == "x" && object.segments.dropFirst().map(\.id) == ["b"])
     }
 
-    @Test("own segments are said as their JSON to models of this machine, and as themselves to executors")
-    func customSegments() async throws {
-      let recipe = Recipe(content: .init(dish: "soup", minutes: 20))
-      let echo = ScriptedModel { request, channel in
-        var dish = ""
-        for case .prompt(let prompt) in request.transcript {
-          for case .custom(let segment) in prompt.segments { dish = (segment as? Recipe)?.content.dish ?? "?" }
-        }
-        await channel.send(.response(action: .appendText(dish, tokenCount: 1)))
+    @Test("thoughts of several names are entries of their own, also where they are no more than a signature")
+    func severalThoughts() async throws {
+      let model = ScriptedModel([.reasoning]) { request, channel in
+        await channel.send(.reasoning(entryID: "one", action: .appendText("first", tokenCount: 1)))
+        await channel.send(.reasoning(action: .updateSignature(Data([1]), tokenCount: 0)))
+        await channel.send(.reasoning(entryID: "two", action: .updateSignature(Data([2]), tokenCount: 0)))
+        await channel.send(.reasoning(entryID: "two", action: .updateMetadata(["a": 1, "b": 2])))
+        await channel.send(.reasoning(entryID: "two", action: .updateMetadata(["b": 3])))
+        await channel.send(.response(entryID: "answer", action: .appendText("so", tokenCount: 1)))
       }
-      #expect(try await LanguageModelSession(model: echo).respond(to: Prompt(recipe)).content == "soup")
-      let test = try TestModel()
-      let session = LanguageModelSession(model: test.model, instructions: Instructions(recipe))
-      #expect(try await session.respond(to: Prompt(recipe), options: short).usage.output.totalTokenCount > 0)
-      #expect(
-        try await test.model.tokenCount(for: Prompt(recipe)) == test.model.tokenCount(for: Prompt(#"{"dish":"soup","minutes":20}"#)))
-      #expect(recipe.description == #"Recipe {"dish":"soup","minutes":20}"#)
+      let session = LanguageModelSession(model: model)
+      for turn in 0..<2 {
+        let entries = try await session.respond(to: "x").transcriptEntries
+        let thoughts = entries.compactMap { entry in if case .reasoning(let reasoning) = entry { reasoning } else { nil } }
+        #expect(thoughts.map(\.segments.plainText) == ["first", ""] && thoughts.map(\.signature) == [Data([1]), Data([2])])
+        #expect(thoughts.last?.metadata == ["b": 3.generatedContent])
+        // What an earlier turn has named is there once.
+        #expect((thoughts.map(\.id) == ["one", "two"]) == (turn == 0))
+      }
+      #expect(Set(session.transcript.map(\.id)).count == session.transcript.count && session.transcript.count == 8)
     }
 
     @Test("a transcript with them is JSON of version 1.1, and comes back")
@@ -192,20 +180,15 @@
         .reasoning(
           Transcript.Reasoning(
             id: "r", metadata: ["depth": 2], segments: [.text(Transcript.TextSegment(id: "t", content: "hm"))], signature: Data([7]))),
-        .response(Transcript.Response(assetIDs: [], segments: [.custom(Recipe(id: "c", content: .init(dish: "soup", minutes: 3)))])),
+        .response(Transcript.Response(metadata: ["model": "m", "parts": [1.5, 2]], segments: [])),
       ])
       let data = try JSONEncoder().encode(transcript)
       let json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
       #expect(json["version"] as? String == "1.1")
       let back = try JSONDecoder().decode(Transcript.self, from: data)
-      #expect(Array(back.prefix(2)) == Array(transcript.prefix(2)))
-      guard case .response(let response)? = back.last, case .custom(let segment)? = response.segments.first else {
-        Issue.record("a segment of a client's kind expected")
-        return
-      }
-      #expect(segment.id == "c" && segment.description == #"{"dish":"soup","minutes":3}"#)
-      #expect(try JSONDecoder().decode(Transcript.self, from: JSONEncoder().encode(back)) == back)
-      #expect(String(decoding: try JSONEncoder().encode(Transcript()), as: UTF8.self).contains("\"version\":1,"))
+      #expect(back == transcript)
+      let empty = try JSONSerialization.jsonObject(with: JSONEncoder().encode(Transcript())) as? [String: Any]
+      #expect(empty?["version"] as? Int == 1)
     }
 
     @Test(

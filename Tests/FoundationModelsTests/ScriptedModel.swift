@@ -37,7 +37,7 @@ struct ScriptedModel: LanguageModel {
   var executorConfiguration: Configuration { Configuration(log: log, isBroken: isBroken) }
 
   init(_ capabilities: [LanguageModelCapabilities.Capability] = [.guidedGeneration, .toolCalling], _ script: @escaping Script) {
-    (self.capabilities, self.script) = (LanguageModelCapabilities(capabilities: capabilities), script)
+    (self.capabilities, self.script) = (LanguageModelCapabilities(capabilities), script)
   }
 
   /// A model that says the words of the last prompt again, one by one.

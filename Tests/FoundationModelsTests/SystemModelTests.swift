@@ -153,7 +153,7 @@ import Testing
 /// A line that says the words of the prompt again, without hyphens, and keeps to a list.
 private struct ListedLine: ModelLine {
   let list: DenyList
-  let capabilities = LanguageModelCapabilities(capabilities: [.guidedGeneration])
+  let capabilities = LanguageModelCapabilities([.guidedGeneration])
   let assetID: String? = nil
 
   func denied(in form: LanguageModelSession.AnswerForm) -> DenyList? { list }

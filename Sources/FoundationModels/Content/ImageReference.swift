@@ -3,7 +3,7 @@
   ///
   /// ```swift
   /// let best = try await session.respond(to: "Which picture is the sharpest?", generating: ImageReference.self).content
-  /// let image = best.resolve(in: session.transcript)
+  /// let image = best.resolved(in: session.transcript)
   /// ```
   public struct ImageReference: Sendable, Equatable {
     /// The name, as ``Attachment/label(_:)`` gave it.
@@ -11,10 +11,10 @@
 
     /// Finds the image.
     ///
-    /// - Parameter transcript: The transcript that has it.
+    /// - Parameter entries: The transcript that has it, or some of its entries.
     /// - Returns: The last image of that name; nil where there is none.
-    public func resolve(in transcript: Transcript) -> Transcript.ImageAttachment? {
-      for entry in transcript.reversed() {
+    public func resolved(in entries: some Sequence<Transcript.Entry>) -> Transcript.ImageAttachment? {
+      for entry in entries.reversed() {
         for case .attachment(let segment) in entry.segments.reversed() where segment.label == attachmentLabel {
           switch segment.content {
           case .image(let image): return image

@@ -62,6 +62,14 @@ public struct DynamicInstructionsBuilder {
     ConditionalDynamicInstructions(.falseContent(content))
   }
 
+  /// Takes a block that is there on some systems alone.
+  ///
+  /// - Parameter content: The value of the block.
+  /// - Returns: Instructions that say it.
+  public static func buildLimitedAvailability(_ content: some DynamicInstructions) -> AnyDynamicInstructions {
+    AnyDynamicInstructions(content)
+  }
+
   /// Takes a branch that may be missing.
   ///
   /// - Parameter content: The branch, or nil.

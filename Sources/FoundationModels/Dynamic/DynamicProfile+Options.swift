@@ -11,6 +11,15 @@ extension LanguageModelSession.DynamicProfile {
     configured { setup in setup.chosen = setup.chosen ?? model }
   }
 
+  /// Names the model that answers.
+  ///
+  /// - Parameter model: The model, of any type.
+  /// - Returns: The profile with it.
+  @_disfavoredOverload
+  public func model(_ model: any LanguageModel) -> some LanguageModelSession.DynamicProfile {
+    configured { setup in setup.chosen = setup.chosen ?? model }
+  }
+
   /// Sets the number that logits are divided by.
   ///
   /// - Parameter temperature: The number; nil for the model's own.

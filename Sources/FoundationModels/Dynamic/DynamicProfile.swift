@@ -60,6 +60,27 @@ extension LanguageModelSession {
     public var body: Never { return bodyless(Self.self) }
   }
 
+  /// A profile of any type.
+  public struct AnyDynamicProfile: LanguageModelSession.DynamicProfile {
+    /// There is none: the profile describes itself.
+    public typealias Body = Never
+
+    fileprivate let profile: any LanguageModelSession.DynamicProfile
+
+    /// Hides the type of a profile.
+    ///
+    /// - Parameter dynamicProfile: The profile.
+    public init(_ dynamicProfile: any LanguageModelSession.DynamicProfile) { profile = dynamicProfile }
+
+    /// Hides the type of a profile.
+    ///
+    /// - Parameter dynamicProfile: The profile.
+    public init(erasing dynamicProfile: some LanguageModelSession.DynamicProfile) { profile = dynamicProfile }
+
+    /// There is none, and asking for it ends the program.
+    public var body: Never { return bodyless(Self.self) }
+  }
+
   /// Builds a ``DynamicProfile`` of a block that comes to one profile.
   @resultBuilder
   public struct DynamicProfileBuilder {
@@ -89,6 +110,14 @@ extension LanguageModelSession {
     ) -> LanguageModelSession.ConditionalDynamicProfile<TrueContent, FalseContent>
     where TrueContent: LanguageModelSession.DynamicProfile, FalseContent: LanguageModelSession.DynamicProfile {
       ConditionalDynamicProfile(branch: .second(content))
+    }
+
+    /// Takes a block that is there on some systems alone.
+    ///
+    /// - Parameter component: The value of the block.
+    /// - Returns: A profile that is this one.
+    public static func buildLimitedAvailability(_ component: some LanguageModelSession.DynamicProfile) -> AnyDynamicProfile {
+      AnyDynamicProfile(component)
     }
   }
 }
@@ -131,6 +160,10 @@ extension SessionSetup {
 
 extension LanguageModelSession.Profile: ProfilePart {
   func add(to setup: inout SessionSetup, at position: [ProfileStep]) { setup.root = instructions }
+}
+
+extension LanguageModelSession.AnyDynamicProfile: ProfilePart {
+  func add(to setup: inout SessionSetup, at position: [ProfileStep]) { setup.add(profile, at: position) }
 }
 
 extension LanguageModelSession.ConditionalDynamicProfile: ProfilePart {

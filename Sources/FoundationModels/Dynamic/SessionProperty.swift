@@ -72,7 +72,7 @@ public final class SessionPropertyValues: Sendable {
   /// The entries of the session's transcript behind the instructions.
   ///
   /// Entries that are set while the session answers are there for the next request of the same turn; a turn that fails takes them back.
-  public var history: ArraySlice<Transcript.Entry> {
+  public var history: Transcript.HistoryView {
     get { session?.transcript.history ?? [] }
     set { session?.change { $0.transcript.history = newValue } }
   }

@@ -26,16 +26,31 @@ struct ChannelReader {
     var name: String
     var arguments = ""
     var tokens = 0
-    var metadata = TranscriptMetadata(values: [:])
+    var metadata: [String: GeneratedContent] = [:]
+  }
+
+  /// Thoughts that are one entry.
+  private struct Thought {
+    var id: String?
+    var segments: [Segment] = []
+    #if FoundationModels27
+      var signature: Data?
+      var metadata: [String: GeneratedContent] = [:]
+
+      /// The thoughts as a transcript has them.
+      var entry: Transcript.Reasoning {
+        var reasoning = Transcript.Reasoning(segments: segments.map(\.entry), signature: signature)
+        reasoning.metadata = metadata
+        if let id { reasoning.id = id }
+        return reasoning
+      }
+    #endif
   }
 
   private let isText: Bool
   private let start = ContinuousClock.now
   private var segments: [Segment] = []
-  private var thoughts: [Segment] = []
-  #if FoundationModels27
-    private var (thoughtsID, signature, thoughtsMetadata) = (String?.none, Data?.none, TranscriptMetadata(values: [:]))
-  #endif
+  private var thoughts: [Thought] = []
   private var calls: [Call] = []
   private var made = ModelStep()
 
@@ -47,17 +62,14 @@ struct ChannelReader {
   private var text: String { segments.filter { $0.other == nil }.map(\.text).joined(separator: separator) }
 
   /// Reads an event, and returns what it does to the text of the answer.
-  mutating func read(_ event: any LanguageModelExecutorGenerationChannel.Event) -> [StepPiece] {
+  mutating func read(_ event: LanguageModelExecutorGenerationChannel.Event) -> [StepPiece] {
     if made.firstSeconds == 0 { made.firstSeconds = (ContinuousClock.now - start) / .seconds(1) }
-    switch event.kind.content {
+    switch event.content {
     case .response(let response):
       made.responseID = made.responseID ?? response.entryID
       return read(response.action)
     case .reasoning(let reasoning):
-      #if FoundationModels27
-        thoughtsID = thoughtsID ?? reasoning.entryID
-      #endif
-      read(reasoning.action)
+      read(reasoning.action, of: thought(reasoning.entryID))
     case .toolCalls(let list):
       made.callsID = made.callsID ?? list.entryID
       read(list.action)
@@ -77,12 +89,7 @@ struct ChannelReader {
       step.segments = segments.map(\.entry)
     }
     #if FoundationModels27
-      if !thoughts.isEmpty {
-        var reasoning = Transcript.Reasoning(segments: thoughts.map(\.entry), signature: signature)
-        reasoning.kept = thoughtsMetadata
-        if let thoughtsID { reasoning.id = thoughtsID }
-        step.reasoning = reasoning
-      }
+      step.reasoning = thoughts.map(\.entry)
     #endif
     step.calls = try calls.map { call in
       let json = call.arguments.isEmpty ? "{}" : call.arguments
@@ -99,7 +106,7 @@ struct ChannelReader {
   // MARK: Answers
 
   private mutating func read(_ action: Channel.Response.Action) -> [StepPiece] {
-    switch action {
+    switch action.operation {
     case .appendText(let fragment):
       let isNew = !segments.contains { $0.other == nil && (fragment.segmentID == nil || $0.id == fragment.segmentID) }
       let index = Self.index(of: fragment.segmentID, in: &segments)
@@ -116,11 +123,10 @@ struct ChannelReader {
       // No text is no snapshot.
       return text.isEmpty ? [.restart] : [.restart, .text(text, made.usage)]
     #if FoundationModels27
-      case .updateCustomSegment(let segment): put(.custom(segment))
       case .addAttachmentSegment(let segment): put(.attachment(segment))
       case .removeAttachmentSegment(let id): segments.removeAll { $0.other != nil && $0.id == id }
     #endif
-    case .updateMetadata(let metadata): made.metadata.values.merge(metadata.values) { _, new in new }
+    case .updateMetadata(let metadata): made.metadata = metadata.values
     case .updateUsage(let usage): report(usage)
     }
     return []
@@ -148,25 +154,34 @@ struct ChannelReader {
 
   // MARK: Thoughts and calls
 
-  private mutating func read(_ action: Channel.Reasoning.Action) {
-    switch action {
+  /// The index of the thoughts of an entry, which begin where there are none; nil is the last.
+  private mutating func thought(_ id: String?) -> Int {
+    let index = thoughts.lastIndex { id == nil || $0.id == id }
+    if let index { return index }
+    thoughts.append(Thought(id: id))
+    return thoughts.count - 1
+  }
+
+  private mutating func read(_ action: Channel.Reasoning.Action, of thought: Int) {
+    switch action.operation {
     case .appendText(let fragment):
-      let index = Self.index(of: fragment.segmentID, in: &thoughts)
-      thoughts[index].text += fragment.content
-      thoughts[index].tokens += fragment.tokenCount
+      let index = Self.index(of: fragment.segmentID, in: &thoughts[thought].segments)
+      thoughts[thought].segments[index].text += fragment.content
+      thoughts[thought].segments[index].tokens += fragment.tokenCount
       countThoughts(fragment.tokenCount)
     case .replaceTextSegment(let replacement):
-      let index = Self.index(of: replacement.segmentID, in: &thoughts)
-      countThoughts(replacement.tokenCount - thoughts[index].tokens)
-      (thoughts[index].text, thoughts[index].tokens) = (replacement.content, replacement.tokenCount)
+      let index = Self.index(of: replacement.segmentID, in: &thoughts[thought].segments)
+      countThoughts(replacement.tokenCount - thoughts[thought].segments[index].tokens)
+      thoughts[thought].segments[index].text = replacement.content
+      thoughts[thought].segments[index].tokens = replacement.tokenCount
     case .updateSignature(let signature):
       #if FoundationModels27
-        self.signature = signature.signature
+        thoughts[thought].signature = signature.signature
       #endif
       countThoughts(signature.tokenCount)
     case .updateUsage(let usage): report(usage)
     #if FoundationModels27
-      case .updateMetadata(let metadata): thoughtsMetadata.values.merge(metadata.values) { _, new in new }
+      case .updateMetadata(let metadata): thoughts[thought].metadata = metadata.values
     #else
       case .updateMetadata: break  // Of thoughts nothing is kept.
     #endif
@@ -174,19 +189,19 @@ struct ChannelReader {
   }
 
   private mutating func read(_ action: Channel.ToolCalls.Action) {
-    switch action {
+    switch action.operation {
     case .toolCall(let event):
       let index = calls.firstIndex { $0.id == event.id } ?? calls.count
       if index == calls.count { calls.append(Call(id: event.id, name: event.name)) }
-      switch event.action {
+      switch event.action.operation {
       case .appendArguments(let fragment):
         calls[index].arguments += fragment.content
         calls[index].tokens += fragment.tokenCount
         count(fragment.tokenCount)
-      case .updateMetadata(let metadata): calls[index].metadata.values.merge(metadata.values) { _, new in new }
+      case .updateMetadata(let metadata): calls[index].metadata = metadata.values
       }
     case .removeToolCall(let id): calls.removeAll { $0.id == id }
-    case .updateMetadata(let metadata): made.metadata.values.merge(metadata.values) { _, new in new }
+    case .updateMetadata(let metadata): made.metadata = metadata.values
     case .updateUsage(let usage): report(usage)
     }
   }
@@ -206,5 +221,6 @@ struct ChannelReader {
     made.usage.input = .init(totalTokenCount: usage.input.totalTokenCount, cachedTokenCount: usage.input.cachedTokenCount)
     made.usage.output = .init(
       totalTokenCount: usage.output.totalTokenCount, reasoningTokenCount: usage.output.reasoningTokenCount)
+    made.usage.metadata = usage.metadata
   }
 }

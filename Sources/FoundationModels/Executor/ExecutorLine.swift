@@ -95,6 +95,6 @@ extension StepRequest {
   var executorRequest: LanguageModelExecutorGenerationRequest {
     LanguageModelExecutorGenerationRequest(
       id: UUID(), transcript: Transcript(entries: entries), enabledTools: enabledTools, schema: form.schema, generationOptions: options,
-      contextOptions: contextOptions, metadata: metadata.values)
+      contextOptions: contextOptions, metadata: metadata)
   }
 }

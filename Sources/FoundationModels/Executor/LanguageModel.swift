@@ -4,7 +4,7 @@
 ///
 /// ```swift
 /// struct Echo: LanguageModel {
-///   var capabilities: LanguageModelCapabilities { LanguageModelCapabilities(capabilities: []) }
+///   var capabilities: LanguageModelCapabilities { LanguageModelCapabilities( []) }
 ///   var executorConfiguration: Int { 0 }
 ///
 ///   struct Executor: LanguageModelExecutor {

@@ -1,6 +1,6 @@
 public import Foundation
 
-extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageModelExecutorGenerationChannel.Response {
+extension LanguageModelExecutorGenerationChannel.Event {
   /// A part of the answer.
   ///
   /// - Parameters:
@@ -8,11 +8,11 @@ extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageMod
   ///   - action: The thing that happens to the answer.
   /// - Returns: The event.
   public static func response(entryID: String? = nil, action: LanguageModelExecutorGenerationChannel.Response.Action) -> Self {
-    Self(entryID: entryID, action: action)
+    Self(content: .response(LanguageModelExecutorGenerationChannel.Response(entryID: entryID, action: action)))
   }
 }
 
-extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageModelExecutorGenerationChannel.ToolCalls {
+extension LanguageModelExecutorGenerationChannel.Event {
   /// A part of calls of tools.
   ///
   /// - Parameters:
@@ -20,11 +20,11 @@ extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageMod
   ///   - action: The thing that happens to the calls.
   /// - Returns: The event.
   public static func toolCalls(entryID: String? = nil, action: LanguageModelExecutorGenerationChannel.ToolCalls.Action) -> Self {
-    Self(entryID: entryID, action: action)
+    Self(content: .toolCalls(LanguageModelExecutorGenerationChannel.ToolCalls(entryID: entryID, action: action)))
   }
 }
 
-extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageModelExecutorGenerationChannel.Reasoning {
+extension LanguageModelExecutorGenerationChannel.Event {
   /// A part of the thoughts before the answer.
   ///
   /// - Parameters:
@@ -32,7 +32,7 @@ extension LanguageModelExecutorGenerationChannel.Event where Self == LanguageMod
   ///   - action: The thing that happens to the thoughts.
   /// - Returns: The event.
   public static func reasoning(entryID: String? = nil, action: LanguageModelExecutorGenerationChannel.Reasoning.Action) -> Self {
-    Self(entryID: entryID, action: action)
+    Self(content: .reasoning(LanguageModelExecutorGenerationChannel.Reasoning(entryID: entryID, action: action)))
   }
 }
 
@@ -45,7 +45,9 @@ extension LanguageModelExecutorGenerationChannel.Response.Action {
   ///   - tokenCount: The tokens of the text.
   /// - Returns: The action.
   public static func appendText(_ text: String, segmentID: String? = nil, tokenCount: Int) -> Self {
-    .appendText(LanguageModelExecutorGenerationChannel.TextFragment(content: text, segmentID: segmentID, tokenCount: tokenCount))
+    Self(
+      operation: .appendText(
+        LanguageModelExecutorGenerationChannel.TextFragment(content: text, segmentID: segmentID, tokenCount: tokenCount)))
   }
 
   /// Gives a segment another text.
@@ -56,16 +58,33 @@ extension LanguageModelExecutorGenerationChannel.Response.Action {
   ///   - tokenCount: The tokens of the text.
   /// - Returns: The action.
   public static func replaceTextSegment(_ text: String, segmentID: String? = nil, tokenCount: Int) -> Self {
-    .replaceTextSegment(
-      LanguageModelExecutorGenerationChannel.TextSegmentReplacement(content: text, segmentID: segmentID, tokenCount: tokenCount))
+    Self(
+      operation: .replaceTextSegment(
+        LanguageModelExecutorGenerationChannel.TextSegmentReplacement(content: text, segmentID: segmentID, tokenCount: tokenCount)))
   }
 
-  /// Puts values beside the answer, over those of the same keys.
+  #if FoundationModels27
+    /// Puts a thing beside the words, in place of one of the same identifier where there is one.
+    ///
+    /// - Parameter segment: The thing.
+    /// - Returns: The action.
+    public static func addAttachmentSegment(_ segment: Transcript.AttachmentSegment) -> Self {
+      Self(operation: .addAttachmentSegment(segment))
+    }
+
+    /// Takes a thing beside the words back.
+    ///
+    /// - Parameter id: Its identifier.
+    /// - Returns: The action.
+    public static func removeAttachmentSegment(id: String) -> Self { Self(operation: .removeAttachmentSegment(id: id)) }
+  #endif
+
+  /// Puts values beside the answer in the place of those that are there.
   ///
   /// - Parameter values: The values by their keys.
   /// - Returns: The action.
-  public static func updateMetadata(_ values: [String: any Sendable & Codable & Equatable]) -> Self {
-    .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values))
+  public static func updateMetadata(_ values: [String: any ConvertibleToGeneratedContent]) -> Self {
+    Self(operation: .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values.contents)))
   }
 
   /// Tells the tokens of the step, all together so far. Those of later events are added to them.
@@ -73,11 +92,13 @@ extension LanguageModelExecutorGenerationChannel.Response.Action {
   /// - Parameters:
   ///   - input: Tokens that the model had before it.
   ///   - output: Tokens that the model made.
+  ///   - metadata: Values that somebody wants to keep with the counts.
   /// - Returns: The action.
   public static func updateUsage(
-    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output
+    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output,
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> Self {
-    .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output))
+    Self(operation: .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output, metadata: metadata)))
   }
 }
 
@@ -90,7 +111,9 @@ extension LanguageModelExecutorGenerationChannel.Reasoning.Action {
   ///   - tokenCount: The tokens of the text.
   /// - Returns: The action.
   public static func appendText(_ text: String, segmentID: String? = nil, tokenCount: Int) -> Self {
-    .appendText(LanguageModelExecutorGenerationChannel.TextFragment(content: text, segmentID: segmentID, tokenCount: tokenCount))
+    Self(
+      operation: .appendText(
+        LanguageModelExecutorGenerationChannel.TextFragment(content: text, segmentID: segmentID, tokenCount: tokenCount)))
   }
 
   /// Gives a segment another text.
@@ -101,8 +124,9 @@ extension LanguageModelExecutorGenerationChannel.Reasoning.Action {
   ///   - tokenCount: The tokens of the text.
   /// - Returns: The action.
   public static func replaceTextSegment(_ text: String, segmentID: String? = nil, tokenCount: Int) -> Self {
-    .replaceTextSegment(
-      LanguageModelExecutorGenerationChannel.TextSegmentReplacement(content: text, segmentID: segmentID, tokenCount: tokenCount))
+    Self(
+      operation: .replaceTextSegment(
+        LanguageModelExecutorGenerationChannel.TextSegmentReplacement(content: text, segmentID: segmentID, tokenCount: tokenCount)))
   }
 
   /// Signs the thoughts.
@@ -112,15 +136,16 @@ extension LanguageModelExecutorGenerationChannel.Reasoning.Action {
   ///   - tokenCount: The tokens of the thoughts that no event told.
   /// - Returns: The action.
   public static func updateSignature(_ signature: Data, tokenCount: Int) -> Self {
-    .updateSignature(LanguageModelExecutorGenerationChannel.ReasoningSignature(signature: signature, tokenCount: tokenCount))
+    Self(
+      operation: .updateSignature(LanguageModelExecutorGenerationChannel.ReasoningSignature(signature: signature, tokenCount: tokenCount)))
   }
 
-  /// Puts values beside the thoughts, over those of the same keys.
+  /// Puts values beside the thoughts in the place of those that are there.
   ///
   /// - Parameter values: The values by their keys.
   /// - Returns: The action.
-  public static func updateMetadata(_ values: [String: any Sendable & Codable & Equatable]) -> Self {
-    .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values))
+  public static func updateMetadata(_ values: [String: any ConvertibleToGeneratedContent]) -> Self {
+    Self(operation: .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values.contents)))
   }
 
   /// Tells the tokens of the step, all together so far. Those of later events are added to them.
@@ -128,11 +153,13 @@ extension LanguageModelExecutorGenerationChannel.Reasoning.Action {
   /// - Parameters:
   ///   - input: Tokens that the model had before it.
   ///   - output: Tokens that the model made.
+  ///   - metadata: Values that somebody wants to keep with the counts.
   /// - Returns: The action.
   public static func updateUsage(
-    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output
+    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output,
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> Self {
-    .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output))
+    Self(operation: .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output, metadata: metadata)))
   }
 }
 
@@ -145,15 +172,21 @@ extension LanguageModelExecutorGenerationChannel.ToolCalls.Action {
   ///   - action: The thing that happens to the call.
   /// - Returns: The action.
   public static func toolCall(id: String, name: String, action: LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall.Action) -> Self {
-    .toolCall(LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall(id: id, name: name, action: action))
+    Self(operation: .toolCall(LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall(id: id, name: name, action: action)))
   }
 
-  /// Puts values beside the calls, over those of the same keys.
+  /// Takes a call back.
+  ///
+  /// - Parameter id: The identifier of the call.
+  /// - Returns: The action.
+  public static func removeToolCall(id: String) -> Self { Self(operation: .removeToolCall(id: id)) }
+
+  /// Puts values beside the calls in the place of those that are there.
   ///
   /// - Parameter values: The values by their keys.
   /// - Returns: The action.
-  public static func updateMetadata(_ values: [String: any Sendable & Codable & Equatable]) -> Self {
-    .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values))
+  public static func updateMetadata(_ values: [String: any ConvertibleToGeneratedContent]) -> Self {
+    Self(operation: .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values.contents)))
   }
 
   /// Tells the tokens of the step, all together so far. Those of later events are added to them.
@@ -161,11 +194,13 @@ extension LanguageModelExecutorGenerationChannel.ToolCalls.Action {
   /// - Parameters:
   ///   - input: Tokens that the model had before it.
   ///   - output: Tokens that the model made.
+  ///   - metadata: Values that somebody wants to keep with the counts.
   /// - Returns: The action.
   public static func updateUsage(
-    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output
+    input: LanguageModelExecutorGenerationChannel.Usage.Input, output: LanguageModelExecutorGenerationChannel.Usage.Output,
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> Self {
-    .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output))
+    Self(operation: .updateUsage(LanguageModelExecutorGenerationChannel.Usage(input: input, output: output, metadata: metadata)))
   }
 }
 
@@ -177,14 +212,16 @@ extension LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall.Action {
   ///   - tokenCount: The tokens of the text.
   /// - Returns: The action.
   public static func appendArguments(_ content: String, tokenCount: Int) -> Self {
-    .appendArguments(LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall.ArgumentsFragment(content: content, tokenCount: tokenCount))
+    Self(
+      operation: .appendArguments(
+        LanguageModelExecutorGenerationChannel.ToolCalls.ToolCall.ArgumentsFragment(content: content, tokenCount: tokenCount)))
   }
 
-  /// Puts values beside the call, over those of the same keys.
+  /// Puts values beside the call in the place of those that are there.
   ///
   /// - Parameter values: The values by their keys.
   /// - Returns: The action.
-  public static func updateMetadata(_ values: [String: any Sendable & Codable & Equatable]) -> Self {
-    .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values))
+  public static func updateMetadata(_ values: [String: any ConvertibleToGeneratedContent]) -> Self {
+    Self(operation: .updateMetadata(LanguageModelExecutorGenerationChannel.Metadata(values: values.contents)))
   }
 }

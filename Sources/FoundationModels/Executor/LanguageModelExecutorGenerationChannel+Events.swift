@@ -4,7 +4,7 @@ extension LanguageModelExecutorGenerationChannel {
   /// Values that somebody wants to keep with an entry.
   public struct Metadata: Sendable {
     /// The values by their keys.
-    public var values: [String: any Sendable & Codable & Equatable]
+    public var values: [String: GeneratedContent]
   }
 
   /// Tokens of a request so far.
@@ -49,15 +49,19 @@ extension LanguageModelExecutorGenerationChannel {
     public var input: Input
     /// Tokens that the model made.
     public var output: Output
+    /// Values that somebody wants to keep with the counts.
+    public var metadata: [String: GeneratedContent]
 
     /// Counts of tokens.
     ///
     /// - Parameters:
     ///   - input: Tokens that the model had before it.
     ///   - output: Tokens that the model made.
-    public init(input: Input, output: Output) {
+    ///   - metadata: Values that somebody wants to keep with the counts.
+    public init(input: Input, output: Output, metadata: [String: any ConvertibleToGeneratedContent] = [:]) {
       self.input = input
       self.output = output
+      self.metadata = metadata.contents
     }
   }
 
@@ -90,82 +94,92 @@ extension LanguageModelExecutorGenerationChannel {
   }
 
   /// A part of the answer.
-  public struct Response: Event {
-    /// The things that can happen to an answer.
-    public enum Action: Sendable {
-      /// A segment goes on.
-      case appendText(TextFragment)
-      /// A segment is another one than it was.
-      case replaceTextSegment(TextSegmentReplacement)
-      #if FoundationModels27
-        /// A segment of the client's own kind is there, in place of one of the same identifier where there is one.
-        case updateCustomSegment(any Transcript.CustomSegment)
-        /// A thing beside the words is there, in place of one of the same identifier where there is one.
-        case addAttachmentSegment(Transcript.AttachmentSegment)
-        /// A thing beside the words is taken back.
-        case removeAttachmentSegment(id: String)
-      #endif
-      /// The answer has these values beside it.
-      case updateMetadata(Metadata)
-      /// The tokens of the step, all together so far.
-      case updateUsage(Usage)
+  public struct Response: Sendable {
+    /// Something that happens to an answer.
+    public struct Action: Sendable {
+      enum Operation: Sendable {
+        /// A segment goes on.
+        case appendText(TextFragment)
+        /// A segment is another one than it was.
+        case replaceTextSegment(TextSegmentReplacement)
+        #if FoundationModels27
+          /// A thing beside the words is there, in place of one of the same identifier where there is one.
+          case addAttachmentSegment(Transcript.AttachmentSegment)
+          /// A thing beside the words is taken back.
+          case removeAttachmentSegment(id: String)
+        #endif
+        /// The answer has these values beside it.
+        case updateMetadata(Metadata)
+        /// The tokens of the step, all together so far.
+        case updateUsage(Usage)
+      }
+
+      let operation: Operation
     }
 
     /// The identifier that the answer has in the transcript; nil for any.
     public var entryID: String?
     /// The thing that happens to the answer.
     public var action: Action
-    /// The kind of the event.
-    public var kind: EventKind { EventKind(content: .response(self)) }
   }
 
   /// A part of the thoughts before the answer. Their tokens count; their text is in no answer. In the transcript they are with the trait
   /// `FoundationModels27` alone, as an entry of their own.
-  public struct Reasoning: Event {
-    /// The things that can happen to thoughts.
-    public enum Action: Sendable {
-      /// A segment goes on.
-      case appendText(TextFragment)
-      /// A segment is another one than it was.
-      case replaceTextSegment(TextSegmentReplacement)
-      /// The thoughts are signed.
-      case updateSignature(ReasoningSignature)
-      /// The thoughts have these values beside them.
-      case updateMetadata(Metadata)
-      /// The tokens of the step, all together so far.
-      case updateUsage(Usage)
+  public struct Reasoning: Sendable {
+    /// Something that happens to thoughts.
+    public struct Action: Sendable {
+      enum Operation: Sendable {
+        /// A segment goes on.
+        case appendText(TextFragment)
+        /// A segment is another one than it was.
+        case replaceTextSegment(TextSegmentReplacement)
+        /// The thoughts are signed.
+        case updateSignature(ReasoningSignature)
+        /// The thoughts have these values beside them.
+        case updateMetadata(Metadata)
+        /// The tokens of the step, all together so far.
+        case updateUsage(Usage)
+      }
+
+      let operation: Operation
     }
 
     /// The identifier that the thoughts have in the transcript; nil for any.
     public var entryID: String?
     /// The thing that happens to the thoughts.
     public var action: Action
-    /// The kind of the event.
-    public var kind: EventKind { EventKind(content: .reasoning(self)) }
   }
 
   /// A part of calls of tools.
-  public struct ToolCalls: Event {
-    /// The things that can happen to calls.
-    public enum Action: Sendable {
-      /// Something happens to one call; the first time it begins.
-      case toolCall(ToolCall)
-      /// A call is taken back.
-      case removeToolCall(id: String)
-      /// The calls have these values beside them.
-      case updateMetadata(Metadata)
-      /// The tokens of the step, all together so far.
-      case updateUsage(Usage)
+  public struct ToolCalls: Sendable {
+    /// Something that happens to calls.
+    public struct Action: Sendable {
+      enum Operation: Sendable {
+        /// Something happens to one call; the first time it begins.
+        case toolCall(ToolCall)
+        /// A call is taken back.
+        case removeToolCall(id: String)
+        /// The calls have these values beside them.
+        case updateMetadata(Metadata)
+        /// The tokens of the step, all together so far.
+        case updateUsage(Usage)
+      }
+
+      let operation: Operation
     }
 
     /// Something that happens to one call.
     public struct ToolCall: Sendable {
-      /// The things that can happen to a call.
-      public enum Action: Sendable {
-        /// The arguments go on.
-        case appendArguments(ArgumentsFragment)
-        /// The call has these values beside it.
-        case updateMetadata(Metadata)
+      /// Something that happens to a call.
+      public struct Action: Sendable {
+        enum Operation: Sendable {
+          /// The arguments go on.
+          case appendArguments(ArgumentsFragment)
+          /// The call has these values beside it.
+          case updateMetadata(Metadata)
+        }
+
+        let operation: Operation
       }
 
       /// Text that goes on behind the JSON of arguments.
@@ -188,7 +202,5 @@ extension LanguageModelExecutorGenerationChannel {
     public var entryID: String?
     /// The thing that happens to the calls.
     public var action: Action
-    /// The kind of the event.
-    public var kind: EventKind { EventKind(content: .toolCalls(self)) }
   }
 }

@@ -6,16 +6,10 @@
 /// ```
 public struct LanguageModelExecutorGenerationChannel: AsyncSequence, Sendable {
   /// Something that a model made.
-  public typealias Element = any Event
+  public typealias Element = Event
 
   /// Something that a model made: a part of an answer, of its thoughts, or of calls of tools.
-  public protocol Event: Sendable {
-    /// The kind of the event, with all that it says.
-    var kind: EventKind { get }
-  }
-
-  /// The kind of an event.
-  public struct EventKind: Sendable {
+  public struct Event: Sendable {
     enum Content: Sendable {
       case response(Response)
       case reasoning(Reasoning)
@@ -28,32 +22,32 @@ public struct LanguageModelExecutorGenerationChannel: AsyncSequence, Sendable {
   /// Reads the events of a channel.
   public struct AsyncIterator: AsyncIteratorProtocol {
     /// Something that a model made.
-    public typealias Element = any Event
+    public typealias Element = Event
 
-    fileprivate var events: AsyncThrowingStream<any Event, any Error>.AsyncIterator
+    fileprivate var events: AsyncThrowingStream<Event, any Error>.AsyncIterator
 
     /// Returns the next event; nil when the executor has returned, or nobody holds the channel any more.
     ///
     /// - Parameter actor: The actor on which the iteration runs.
     /// - Throws: What the executor throws.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any Event)? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
       try await events.next(isolation: actor)
     }
   }
 
   /// The end into which events go: when nobody holds it any more there will be none.
   private final class Entrance: Sendable {
-    let continuation: AsyncThrowingStream<any Event, any Error>.Continuation
-    init(_ continuation: AsyncThrowingStream<any Event, any Error>.Continuation) { self.continuation = continuation }
+    let continuation: AsyncThrowingStream<Event, any Error>.Continuation
+    init(_ continuation: AsyncThrowingStream<Event, any Error>.Continuation) { self.continuation = continuation }
     deinit { continuation.finish() }
   }
 
-  private let events: AsyncThrowingStream<any Event, any Error>
+  private let events: AsyncThrowingStream<Event, any Error>
   private let entrance: Entrance
 
   /// A channel into which nothing was sent yet.
   public init() {
-    let (events, continuation) = AsyncThrowingStream<any Event, any Error>.makeStream()
+    let (events, continuation) = AsyncThrowingStream<Event, any Error>.makeStream()
     (self.events, entrance) = (events, Entrance(continuation))
   }
 
@@ -63,7 +57,7 @@ public struct LanguageModelExecutorGenerationChannel: AsyncSequence, Sendable {
   /// Sends an event. Behind the end of a request it goes nowhere.
   ///
   /// - Parameter event: The event.
-  public nonisolated(nonsending) func send(_ event: some Event) async { entrance.continuation.yield(event) }
+  public nonisolated(nonsending) func send(_ event: Event) async { entrance.continuation.yield(event) }
 
   /// Says that there will be no more events, because all is said or for a reason.
   func finish(throwing error: (any Error)? = nil) { entrance.continuation.finish(throwing: error) }

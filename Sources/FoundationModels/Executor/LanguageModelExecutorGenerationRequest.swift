@@ -15,7 +15,7 @@ public struct LanguageModelExecutorGenerationRequest: Sendable {
   /// Options for what the model is shown.
   public var contextOptions: ContextOptions
   /// Values of whoever asked.
-  public var metadata: [String: any Sendable & Codable & Equatable]
+  public var metadata: [String: GeneratedContent]
 
   /// A request.
   ///
@@ -29,9 +29,9 @@ public struct LanguageModelExecutorGenerationRequest: Sendable {
   ///   - metadata: Values of whoever asked.
   public init(
     id: UUID, transcript: Transcript, enabledTools: [Transcript.ToolDefinition], schema: GenerationSchema? = nil,
-    generationOptions: GenerationOptions, contextOptions: ContextOptions, metadata: [String: any Sendable & Codable & Equatable]
+    generationOptions: GenerationOptions, contextOptions: ContextOptions, metadata: [String: any ConvertibleToGeneratedContent]
   ) {
     (self.id, self.transcript, enabledToolDefinitions, self.schema) = (id, transcript, enabledTools, schema)
-    (self.generationOptions, self.contextOptions, self.metadata) = (generationOptions, contextOptions, metadata)
+    (self.generationOptions, self.contextOptions, self.metadata) = (generationOptions, contextOptions, metadata.contents)
   }
 }

@@ -51,7 +51,7 @@ struct StepRequest: Sendable {
   /// The options, with the rule for tools of this step.
   var options = GenerationOptions()
   var contextOptions = ContextOptions()
-  var metadata = TranscriptMetadata(values: [:])
+  var metadata: [String: GeneratedContent] = [:]
   /// Calls that the model has made for this answer already.
   var made: [ToolCall] = []
 
@@ -90,7 +90,7 @@ struct ModelStep: Sendable {
   /// A call of a tool, with values of whoever made it.
   struct Call: Sendable {
     var call: ToolCall
-    var metadata = TranscriptMetadata(values: [:])
+    var metadata: [String: GeneratedContent] = [:]
   }
 
   /// The text of the answer, or what was said before the calls.
@@ -99,12 +99,12 @@ struct ModelStep: Sendable {
   var segments: [Transcript.Segment]?
   #if FoundationModels27
     /// The thoughts before it.
-    var reasoning: Transcript.Reasoning?
+    var reasoning: [Transcript.Reasoning] = []
   #endif
   /// The identifier of the answer, where it has one.
   var responseID: String?
   /// Values that are kept with the answer.
-  var metadata = TranscriptMetadata(values: [:])
+  var metadata: [String: GeneratedContent] = [:]
   var calls: [Call] = []
   /// The identifier of the calls, where they have one.
   var callsID: String?
@@ -119,7 +119,7 @@ struct ModelStep: Sendable {
     get throws {
       let calls = try calls.map { made in
         Transcript.ToolCall(
-          id: made.call.id, metadata: made.metadata.values, toolName: made.call.name,
+          id: made.call.id, metadata: made.metadata, toolName: made.call.name,
           arguments: try GeneratedContent(json: made.call.arguments.serialized()))
       }
       return callsID.map { Transcript.ToolCalls(id: $0, calls) } ?? Transcript.ToolCalls(calls)

@@ -110,7 +110,7 @@ extension StepRequest {
     tools = ToolSet(request.enabledToolDefinitions.map { DefinedTool(definition: $0, isShown: request.tells(of: $0)) })
     if let schema = request.schema { form = .schema(schema, isShown: request.contextOptions.showsSchema) }
     (options, contextOptions) = (request.generationOptions, request.contextOptions)
-    metadata = TranscriptMetadata(values: request.metadata)
+    metadata = request.metadata
     let turn = entries.lastIndex { if case .prompt = $0 { true } else { false } } ?? 0
     for case .toolCalls(let calls) in entries[turn...] { made += try calls.map { try $0.dialogueCall } }
   }

@@ -114,5 +114,10 @@
   /// ```
   @attached(accessor)
   @attached(peer, names: prefixed(__Key_))
-  public macro SessionPropertyEntry() = #externalMacro(module: "FoundationModelsMacros", type: "EntryMacro")
+  public macro SessionPropertyEntry() = #externalMacro(module: "FoundationModelsMacros", type: "SessionPropertyEntryMacro")
+
+  /// Makes the first value of a session's property anew for each session. ``SessionPropertyEntry()`` writes it.
+  @attached(accessor)
+  public macro __SessionPropertyEntryDefaultValue() =
+    #externalMacro(module: "FoundationModelsMacros", type: "SessionPropertyEntryDefaultValueMacro")
 #endif

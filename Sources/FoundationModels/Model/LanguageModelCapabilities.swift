@@ -19,7 +19,7 @@ public struct LanguageModelCapabilities: Sendable {
   /// These capabilities and no others.
   ///
   /// - Parameter capabilities: The capabilities.
-  public init(capabilities: [Capability]) { self.capabilities = Set(capabilities) }
+  public init(_ capabilities: [Capability]) { self.capabilities = Set(capabilities) }
 
   /// Checks whether the model can do something.
   ///
@@ -30,5 +30,5 @@ public struct LanguageModelCapabilities: Sendable {
 
 extension SystemLanguageModel {
   /// The things that models can do here: keep to schemas and call tools, whatever they were trained for.
-  public final var capabilities: LanguageModelCapabilities { LanguageModelCapabilities(capabilities: [.guidedGeneration, .toolCalling]) }
+  public final var capabilities: LanguageModelCapabilities { LanguageModelCapabilities([.guidedGeneration, .toolCalling]) }
 }

@@ -19,12 +19,13 @@ public final class PrivateCloudComputeLanguageModel: Sendable, Observable {
   public final var quotaUsage: QuotaUsage { QuotaUsage(status: .belowLimit(.init(isApproachingLimit: false))) }
 
   /// The languages of the model, of which nothing is known here.
-  public final var supportedLanguages: Set<Locale.Language> { [] }
+  public nonisolated final var supportedLanguages: Set<Locale.Language> { [] }
 
-  /// True for a locale whose language the model knows. None, here.
+  /// True for a locale whose language the model knows.
   ///
   /// - Parameter locale: The locale.
-  public final func supportsLocale(_ locale: Locale = Locale.current) -> Bool { false }
+  /// - Throws: ``Error/serviceUnavailable(_:)``, always: only the service knows.
+  public nonisolated final func supportsLocale(_ locale: Locale = Locale.current) throws -> Bool { throw Error.unreachable }
 
   /// The tokens of the model's context.
   ///
@@ -154,7 +155,7 @@ public final class PrivateCloudComputeLanguageModel: Sendable, Observable {
 extension PrivateCloudComputeLanguageModel: LanguageModel {
   /// The things that the model can do beyond text, where it can be reached.
   public final var capabilities: LanguageModelCapabilities {
-    LanguageModelCapabilities(capabilities: [.vision, .guidedGeneration, .reasoning, .toolCalling])
+    LanguageModelCapabilities([.vision, .guidedGeneration, .reasoning, .toolCalling])
   }
 
   /// There is nothing to configure.

@@ -12,7 +12,7 @@ extension GenerationOptions {
     }
 
     /// The permission.
-    public let kind: Kind
+    public var kind: Kind
 
     /// Lets the model call tools as it sees fit.
     public static var allowed: ToolCallingMode { ToolCallingMode(kind: .allowed) }

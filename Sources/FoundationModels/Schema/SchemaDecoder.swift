@@ -131,7 +131,11 @@ struct SchemaDecoder {
     var rules: [GuideRule] = []
     if let pattern = try reader.string("pattern") { rules.append(.pattern(GuideRule.Pattern(pattern))) }
     let keywords = ["minLength", "maxLength", "format"]
-    guard let values = try reader.strings("enum") else { return try reader.limited(.type(String.self), rules: rules, keywords: keywords) }
+    guard let values = try reader.strings("enum") else {
+      // A text with a name of its own is a choice.
+      if reader["title"] != nil { throw SchemaFault.missing("enum", reader.path) }
+      return try reader.limited(.type(String.self), rules: rules, keywords: keywords)
+    }
     guard !values.isEmpty else { throw SchemaFault.corrupted("'enum' has no values.", reader.path + [SchemaKey("enum")]) }
     if let title = try reader.string("title"), rules.isEmpty, !keywords.contains(where: { reader[$0] != nil }) {
       return .named(NamedSchema(name: title, description: try reader.string("description"), body: .choices(values)))

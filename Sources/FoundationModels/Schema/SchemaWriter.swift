@@ -35,7 +35,7 @@ struct SchemaWriter {
       members = try self.members(schema.root, GuideOwner(type: "the schema", property: nil))
     }
     var definitions: [Member] = []
-    for (index, definition) in schema.definitions.enumerated() where index != rootIndex {
+    for (index, definition) in schema.definitions.enumerated() where index != rootIndex && choices(index) == nil {
       definitions.append((definition.name, .object(JSONObject(try self.members(definition)))))
     }
     if !definitions.isEmpty { members.append(("$defs", .object(JSONObject(definitions)))) }
@@ -87,6 +87,13 @@ struct SchemaWriter {
     switch node.shape {
     case .root: members = [("$ref", "#")]
     case .definition(let index):
+      if let values = choices(index), index != rootIndex {
+        members = [("type", "string"), ("enum", .array(values.map(JSONValue.string)))]
+        if let description = schema.definitions[index].description {
+          Self.add([SchemaKeyword(key: "description", value: .string(description))], to: &members)
+        }
+        break
+      }
       members = [("$ref", .string(index == rootIndex ? "#" : "#/$defs/" + Self.escaped(schema.definitions[index].name)))]
     case .scalar(let kind, let limits):
       members = [("type", kind.keyword)]
@@ -102,6 +109,12 @@ struct SchemaWriter {
     }
     Self.add(node.keywords, to: &members)
     return members
+  }
+
+  /// The values of a definition that is a choice of texts: it is written where it is used. The decoder knows it by its name.
+  private func choices(_ index: Int) -> [String]? {
+    guard purpose != .constraint, case .choices(let values) = schema.definitions[index].body else { return nil }
+    return values
   }
 
   private func pattern(_ text: String, _ owner: GuideOwner) throws -> String {

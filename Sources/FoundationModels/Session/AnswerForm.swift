@@ -5,21 +5,21 @@ extension LanguageModelSession {
     let form: AnswerForm
     let options: GenerationOptions
     let contextOptions: ContextOptions
-    let metadata: TranscriptMetadata
+    let metadata: [String: GeneratedContent]
 
     init(
       _ prompt: Prompt, _ form: AnswerForm, _ options: GenerationOptions, _ contextOptions: ContextOptions = ContextOptions(),
-      _ metadata: [String: any Sendable & Codable & Equatable] = [:]
+      _ metadata: [String: any ConvertibleToGeneratedContent] = [:]
     ) {
       (self.prompt, self.form, self.options, self.contextOptions) = (prompt, form, options, contextOptions)
-      self.metadata = TranscriptMetadata(values: metadata)
+      self.metadata = metadata.contents
     }
 
     /// The prompt as the transcript keeps it. A format in it is one that the model is shown.
     var entry: Transcript.Prompt {
       let format = form.isShown ? form.schema.map { Transcript.ResponseFormat(name: form.name, schema: $0) } : nil
       return Transcript.Prompt(
-        metadata: metadata.values, segments: prompt.segments, options: options, responseFormat: format, contextOptions: contextOptions)
+        metadata: metadata, segments: prompt.segments, options: options, responseFormat: format, contextOptions: contextOptions)
     }
   }
 
@@ -65,6 +65,9 @@ extension LanguageModelSession {
 }
 
 extension ContextOptions {
+  /// The options of requests that say no more than this.
+  static func showing(schema isShown: Bool) -> Self { Self(includeSchemaInPrompt: isShown ? nil : false) }
+
   /// True where the model is shown the schema.
   var showsSchema: Bool { includeSchemaInPrompt ?? true }
 }

@@ -50,7 +50,8 @@ extension LanguageModelSession {
   public final nonisolated(nonsending) func respond(
     to prompt: Prompt, schema: GenerationSchema, includeSchemaInPrompt: Bool = true, options: GenerationOptions = GenerationOptions()
   ) async throws -> Response<GeneratedContent> {
-    try await turn(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options)).response(of: GeneratedContent.self)
+    try await turn(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options, .showing(schema: includeSchemaInPrompt)))
+      .response(of: GeneratedContent.self)
   }
 
   /// Answers a prompt with a value of a schema.
@@ -97,7 +98,8 @@ extension LanguageModelSession {
     to prompt: Prompt, generating type: Content.Type = Content.self, includeSchemaInPrompt: Bool = true,
     options: GenerationOptions = GenerationOptions()
   ) async throws -> Response<Content> where Content: Generable {
-    try await turn(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options)).response(of: type)
+    try await turn(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options, .showing(schema: includeSchemaInPrompt)))
+      .response(of: type)
   }
 
   /// Answers a prompt with a value of a type.

@@ -12,7 +12,7 @@ extension LanguageModelSession {
     to prompt: Prompt,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<String> {
     try await turn(Request(prompt, .text, options, contextOptions, metadata)).response(of: String.self)
   }
@@ -30,7 +30,7 @@ extension LanguageModelSession {
     to prompt: String,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<String> {
     try await turn(Request(Prompt(prompt), .text, options, contextOptions, metadata)).response(of: String.self)
   }
@@ -47,7 +47,7 @@ extension LanguageModelSession {
   public final nonisolated(nonsending) func respond(
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) async throws -> Response<String> {
     try await turn(Request(prompt(), .text, options, contextOptions, metadata)).response(of: String.self)
@@ -68,7 +68,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<GeneratedContent> {
     try await turn(Request(prompt, .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata)).response(
       of: GeneratedContent.self)
@@ -89,7 +89,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<GeneratedContent> {
     try await turn(Request(Prompt(prompt), .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata))
       .response(of: GeneratedContent.self)
@@ -109,7 +109,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) async throws -> Response<GeneratedContent> {
     try await turn(Request(prompt(), .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata)).response(
@@ -131,7 +131,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<Content> where Content: Generable {
     try await turn(Request(prompt, AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata)).response(
       of: Content.self)
@@ -152,7 +152,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) async throws -> Response<Content> where Content: Generable {
     try await turn(Request(Prompt(prompt), AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata))
       .response(of: Content.self)
@@ -172,7 +172,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) async throws -> Response<Content> where Content: Generable {
     try await turn(Request(prompt(), AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata)).response(

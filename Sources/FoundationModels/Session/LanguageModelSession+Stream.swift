@@ -48,7 +48,8 @@ extension LanguageModelSession {
   public final func streamResponse(
     to prompt: Prompt, schema: GenerationSchema, includeSchemaInPrompt: Bool = true, options: GenerationOptions = GenerationOptions()
   ) -> sending ResponseStream<GeneratedContent> {
-    ResponseStream(stream(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options)))
+    ResponseStream(
+      stream(Request(prompt, .schema(schema, isShown: includeSchemaInPrompt), options, .showing(schema: includeSchemaInPrompt))))
   }
 
   /// Answers a prompt, as the answer is made, with a value of a schema.
@@ -94,7 +95,8 @@ extension LanguageModelSession {
     to prompt: Prompt, generating type: Content.Type = Content.self, includeSchemaInPrompt: Bool = true,
     options: GenerationOptions = GenerationOptions()
   ) -> sending ResponseStream<Content> where Content: Generable {
-    ResponseStream(stream(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options)))
+    ResponseStream(
+      stream(Request(prompt, AnswerForm(type, isShown: includeSchemaInPrompt), options, .showing(schema: includeSchemaInPrompt))))
   }
 
   /// Answers a prompt, as the answer is made, with a value of a type.

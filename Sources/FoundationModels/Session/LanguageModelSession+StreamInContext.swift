@@ -12,7 +12,7 @@ extension LanguageModelSession {
     to prompt: Prompt,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<String> {
     ResponseStream(stream(Request(prompt, .text, options, contextOptions, metadata)))
   }
@@ -30,7 +30,7 @@ extension LanguageModelSession {
     to prompt: String,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<String> {
     ResponseStream(stream(Request(Prompt(prompt), .text, options, contextOptions, metadata)))
   }
@@ -48,7 +48,7 @@ extension LanguageModelSession {
   public final func streamResponse(
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) rethrows -> sending ResponseStream<String> {
     try ResponseStream(stream(Request(prompt(), .text, options, contextOptions, metadata)))
@@ -69,7 +69,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<GeneratedContent> {
     ResponseStream(stream(Request(prompt, .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))
   }
@@ -89,7 +89,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<GeneratedContent> {
     ResponseStream(stream(Request(Prompt(prompt), .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))
   }
@@ -109,7 +109,7 @@ extension LanguageModelSession {
     schema: GenerationSchema,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) rethrows -> sending ResponseStream<GeneratedContent> {
     try ResponseStream(stream(Request(prompt(), .schema(schema, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))
@@ -130,7 +130,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<Content> where Content: Generable {
     ResponseStream(stream(Request(prompt, AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))
   }
@@ -150,7 +150,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:]
+    metadata: [String: any ConvertibleToGeneratedContent] = [:]
   ) -> sending ResponseStream<Content> where Content: Generable {
     ResponseStream(
       stream(Request(Prompt(prompt), AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))
@@ -171,7 +171,7 @@ extension LanguageModelSession {
     generating type: Content.Type = Content.self,
     options: GenerationOptions = GenerationOptions(),
     contextOptions: ContextOptions = ContextOptions(includeSchemaInPrompt: true),
-    metadata: [String: any Sendable & Codable & Equatable] = [:],
+    metadata: [String: any ConvertibleToGeneratedContent] = [:],
     @PromptBuilder prompt: () throws -> Prompt
   ) rethrows -> sending ResponseStream<Content> where Content: Generable {
     try ResponseStream(stream(Request(prompt(), AnswerForm(type, isShown: contextOptions.showsSchema), options, contextOptions, metadata)))

@@ -43,7 +43,10 @@ extension LanguageModelSession {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
       guard state.transcript.entries.contains(where: { $0.id == turn.prompt }) else { throw Error.transcriptMutationWhileResponding }
-      state.transcript.entries += entries
+      for entry in entries {
+        let isTaken = state.transcript.entries.contains { $0.id == entry.id }
+        state.transcript.entries.append(isTaken ? entry.renamed() : entry)
+      }
     }
   }
 
@@ -105,7 +108,7 @@ extension LanguageModelSession {
       let step = try await step(request, line, turn, after: usage, isFirst: round == 0, receive)
       usage.add(step.usage)
       #if FoundationModels27
-        if let reasoning = step.reasoning {
+        for reasoning in step.reasoning {
           try append([.reasoning(reasoning)], to: turn)
           for action in setup.actions.onReasoning { try await action(reasoning) }
         }
@@ -179,7 +182,7 @@ extension LanguageModelSession {
         step.segments ?? [.text(Transcript.TextSegment(content: step.text))]
       }
     var response = Transcript.Response(assetIDs: line.assetID.map { [$0] } ?? [], segments: segments)
-    response.kept = step.metadata
+    response.metadata = step.metadata
     if let id = step.responseID { response.id = id }
     return response
   }
@@ -208,6 +211,28 @@ extension GenerationOptions {
     options.seed = seed ?? UInt64.random(in: .min ... .max)
     if let schema = form.schema { options.format = .schema(try schema.enforced().serialized()) }
     return options
+  }
+}
+
+extension Transcript.Entry {
+  /// The same entry with an identifier of its own, for one that an executor has named as another is: a transcript has each once. Outputs of
+  /// tools stay, as they have the identifiers of their calls.
+  fileprivate func renamed() -> Self {
+    let id = UUID().uuidString
+    switch self {
+    case .response(var response):
+      response.id = id
+      return .response(response)
+    case .toolCalls(var calls):
+      calls.id = id
+      return .toolCalls(calls)
+    #if FoundationModels27
+      case .reasoning(var reasoning):
+        reasoning.id = id
+        return .reasoning(reasoning)
+    #endif
+    case .instructions, .prompt, .toolOutput: return self
+    }
   }
 }
 

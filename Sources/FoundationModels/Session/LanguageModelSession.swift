@@ -103,10 +103,14 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
     values.attach(to: self)
   }
 
-  /// All that was said, with the turn that is going on.
+  /// All that was said, with the turn that is going on. Whoever sets it while a request is being answered without its prompt ends the request
+  /// (``Error/transcriptMutationWhileResponding``).
   public final var transcript: Transcript {
-    registrar.access(self, keyPath: \.transcript)
-    return state.withLock(\.transcript)
+    get {
+      registrar.access(self, keyPath: \.transcript)
+      return state.withLock(\.transcript)
+    }
+    set { change { $0.transcript = newValue } }
   }
 
   /// True while a request is being answered.

@@ -29,3 +29,5 @@ extension LanguageModelSession {
     }
   }
 }
+
+extension LanguageModelSession.Response: Sendable where Content: Sendable {}

@@ -6,7 +6,7 @@ extension LanguageModelSession {
     /// The session answers another request. Thrown with the trait `FoundationModels27`; without it
     /// ``GenerationError/concurrentRequests(_:)`` is.
     case concurrentRequests
-    /// Somebody took the prompt out of the transcript while it was being answered: a tool, or an action of a profile, that set
+    /// Somebody took the prompt out of the transcript while it was being answered: by setting ``LanguageModelSession/transcript`` or
     /// ``SessionPropertyValues/history``.
     case transcriptMutationWhileResponding
 
@@ -15,7 +15,7 @@ extension LanguageModelSession {
       switch self {
       case .concurrentRequests: "a session answers one request at a time, and one is being answered"
       case .transcriptMutationWhileResponding:
-        "the history was set while a request was being answered, and does not have its prompt any more"
+        "the transcript was set while a request was being answered, and does not have its prompt any more"
       }
     }
 

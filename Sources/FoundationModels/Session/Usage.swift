@@ -44,7 +44,7 @@ extension LanguageModelSession {
     /// Tokens that the model made.
     public var output: Output
     /// Values that somebody wants to keep with the counts.
-    public var metadata: [String: any Sendable & Codable & Equatable]
+    public var metadata: [String: GeneratedContent]
 
     /// Counts of tokens.
     ///
@@ -52,10 +52,10 @@ extension LanguageModelSession {
     ///   - input: Tokens that the model had before it.
     ///   - output: Tokens that the model made.
     ///   - metadata: Values that somebody wants to keep with the counts.
-    public init(input: Input, output: Output, metadata: [String: any Sendable & Codable & Equatable] = [:]) {
+    public init(input: Input, output: Output, metadata: [String: any ConvertibleToGeneratedContent] = [:]) {
       self.input = input
       self.output = output
-      self.metadata = metadata
+      self.metadata = metadata.contents
     }
 
     /// Tokens that went in and out.
@@ -73,6 +73,7 @@ extension LanguageModelSession {
       input.cachedTokenCount += other.input.cachedTokenCount
       output.totalTokenCount += other.output.totalTokenCount
       output.reasoningTokenCount += other.output.reasoningTokenCount
+      metadata.merge(other.metadata) { _, new in new }
     }
   }
 }

@@ -42,7 +42,7 @@ extension CodedEntry: Encodable {
       if prompt.contextOptions != ContextOptions() {
         try container.encode(CodedContextOptions(options: prompt.contextOptions), forKey: .contextOptions)
       }
-      if !prompt.kept.values.isEmpty { try container.encode(prompt.kept, forKey: .metadata) }
+      try container.encode(metadata: prompt.metadata, forKey: .metadata)
     case .toolCalls(let calls):
       try container.encode(calls.map(CodedToolCall.init), forKey: .toolCalls)
     case .toolOutput(let output):
@@ -52,12 +52,12 @@ extension CodedEntry: Encodable {
     case .response(let response):
       if !response.assetIDs.isEmpty { try container.encode(response.assetIDs, forKey: .assets) }
       try container.encode(response.segments.map(CodedSegment.init), forKey: .contents)
-      if !response.kept.values.isEmpty { try container.encode(response.kept, forKey: .metadata) }
+      try container.encode(metadata: response.metadata, forKey: .metadata)
     #if FoundationModels27
       case .reasoning(let reasoning):
         try container.encode(reasoning.segments.map(CodedSegment.init), forKey: .contents)
         try container.encodeIfPresent(reasoning.signature, forKey: .signature)
-        if !reasoning.kept.values.isEmpty { try container.encode(reasoning.kept, forKey: .metadata) }
+        try container.encode(metadata: reasoning.metadata, forKey: .metadata)
     #endif
     }
   }
@@ -98,7 +98,7 @@ extension CodedEntry: Decodable {
       var prompt = Transcript.Prompt(
         id: id, segments: try Self.segments(in: container), options: options ?? GenerationOptions(), responseFormat: format)
       prompt.contextOptions = context ?? ContextOptions()
-      if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { prompt.kept = kept }
+      prompt.metadata = container.metadata(forKey: .metadata)
       entry = .prompt(prompt)
     case .response:
       entry = try Self.response(id: id, in: container)
@@ -113,7 +113,7 @@ extension CodedEntry: Decodable {
       case .reasoning:
         var reasoning = Transcript.Reasoning(
           id: id, segments: try Self.segments(in: container), signature: try container.decodeIfPresent(Data.self, forKey: .signature))
-        if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { reasoning.kept = kept }
+        reasoning.metadata = container.metadata(forKey: .metadata)
         entry = .reasoning(reasoning)
     #endif
     }
@@ -129,7 +129,7 @@ extension CodedEntry: Decodable {
       }
       let assets = try container.decodeIfPresent([String].self, forKey: .assets) ?? []
       var response = Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container))
-      if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { response.kept = kept }
+      response.metadata = container.metadata(forKey: .metadata)
       return .response(response)
     }
     guard try container.decodeIfPresent([CodedSegment].self, forKey: .contents)?.isEmpty ?? true else {

@@ -10,14 +10,14 @@ struct CodedSegment {
   private enum CodingKeys: String, CodingKey {
     case type, id, text, structure
     #if FoundationModels27
-      case attachment, custom
+      case attachment
     #endif
   }
   private enum StructureKeys: String, CodingKey { case source, content }
   private enum Kind: String, CaseIterable {
     case text, structure
     #if FoundationModels27
-      case attachment, custom
+      case attachment
     #endif
   }
   #if FoundationModels27
@@ -48,9 +48,6 @@ extension CodedSegment: Encodable {
           if image.orientation != .up { try attachment.encode(image.orientation.rawValue, forKey: .orientation) }
         }
         try attachment.encodeIfPresent(segment.label, forKey: .label)
-      case .custom(let segment):
-        try container.encode(Kind.custom.rawValue, forKey: .type)
-        try container.encode(segment.content, forKey: .custom)
     #endif
     }
   }
@@ -76,7 +73,6 @@ extension CodedSegment: Decodable {
           content: try structure.decode(CodedContent.self, forKey: .content).content))
     #if FoundationModels27
       case .attachment: segment = .attachment(try Self.attachment(id: id, in: container))
-      case .custom: segment = .custom(ReadCustomSegment(id: id, content: try container.decode(JSONCodable.self, forKey: .custom)))
     #endif
     }
   }

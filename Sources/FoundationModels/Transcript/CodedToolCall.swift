@@ -12,7 +12,7 @@ extension CodedToolCall: Encodable {
     try container.encode(call.id, forKey: .id)
     try container.encode(call.toolName, forKey: .name)
     try container.encode(call.arguments.jsonString, forKey: .arguments)
-    if !call.kept.values.isEmpty { try container.encode(call.kept, forKey: .metadata) }
+    try container.encode(metadata: call.metadata, forKey: .metadata)
   }
 }
 
@@ -34,7 +34,7 @@ extension CodedToolCall: Decodable {
     }
     guard arguments.isComplete else { throw failure("the text ends too early.") }
     var call = Transcript.ToolCall(id: id, toolName: name, arguments: arguments.withoutIDs)
-    if let kept = try? container.decodeIfPresent(TranscriptMetadata.self, forKey: .metadata) { call.kept = kept }
+    call.metadata = container.metadata(forKey: .metadata)
     self.call = call
   }
 }

@@ -47,7 +47,7 @@ extension Transcript: Codable {
         return entry.segments.contains { segment in
           switch segment {
           case .text, .structure: false
-          case .attachment, .custom: true
+          case .attachment: true
           }
         }
       }

@@ -24,7 +24,6 @@ extension Transcript.Segment: CustomStringConvertible {
     case .structure(let segment): segment.description
     #if FoundationModels27
       case .attachment(let segment): segment.description
-      case .custom(let segment): segment.description
     #endif
     }
   }

@@ -30,7 +30,7 @@ extension Transcript {
     /// The sentence that says what the tool does.
     public var description: String
     /// The schema of the arguments.
-    public let parameters: GenerationSchema
+    public var parameters: GenerationSchema
 
     /// A tool as the model sees it.
     ///

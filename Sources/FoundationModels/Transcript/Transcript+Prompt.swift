@@ -13,12 +13,8 @@ extension Transcript {
     public var responseFormat: ResponseFormat?
     /// The options for what the model is shown.
     public var contextOptions = ContextOptions()
-    /// Values of whoever asked. Of a transcript that was read they are what JSON has.
-    public var metadata: [String: any Codable & Sendable & Equatable] {
-      get { kept.values }
-      set { kept.values = newValue }
-    }
-    var kept = TranscriptMetadata(values: [:])
+    /// Values of whoever asked.
+    public var metadata: [String: GeneratedContent] = [:]
 
     /// A prompt.
     ///
@@ -48,13 +44,13 @@ extension Transcript {
     ///   - contextOptions: The options for what the model is shown.
     @_disfavoredOverload
     public init(
-      id: String = UUID().uuidString, metadata: [String: any Codable & Sendable & Equatable] = [:], segments: [Segment],
+      id: String = UUID().uuidString, metadata: [String: any ConvertibleToGeneratedContent] = [:], segments: [Segment],
       options: GenerationOptions = GenerationOptions(), responseFormat: ResponseFormat? = nil,
       contextOptions: ContextOptions = ContextOptions()
     ) {
       self.init(id: id, segments: segments, options: options, responseFormat: responseFormat)
       self.contextOptions = contextOptions
-      self.metadata = metadata
+      self.metadata = metadata.contents
     }
   }
 
@@ -64,6 +60,27 @@ extension Transcript {
     public let name: String
     /// The schema.
     let schema: GenerationSchema
+
+    /// The kinds of forms.
+    public enum Kind: Sendable, Equatable {
+      /// The values that fit a schema.
+      case schema(GenerationSchema)
+
+      /// Compares the JSON of the schemas.
+      ///
+      /// - Parameters:
+      ///   - left: A kind.
+      ///   - right: Another one.
+      /// - Returns: True if they ask for the same.
+      public static func == (left: Kind, right: Kind) -> Bool {
+        switch (left, right) {
+        case (.schema(let left), .schema(let right)): left.isSame(as: right)
+        }
+      }
+    }
+
+    /// The kind of the form, with what it asks for.
+    public var kind: Kind { .schema(schema) }
 
     /// A form of a known name.
     init(name: String, schema: GenerationSchema) {

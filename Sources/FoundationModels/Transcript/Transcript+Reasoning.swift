@@ -12,12 +12,8 @@
       public var segments: [Segment]
       /// Bytes by which the model knows that the thoughts are its own; nil where nobody signed them.
       public var signature: Data?
-      /// Values of whoever made them. Of a transcript that was read they are what JSON has.
-      public var metadata: [String: any Codable & Sendable & Equatable] {
-        get { kept.values }
-        set { kept.values = newValue }
-      }
-      var kept: TranscriptMetadata
+      /// Values of whoever made them.
+      public var metadata: [String: GeneratedContent]
 
       /// Thoughts.
       ///
@@ -27,13 +23,13 @@
       ///   - segments: The parts, in order.
       ///   - signature: Bytes by which the model knows that the thoughts are its own.
       public init(
-        id: String = UUID().uuidString, metadata: [String: any Sendable & Codable & Equatable] = [:], segments: [Segment],
+        id: String = UUID().uuidString, metadata: [String: any ConvertibleToGeneratedContent] = [:], segments: [Segment],
         signature: Data? = nil
       ) {
         self.id = id
         self.segments = segments
         self.signature = signature
-        kept = TranscriptMetadata(values: metadata)
+        self.metadata = metadata.contents
       }
     }
   }

@@ -9,9 +9,8 @@ extension Transcript {
     public var assetIDs: [String]
     /// The parts, in order.
     public var segments: [Segment]
-    /// Values of whoever made it. Of a transcript that was read they are what JSON has.
-    public var metadata: [String: any Codable & Sendable & Equatable] { kept.values }
-    var kept = TranscriptMetadata(values: [:])
+    /// Values of whoever made it.
+    public internal(set) var metadata: [String: GeneratedContent] = [:]
 
     /// A response.
     ///
@@ -32,10 +31,10 @@ extension Transcript {
     ///   - metadata: Values of whoever made it.
     ///   - segments: The parts, in order.
     public init(
-      id: String = UUID().uuidString, metadata: [String: any Sendable & Codable & Equatable] = [:], segments: [Segment]
+      id: String = UUID().uuidString, metadata: [String: any ConvertibleToGeneratedContent] = [:], segments: [Segment]
     ) {
       self.init(id: id, assetIDs: [], segments: segments)
-      kept = TranscriptMetadata(values: metadata)
+      self.metadata = metadata.contents
     }
   }
 }

@@ -10,8 +10,6 @@ extension Transcript {
     #if FoundationModels27
       /// Something beside the words, such as an image.
       case attachment(AttachmentSegment)
-      /// A part of a client's own kind.
-      case custom(any CustomSegment)
     #endif
 
     /// The identifier of what the segment holds.
@@ -21,28 +19,9 @@ extension Transcript {
       case .structure(let segment): segment.id
       #if FoundationModels27
         case .attachment(let segment): segment.id
-        case .custom(let segment): segment.id
       #endif
       }
     }
-
-    #if FoundationModels27
-      /// Compares the parts; those of clients' own kinds by their own rule.
-      ///
-      /// - Parameters:
-      ///   - lhs: A segment.
-      ///   - rhs: Another one.
-      /// - Returns: True if they are equal.
-      public static func == (lhs: Segment, rhs: Segment) -> Bool {
-        switch (lhs, rhs) {
-        case (.text(let left), .text(let right)): left == right
-        case (.structure(let left), .structure(let right)): left == right
-        case (.attachment(let left), .attachment(let right)): left == right
-        case (.custom(let left), .custom(let right)): left.isEqual(to: right)
-        default: false
-        }
-      }
-    #endif
   }
 
   /// A text that is a part of an entry.

@@ -7,7 +7,6 @@ extension Transcript.Segment {
     #if FoundationModels27
       // Who cannot see is not asked.
       case .attachment: ""
-      case .custom(let segment): segment.json
     #endif
     }
   }

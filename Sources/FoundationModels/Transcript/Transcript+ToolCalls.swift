@@ -27,12 +27,8 @@ extension Transcript {
     public var toolName: String
     /// The arguments as the model wrote them.
     public var arguments: GeneratedContent
-    /// Values of whoever made it. Of a transcript that was read they are what JSON has.
-    public var metadata: [String: any Codable & Sendable & Equatable] {
-      get { kept.values }
-      set { kept.values = newValue }
-    }
-    var kept = TranscriptMetadata(values: [:])
+    /// Values of whoever made it.
+    public var metadata: [String: GeneratedContent] = [:]
 
     /// A call.
     ///
@@ -53,9 +49,9 @@ extension Transcript {
     ///   - metadata: Values of whoever made it.
     ///   - toolName: The name of the tool.
     ///   - arguments: The arguments.
-    public init(id: String, metadata: [String: any Codable & Sendable & Equatable], toolName: String, arguments: GeneratedContent) {
+    public init(id: String, metadata: [String: any ConvertibleToGeneratedContent], toolName: String, arguments: GeneratedContent) {
       self.init(id: id, toolName: toolName, arguments: arguments)
-      self.metadata = metadata
+      self.metadata = metadata.contents
     }
   }
 }
