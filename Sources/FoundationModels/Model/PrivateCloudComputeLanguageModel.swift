@@ -12,7 +12,7 @@ public final class PrivateCloudComputeLanguageModel: Sendable, Observable {
   /// True where the model can be asked. Never here.
   public final var isAvailable: Bool { availability == .available }
 
-  /// Whether the model can be asked, and otherwise why not.
+  /// An answer to whether the model can be asked: here, why not.
   public final var availability: Availability { .unavailable(.deviceNotEligible) }
 
   /// The use of the quota: nothing is used here.
@@ -32,7 +32,7 @@ public final class PrivateCloudComputeLanguageModel: Sendable, Observable {
   /// - Throws: ``Error/serviceUnavailable(_:)``, always: only the service knows.
   public nonisolated(nonsending) final var contextSize: Int { get async throws { throw Error.unreachable } }
 
-  /// Whether the model can be asked.
+  /// An answer to whether the model can be asked.
   @frozen public enum Availability: Equatable, Sendable {
     /// It can.
     case available
