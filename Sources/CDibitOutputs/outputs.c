@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "cdibitoutputs.h"
-#include <ftw.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct output {
   struct output *next;
@@ -53,22 +56,38 @@ bool dibit_outputs_contains(const char *path) {
   return is_there;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *position) {
-  (void)status, (void)type, (void)position;
-  // What cannot be removed stays; the rest goes.
-  remove(path);
-  return 0;
+// Removes a file, or a directory with all that is in it, without memory of the heap: where that is at its end this still ends. What cannot be
+// removed stays; the rest goes.
+static void remove_tree(int parent, const char *name, int depth) {
+  enum { deepest = 32 };
+  if (unlinkat(parent, name, 0) == 0 || errno != EISDIR || depth == deepest) return;
+  int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory < 0) return;
+  alignas(struct dirent64) char entries[4096];
+  for (ssize_t bytes; (bytes = getdents64(directory, entries, sizeof entries)) > 0;)
+    for (ssize_t at = 0; at < bytes;) {
+      const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) remove_tree(directory, entry->d_name, depth + 1);
+      at += entry->d_reclen;
+    }
+  close(directory);
+  unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 void dibit_outputs_clean_up(void) {
-  enum { descriptors = 16 };
+  enum { passes = 50, pause = 1000 };
   pthread_mutex_lock(&lock);
   struct output *all = first;
   first = 0;
   pthread_mutex_unlock(&lock);
   while (all) {
     struct output *next = all->next;
-    nftw(all->path, remove_entry, descriptors, FTW_DEPTH | FTW_PHYS);
+    // Other threads may go on writing there for a moment.
+    for (int pass = 0; pass < passes; pass++) {
+      remove_tree(AT_FDCWD, all->path, 0);
+      if (faccessat(AT_FDCWD, all->path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) break;
+      usleep(pause);
+    }
     free(all);
     all = next;
   }

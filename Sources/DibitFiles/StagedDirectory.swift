@@ -38,12 +38,16 @@ package struct StagedDirectory: ~Copyable {
     let prefix = ".\(name).partial-"
     Self.removeLeftovers(in: parent, prefix: prefix)
     let partialPath = join(parent, prefix + String(getpid()))
-    let lock = try Self.create(partialPath, destination: path)
+    guard !PartialOutputs.contains(partialPath) else { throw .outputInUse(path: path, partial: partialPath) }
+    // Before it is there: memory may end right behind.
+    PartialOutputs.add(partialPath)
+    do throws(FileError) { lock = try Self.create(partialPath, destination: path) } catch {
+      PartialOutputs.remove(partialPath)
+      throw error
+    }
     self.destination = path
     self.mark = mark
     self.partialPath = partialPath
-    self.lock = lock
-    PartialOutputs.add(partialPath)
   }
 
   deinit {

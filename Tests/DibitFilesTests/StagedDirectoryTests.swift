@@ -2,6 +2,8 @@ import DibitFailure
 import DibitCheckpoint
 @testable import DibitFiles
 import DibitTensor
+import Dispatch
+import Foundation
 import Glibc
 import DibitTestSupport
 import Testing
@@ -253,6 +255,26 @@ private func text(_ path: String) throws -> String { String(decoding: try readFi
         #expect(error.kind == .notFound)
       }
       #expect(!exists(scratch("one")))
+    }
+  }
+
+  @Test func interruptionBesideAWriter() async {
+    await #expect(processExitsWith: .success) {
+      let scratch = Scratch()
+      let staged = try StagedDirectory(destination: scratch("out"), inputs: .none)
+      let folder = scratch(try #require(scratch.names.first))
+      try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
+      try staged.write("x", to: "f")
+      let started = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        for number in 0..<200_000 where FileManager.default.createFile(atPath: "\(folder)/a/\(number)", contents: nil) && number == 50 {
+          started.signal()
+        }
+      }
+      started.wait()
+      cleanUpPartialDirectories()
+      #expect(scratch.names == [])
+      _ = consume staged
     }
   }
 
