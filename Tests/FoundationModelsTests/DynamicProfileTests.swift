@@ -271,6 +271,36 @@ private struct Fixed: LanguageModelSession.DynamicProfile {
     #expect(try await session.respond(to: "b").content == "b")
   }
 
+  @Test("a summary may take the place of the prompt that is being answered")
+  func summaries() async throws {
+    struct Summing: LanguageModelSession.DynamicProfile {
+      let model: ScriptedModel
+      @SessionProperty(\.history) var history
+      var body: some DynamicProfile {
+        Fixed(model: model).onPrompt { prompt in
+          guard history.count > 2 else { return }
+          let text = "before: \(history.count); now: \(prompt.segments.plainText)"
+          history = [.prompt(Transcript.Prompt(segments: [.text(Transcript.TextSegment(content: text))]))]
+        }
+      }
+    }
+    let session = LanguageModelSession(profile: Summing(model: ScriptedModel.echo()))
+    _ = try await session.respond(to: "a").content
+    let response = try await session.respond(to: "b")
+    #expect(response.content == "before: 3; now: b" && response.transcriptEntries.count == 2 && session.transcript.count == 3)
+    // One that was said before is no summary.
+    let old = session.transcript.history
+    struct Rewinding: LanguageModelSession.DynamicProfile {
+      let model: ScriptedModel
+      let old: Transcript.HistoryView
+      @SessionProperty(\.history) var history
+      var body: some DynamicProfile { Fixed(model: model).onPrompt { [old] in history = old } }
+    }
+    let rewinding = LanguageModelSession(profile: Rewinding(model: ScriptedModel.echo(), old: old), history: old)
+    #expect(
+      await failure { try await rewinding.respond(to: "c").content } as? LanguageModelSession.Error == .transcriptMutationWhileResponding)
+  }
+
   @Test("the type of a profile can be hidden, and any model named")
   func erased() async throws {
     struct Either: LanguageModelSession.DynamicProfile {

@@ -169,6 +169,37 @@
       #expect(Set(session.transcript.map(\.id)).count == session.transcript.count && session.transcript.count == 8)
     }
 
+    @Test("entries of a step come in the order in which the model began them, the calls last")
+    func order() async throws {
+      let model = ScriptedModel([.reasoning, .toolCalling]) { request, channel in
+        await channel.send(.reasoning(entryID: "r1", action: .appendText("hm", tokenCount: 1)))
+        await channel.send(.response(entryID: "a", action: .updateMetadata(["model": "m"])))
+        if request.outputs.isEmpty {
+          await channel.send(
+            .toolCalls(action: .toolCall(id: "c", name: "lookup", action: .appendArguments(#"{"word": "moon"}"#, tokenCount: 2))))
+        } else {
+          await channel.send(.response(entryID: "a", action: .appendText("so", tokenCount: 1)))
+        }
+        await channel.send(.reasoning(entryID: "r2", action: .appendText("well", tokenCount: 1)))
+      }
+      let response = try await LanguageModelSession(model: model, tools: [Lookup()]).respond(to: "x")
+      let kinds = response.transcriptEntries.map { entry in
+        switch entry {
+        case .prompt: "prompt"
+        case .reasoning(let reasoning): reasoning.segments.plainText
+        case .toolCalls: "calls"
+        case .toolOutput: "output"
+        case .response(let said): said.segments.plainText + "!"
+        case .instructions: "instructions"
+        }
+      }
+      #expect(kinds == ["prompt", "hm", "!", "well", "calls", "output", "hm", "so!", "well"])
+      guard case .response(let said)? = response.transcriptEntries.first(where: { if case .response = $0 { true } else { false } }) else {
+        return
+      }
+      #expect(said.segments.isEmpty && said.metadata == ["model": "m".generatedContent])
+    }
+
     @Test("a transcript with them is JSON of version 1.1, and comes back")
     func coding() throws {
       let transcript = Transcript(entries: [

@@ -15,7 +15,6 @@ extension LanguageModelSession.DynamicProfile {
   ///
   /// - Parameter model: The model, of any type.
   /// - Returns: The profile with it.
-  @_disfavoredOverload
   public func model(_ model: any LanguageModel) -> some LanguageModelSession.DynamicProfile {
     configured { setup in setup.chosen = setup.chosen ?? model }
   }

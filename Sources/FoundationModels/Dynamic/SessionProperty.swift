@@ -74,7 +74,7 @@ public final class SessionPropertyValues: Sendable {
   /// Entries that are set while the session answers are there for the next request of the same turn; a turn that fails takes them back.
   public var history: Transcript.HistoryView {
     get { session?.transcript.history ?? [] }
-    set { session?.change { $0.transcript.history = newValue } }
+    set { session?.change { $0.set(history: newValue) } }
   }
 
   /// The instructions and tools of the session: those of the profile that it follows now, or of a session without one. Those that are set

@@ -51,15 +51,16 @@ struct ChannelReader {
   private let start = ContinuousClock.now
   private var segments: [Segment] = []
   private var thoughts: [Thought] = []
+  /// The number of thoughts that were there when the answer began; nil where it has not.
+  private var thoughtsAhead: Int?
   private var calls: [Call] = []
   private var made = ModelStep()
 
   /// A reader of an answer that is text, or JSON.
   init(isText: Bool) { self.isText = isText }
 
-  /// Segments of text stand one under the other; JSON is one text.
-  private var separator: String { isText ? "\n" : "" }
-  private var text: String { segments.filter { $0.other == nil }.map(\.text).joined(separator: separator) }
+  /// Segments are parts of one text: whoever wants something between them says it.
+  private var text: String { segments.filter { $0.other == nil }.map(\.text).joined() }
 
   /// Reads an event, and returns what it does to the text of the answer.
   mutating func read(_ event: LanguageModelExecutorGenerationChannel.Event) -> [StepPiece] {
@@ -67,6 +68,7 @@ struct ChannelReader {
     switch event.content {
     case .response(let response):
       made.responseID = made.responseID ?? response.entryID
+      if case .updateUsage = response.action.operation {} else { thoughtsAhead = thoughtsAhead ?? thoughts.count }
       return read(response.action)
     case .reasoning(let reasoning):
       read(reasoning.action, of: thought(reasoning.entryID))
@@ -83,13 +85,15 @@ struct ChannelReader {
   func step() throws -> ModelStep {
     var step = made
     step.text = text
+    step.hasAnswer = !text.isEmpty || !made.metadata.isEmpty || segments.contains { $0.id != nil }
     if !isText {
       step.segments = segments.compactMap(\.other)
     } else if segments.contains(where: { $0.id != nil }) || segments.count > 1 {
       step.segments = segments.map(\.entry)
     }
     #if FoundationModels27
-      step.reasoning = thoughts.map(\.entry)
+      let ahead = step.hasAnswer ? thoughtsAhead ?? thoughts.count : thoughts.count
+      (step.reasoning, step.laterReasoning) = (thoughts[..<ahead].map(\.entry), thoughts[ahead...].map(\.entry))
     #endif
     step.calls = try calls.map { call in
       let json = call.arguments.isEmpty ? "{}" : call.arguments
@@ -108,14 +112,12 @@ struct ChannelReader {
   private mutating func read(_ action: Channel.Response.Action) -> [StepPiece] {
     switch action.operation {
     case .appendText(let fragment):
-      let isNew = !segments.contains { $0.other == nil && (fragment.segmentID == nil || $0.id == fragment.segmentID) }
       let index = Self.index(of: fragment.segmentID, in: &segments)
       count(fragment.tokenCount)
       segments[index].text += fragment.content
       segments[index].tokens += fragment.tokenCount
-      let isFirst = !segments[..<index].contains { $0.other == nil }
       guard index == segments.lastIndex(where: { $0.other == nil }) else { return [.restart, .text(text, made.usage)] }
-      return [.text((isNew && !isFirst ? separator : "") + fragment.content, made.usage)]
+      return [.text(fragment.content, made.usage)]
     case .replaceTextSegment(let replacement):
       let index = Self.index(of: replacement.segmentID, in: &segments)
       count(replacement.tokenCount - segments[index].tokens)

@@ -98,9 +98,11 @@ struct ModelStep: Sendable {
   /// The text in its parts, with what else is among them, where it has more than one or their names are known; of JSON what is beside it.
   var segments: [Transcript.Segment]?
   #if FoundationModels27
-    /// The thoughts before it.
-    var reasoning: [Transcript.Reasoning] = []
+    /// The thoughts before it, and those that began behind its beginning.
+    var (reasoning, laterReasoning) = ([Transcript.Reasoning](), [Transcript.Reasoning]())
   #endif
+  /// True where an executor has said something of an answer, if only values that are kept with it.
+  var hasAnswer = false
   /// The identifier of the answer, where it has one.
   var responseID: String?
   /// Values that are kept with the answer.

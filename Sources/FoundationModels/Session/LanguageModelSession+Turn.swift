@@ -42,7 +42,9 @@ extension LanguageModelSession {
   private func append(_ entries: [Transcript.Entry], to turn: Turn) throws {
     try change { state in
       guard state.turn == turn else { throw CancellationError() }
-      guard state.transcript.entries.contains(where: { $0.id == turn.prompt }) else { throw Error.transcriptMutationWhileResponding }
+      guard let prompt = state.turn?.prompt, state.transcript.entries.contains(where: { $0.id == prompt }) else {
+        throw Error.transcriptMutationWhileResponding
+      }
       for entry in entries {
         let isTaken = state.transcript.entries.contains { $0.id == entry.id }
         state.transcript.entries.append(isTaken ? entry.renamed() : entry)
@@ -107,16 +109,17 @@ extension LanguageModelSession {
       let line = executors.line(to: setup.model)
       let step = try await step(request, line, turn, after: usage, isFirst: round == 0, receive)
       usage.add(step.usage)
+      // Entries come in the order in which the model began them; calls are the last, as their outputs are behind them.
       #if FoundationModels27
-        for reasoning in step.reasoning {
-          try append([.reasoning(reasoning)], to: turn)
-          for action in setup.actions.onReasoning { try await action(reasoning) }
-        }
+        try await add(step.reasoning, to: turn, setup.actions)
       #endif
       guard !step.calls.isEmpty else {
         let content = try content(step.text, asked.form, id: id)
         let response = response(step, content, asked.form, line)
         try append([.response(response)], to: turn)
+        #if FoundationModels27
+          try await add(step.laterReasoning, to: turn, setup.actions)
+        #endif
         let entries = entries(of: turn)
         for action in setup.actions.onResponse { try await action(response) }
         try end(turn, usage: usage)
@@ -125,7 +128,10 @@ extension LanguageModelSession {
       if request.enabledTools.isEmpty { throw Self.callsNothing(step.calls) }
       made += step.calls.map(\.call)
       // What a model says with its calls is no answer; it is there for the model to read again.
-      if !step.text.isEmpty { try append([.response(response(step, nil, .text, line))], to: turn) }
+      if step.hasAnswer || !step.text.isEmpty { try append([.response(response(step, nil, .text, line))], to: turn) }
+      #if FoundationModels27
+        try await add(step.laterReasoning, to: turn, setup.actions)
+      #endif
       let calls = try step.entry
       try append([.toolCalls(calls)], to: turn)
       for call in calls { for action in setup.actions.onToolCall { try await action(call) } }
@@ -135,6 +141,16 @@ extension LanguageModelSession {
     }
     throw CancellationError()
   }
+
+  #if FoundationModels27
+    /// Adds thoughts to a turn, and tells the profile of them.
+    private func add(_ thoughts: [Transcript.Reasoning], to turn: Turn, _ actions: ProfileActions) async throws {
+      for reasoning in thoughts {
+        try append([.reasoning(reasoning)], to: turn)
+        for action in actions.onReasoning { try await action(reasoning) }
+      }
+    }
+  #endif
 
   /// Asks how the next step of a turn is made, and lets the transcript say it.
   private func begin(_ turn: Turn, isFirst: Bool) async throws -> SessionSetup {
@@ -179,10 +195,10 @@ extension LanguageModelSession {
       if form.schema != nil, let content {
         [.structure(Transcript.StructuredSegment(source: form.name, content: content))] + (step.segments ?? [])
       } else {
-        step.segments ?? [.text(Transcript.TextSegment(content: step.text))]
+        step.segments ?? (step.text.isEmpty && !step.calls.isEmpty ? [] : [.text(Transcript.TextSegment(content: step.text))])
       }
     var response = Transcript.Response(assetIDs: line.assetID.map { [$0] } ?? [], segments: segments)
-    response.metadata = step.metadata
+    response.metadata.merge(step.metadata) { $1 }
     if let id = step.responseID { response.id = id }
     return response
   }
@@ -237,10 +253,23 @@ extension Transcript.Entry {
 }
 
 extension LanguageModelSession.State {
+  /// Sets the entries behind the instructions. A prompt that is new there, such as one that sums up what was said, takes the place of the prompt
+  /// that is being answered where that one is gone.
+  mutating func set(history: Transcript.HistoryView) {
+    transcript.history = history
+    guard let turn, !history.contains(where: { $0.id == turn.prompt }) else { return }
+    let known = Set(turn.before.map(\.id))
+    for case .prompt(let prompt) in history.reversed() where !known.contains(prompt.id) {
+      self.turn?.prompt = prompt.id
+      return
+    }
+  }
+
   /// The entries of a turn that goes on, from its prompt on.
   func entries(of turn: LanguageModelSession.Turn) -> ArraySlice<Transcript.Entry> {
     let entries = transcript.entries
-    return entries[(entries.lastIndex { $0.id == turn.prompt } ?? entries.endIndex)...]
+    let prompt = self.turn == turn ? self.turn?.prompt : nil
+    return entries[(entries.lastIndex { $0.id == prompt ?? turn.prompt } ?? entries.endIndex)...]
   }
 }
 

@@ -36,8 +36,9 @@ public final class LanguageModelSession: Sendable, nonisolated Observable {
   /// A turn that is going on.
   struct Turn: Equatable {
     let number: Int
-    /// The identifier of its prompt, which says where it begins: entries before it may come and go.
-    let prompt: String
+    /// The identifier of its prompt, which says where it begins: entries before it may come and go. Whoever sets the history for the turn may
+    /// put another prompt in its place.
+    var prompt: String
     /// The transcript before it.
     let before: Transcript
 

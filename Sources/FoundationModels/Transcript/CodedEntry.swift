@@ -52,7 +52,7 @@ extension CodedEntry: Encodable {
     case .response(let response):
       if !response.assetIDs.isEmpty { try container.encode(response.assetIDs, forKey: .assets) }
       try container.encode(response.segments.map(CodedSegment.init), forKey: .contents)
-      try container.encode(metadata: response.metadata, forKey: .metadata)
+      try container.encode(metadata: response.metadata.filter { $0.key != "assetIDs" }, forKey: .metadata)
     #if FoundationModels27
       case .reasoning(let reasoning):
         try container.encode(reasoning.segments.map(CodedSegment.init), forKey: .contents)
@@ -129,7 +129,7 @@ extension CodedEntry: Decodable {
       }
       let assets = try container.decodeIfPresent([String].self, forKey: .assets) ?? []
       var response = Transcript.Response(id: id, assetIDs: assets, segments: try segments(in: container))
-      response.metadata = container.metadata(forKey: .metadata)
+      response.metadata.merge(container.metadata(forKey: .metadata)) { $1 }
       return .response(response)
     }
     guard try container.decodeIfPresent([CodedSegment].self, forKey: .contents)?.isEmpty ?? true else {

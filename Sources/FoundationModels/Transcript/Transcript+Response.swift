@@ -9,7 +9,7 @@ extension Transcript {
     public var assetIDs: [String]
     /// The parts, in order.
     public var segments: [Segment]
-    /// Values of whoever made it.
+    /// Values of whoever made it, and ``assetIDs`` under that name where there are any.
     public internal(set) var metadata: [String: GeneratedContent] = [:]
 
     /// A response.
@@ -22,6 +22,7 @@ extension Transcript {
       self.id = id
       self.assetIDs = assetIDs
       self.segments = segments
+      if !assetIDs.isEmpty { metadata = ["assetIDs": assetIDs.generatedContent] }
     }
 
     /// A response of nobody's files.
