@@ -92,7 +92,7 @@ public enum Conversion {
     public var levels: Levels?
     /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
     public var embeddingBits: Int?
-    /// The size that the model may have: matrices get 2, 4 or 8 bits, from ``bits`` on, and where ``embeddingBits`` is nil the embedding and the
+    /// The size that the model may have: matrices get 2, 3, 4 or 8 bits, from ``bits`` on, and where ``embeddingBits`` is nil the embedding and the
     /// output head may get more, too. Nil for ``bits`` everywhere.
     public var budget: Budget?
     /// A converted model whose bits and groups each matrix gets, in place of those above: what was trained on its grid is packed as it is. Nil for

@@ -22,7 +22,7 @@ struct BenchCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Random weights of this size: 110m, 1b or 3b.", valueName: "size")) var shape: String?
   @Option(
     help: ArgumentHelp(
-      "With --shape, bits of a weight: \(QuantizationScheme.words(QuantizationScheme.bitChoices)); default 2.", valueName: "n")) var bits:
+      "With --shape, bits of a weight: \(QuantizationScheme.words(QuantizationScheme.tensorBitChoices)); default 2.", valueName: "n")) var bits:
     Int?
   @Option(help: ArgumentHelp("With --shape, weights that share a scale: 32, 64, 128 or row; default 64.", valueName: "n"))
   var groupSize: String?
@@ -74,7 +74,7 @@ struct BenchCommand: ParsableCommand {
   private func scheme() throws -> QuantizationScheme {
     var scheme = QuantizationScheme()
     if let bits {
-      try QuantizationScheme.check(bits, "--bits", QuantizationScheme.bitChoices)
+      try QuantizationScheme.check(bits, "--bits", QuantizationScheme.tensorBitChoices)
       scheme.bits = bits
     }
     if let embeddingBits {

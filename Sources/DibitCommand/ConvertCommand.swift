@@ -40,7 +40,7 @@ struct ConvertCommand: ParsableCommand {
   var bitsPerWeight: Double?
   @Option(
     name: .customLong("size"),
-    help: ArgumentHelp("The most that the file of weights may take, for instance 60M: matrices get 2, 4 or 8 bits.", valueName: "size"))
+    help: ArgumentHelp("The most that the file of weights may take, for instance 60M: matrices get 2, 3, 4 or 8 bits.", valueName: "size"))
   var sizeLimit: String?
   @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'; by default 64.", valueName: "size")) var groupSize: String?
   @Option(

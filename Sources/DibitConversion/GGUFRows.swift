@@ -6,8 +6,8 @@ internal import DibitTensor
 /// The storage of a weight in a GGUF file, without any change of value.
 ///
 /// A grid without zero has the values (c - M/2) s for codes c and an odd M. Where a row has one scale, Q2_K and Q4_K hold just that: both make
-/// d S q - d m of a code q, with d = s/2, S = 2 and m = M, 3 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
-/// 3 or from -15 to 15: what Q4_0 and Q5_0 hold in blocks of 32 with a d for each, d (q - 8) and d (q - 16). No smaller type does: those with
+/// d S q - d m of a code q, with d = s/2, S = 2 and m = M, 3, 7 or 15. With a scale for each group, a value is s/2 times an odd number, from -3 to
+/// 3, -7 to 7 or -15 to 15: what Q4_0 and Q5_0 hold in blocks of 32 with a d for each, d (q - 8) and d (q - 16). No smaller type does: those with
 /// a minimum (Q4_1) would need 7.5 s as an fp16 number, the K types whole ratios of the scales within 256 weights. A grid with zero has whole
 /// multiples of s: what Q8_0 holds in blocks of 32, d q, and up to 4 bits Q4_0 with d = s. Where half a scale is no fp16 number, or the length of a row is no multiple of a
 /// block, F32 remains, which holds every value.
@@ -47,7 +47,7 @@ struct GGUFRows {
       }
       switch type {
       case .q2K: bytes += GGUFQ2K.encode(codes: codes.map { UInt8($0) }, scales: [own[0]]) ?? []
-      case .q4K: bytes += Self.q4K(codes.map { UInt8($0) }, scale: own[0])
+      case .q4K: bytes += Self.q4K(codes.map { UInt8($0) }, minimum: UInt8(grid.levels.twiceMiddle), scale: own[0])
       case .q8_0: bytes += Self.q8_0(codes.map { Int8(truncatingIfNeeded: $0 - Int(middle)) }, scales: own, group: group)
       default:
         let (lowest, hasFifthBits) = type == .q4_0 ? (8, false) : (16, true)
@@ -61,11 +61,11 @@ struct GGUFRows {
   }
 
   /// Blocks of 256: d and dmin, eight 6-bit factors of each, and codes of four bits, 32 low ones beside 32 high ones.
-  private static func q4K(_ codes: [UInt8], scale: Float16) -> [UInt8] {
+  private static func q4K(_ codes: [UInt8], minimum m: UInt8, scale: Float16) -> [UInt8] {
     var bytes: [UInt8] = []
     for first in stride(from: 0, to: codes.count, by: 256) {
       for _ in 0..<2 { bytes += half(scale / 2) }
-      bytes += [2, 2, 2, 2, 15, 15, 15, 15, 0xF2, 0xF2, 0xF2, 0xF2]
+      bytes += [2, 2, 2, 2, m, m, m, m] + [UInt8](repeating: m << 4 | 2, count: 4)
       for part in stride(from: first, to: first + 256, by: 64) {
         for element in part..<part + 32 { bytes.append(codes[element] | codes[element + 32] << 4) }
       }

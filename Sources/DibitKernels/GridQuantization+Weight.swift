@@ -13,7 +13,7 @@ extension GridQuantization {
   /// A level without zero among them is an odd multiple of half the scale and takes as many bits more than it as the codes have. Of a full range
   /// it is a multiple up to 7, or a power of two, which takes none.
   package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int {
-    levels.isFullRange ? (levels.bits == 2 ? 8 : 5) : 8 - levels.bits
+    levels.isFullRange ? (levels.bits == 2 ? 8 : 9 - levels.bits) : 8 - levels.bits
   }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape: ``fitScales(of:into:scaleBits:on:)``, then

@@ -10,21 +10,29 @@ extension QuantizationScheme {
   private static let mixedVersion = 3
   /// The version of models with grids of full range.
   private static let fullRangeVersion = 4
+  /// The version of models with tensors of 3 bits, whose codes lie in another order.
+  private static let threeBitVersion = 5
 
   /// The block of config.json that says how to read the tensors.
   package var json: JSONValue {
     var members = JSONObject([
       (key: "format", value: .string(Self.formatName)),
-      (key: "version", value: .integer(isFullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion)),
+      (key: "version", value: .integer(version)),
       (key: "bits", value: .integer(bits)), (key: "group_size", value: group.map { .integer($0) } ?? "row"),
       (key: "embedding_bits", value: .integer(embeddingBits)),
     ])
-    if isFullRange { members["full_range"] = .bool(true) }
+    if version >= Self.fullRangeVersion { members["full_range"] = .bool(isFullRange) }
     if !tensorBits.isEmpty {
       members["tensor_bits"] = .object(
         JSONObject(tensorBits.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
     }
     return .object(members)
+  }
+
+  /// The oldest version that has all that the scheme needs.
+  private var version: Int {
+    if bits == GridLevels.three.bits || tensorBits.values.contains(GridLevels.three.bits) { return Self.threeBitVersion }
+    return isFullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion
   }
 
   /// Reads that block.
@@ -33,10 +41,11 @@ extension QuantizationScheme {
       .unsupported(key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     guard json["format"]?.string == Self.formatName else { throw refuse("format", "'\(Self.formatName)'") }
-    guard let version = json["version"]?.int, (Self.version...Self.fullRangeVersion).contains(version) else {
-      throw refuse("version", "\(Self.version) to \(Self.fullRangeVersion)")
+    guard let version = json["version"]?.int, (Self.version...Self.threeBitVersion).contains(version) else {
+      throw refuse("version", "\(Self.version) to \(Self.threeBitVersion)")
     }
-    guard let bits = json["bits"]?.int, Self.bitChoices.contains(bits) else { throw refuse("bits", Self.words(Self.bitChoices)) }
+    let bitChoices = version < Self.threeBitVersion ? Self.bitChoices : Self.tensorBitChoices
+    guard let bits = json["bits"]?.int, bitChoices.contains(bits) else { throw refuse("bits", Self.words(bitChoices)) }
     guard let embeddingBits = json["embedding_bits"]?.int, Self.tableBitChoices.contains(embeddingBits) else {
       throw refuse("embedding_bits", Self.words(Self.tableBitChoices))
     }
@@ -48,16 +57,16 @@ extension QuantizationScheme {
     default: throw refuse("group_size", "32, 64, 128 or 'row'")
     }
     guard version > Self.version else { return }
-    if version == Self.fullRangeVersion {
+    if version >= Self.fullRangeVersion {
       guard let isFullRange = json["full_range"]?.bool else { throw refuse("full_range", "true or false") }
       self.isFullRange = isFullRange
       if json["tensor_bits"] == nil { return }
     }
     guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }
     for (name, value) in tensors.members {
-      guard let bits = value.int, GridLevels(bits: bits) != nil else {
-        throw .unsupported(
-          key: "tensor_bits.\(name)", expected: Self.words(grids.map(\.bits)), found: value.serialized())
+      let choices = grids.map(\.bits).filter { bitChoices.contains($0) }
+      guard let bits = value.int, choices.contains(bits) else {
+        throw .unsupported(key: "tensor_bits.\(name)", expected: Self.words(choices), found: value.serialized())
       }
       tensorBits[name] = bits
     }

@@ -12,20 +12,23 @@ package struct Grid: Hashable, Sendable {
   /// Rows whose codes and scales lie interleaved; the last panel of a weight is padded.
   package static let panelRows = 16
 
-  /// Bytes of the smallest part of a panel: as many inputs of each of its rows as four bytes hold codes.
+  /// Bytes of the smallest part of a panel: four for each of its rows.
   package static let blockBytes = 64
 
   /// The number of panels of `rows` rows.
   package static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
 
-  /// Returns whether rows of `columns` inputs can be stored: groups are multiples of 16, or not shorter than a row.
-  package func fits(columns: Int) -> Bool { group.map { $0 > 0 && ($0 % 16 == 0 || $0 >= columns) } ?? true }
+  /// Inputs whose codes lie together in whole blocks: three blocks hold 32 codes of 3 bits of each row.
+  package var unit: Int { levels.codeBits == 3 ? 32 : 16 }
+
+  /// Returns whether rows of `columns` inputs can be stored: groups are multiples of a ``unit``, or not shorter than a row.
+  package func fits(columns: Int) -> Bool { group.map { $0 > 0 && ($0 % unit == 0 || $0 >= columns) } ?? true }
 
   /// The inputs that share a scale in rows of `columns` inputs.
   package func groupLength(columns: Int) -> Int { min(group ?? columns, columns) }
 
-  /// The number of blocks of a panel; the inputs are padded to a multiple of 16.
-  package func blocks(columns: Int) -> Int { (columns + 15) / 16 * levels.codeBits / 2 }
+  /// The number of blocks of a panel; the inputs are padded to a multiple of a ``unit``.
+  package func blocks(columns: Int) -> Int { (columns + unit - 1) / unit * (unit * levels.codeBits / 32) }
 
   /// The number of scales in a row; the last group may be short.
   package func groups(columns: Int) -> Int { group.map { (columns + $0 - 1) / $0 } ?? min(columns, 1) }

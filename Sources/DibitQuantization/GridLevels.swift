@@ -4,7 +4,7 @@
 package struct GridLevels: Hashable, Sendable {
   /// The number that names the grid in options and files, beside whether it is of full range.
   package let bits: Int
-  /// Bits that a code takes in a file and in memory: 2, 4 or 8.
+  /// Bits that a code takes in a file and in memory: 2, 3, 4 or 8.
   package let codeBits: Int
   /// Twice the code in the middle: the value of a code is `(code - middle) · scale`. An odd number leaves zero out.
   package let twiceMiddle: Int
@@ -15,6 +15,8 @@ package struct GridLevels: Hashable, Sendable {
 
   /// ±1/2 and ±3/2.
   package static let two = GridLevels(bits: 2, codeBits: 2, twiceMiddle: 3)
+  /// ±1/2, ±3/2, ±5/2 and ±7/2.
+  package static let three = GridLevels(bits: 3, codeBits: 3, twiceMiddle: 7)
   /// ±1/2, ±3/2 ... ±15/2.
   package static let four = GridLevels(bits: 4, codeBits: 4, twiceMiddle: 15)
 
@@ -24,16 +26,21 @@ package struct GridLevels: Hashable, Sendable {
   /// -2, -1, 0 and 1, under scales of either sign: the level that has none on the other side lies where it serves.
   package static let fullRangeTwo = GridLevels(bits: 2, codeBits: 2, twiceMiddle: 4)
 
+  /// -4 to 3, in the same way.
+  package static let fullRangeThree = GridLevels(bits: 3, codeBits: 3, twiceMiddle: 8)
+
   /// -8 to 7, in the same way.
   package static let fullRangeFour = GridLevels(bits: 4, codeBits: 4, twiceMiddle: 16)
 
   /// The table.
-  package static let all = [two, four, eight, fullRangeTwo, fullRangeFour]
+  package static let all = [two, four, eight, fullRangeTwo, fullRangeFour, three, fullRangeThree]
 
   /// The rows from which a model takes its grids, in the order of their bits: one for each number of bits, of full range where that is asked
   /// for and there is one.
   package static func rows(fullRange: Bool) -> [GridLevels] {
-    all.filter { !$0.isFullRange }.map { row in all.first { $0.bits == row.bits && $0.isFullRange == fullRange } ?? row }
+    all.filter { !$0.isFullRange }.sorted { $0.bits < $1.bits }.map { row in
+      all.first { $0.bits == row.bits && $0.isFullRange == fullRange } ?? row
+    }
   }
 
   /// The row of `bits` bits, of full range where that is asked for and there is one; nil where there is none at all.

@@ -1,6 +1,6 @@
 /// The formats of a model's tensors, as a user asks for them.
 package struct QuantizationScheme: Equatable, Sendable {
-  /// Bits of a weight in a linear layer, one of ``bitChoices``: those of a grid, 16 (floats of the source's 16-bit type, BF16 for others) or 32.
+  /// Bits of a weight in a linear layer, one of ``tensorBitChoices``: those of a grid, 16 (floats of the source's 16-bit type, BF16 for others) or 32.
   package var bits = GridLevels.two.bits
   /// Consecutive inputs that share a scale, one of ``groups``; nil for a whole row.
   package var group: Int? = 64
@@ -14,8 +14,11 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// 2 bits in groups of 64, embedding at 4 bits.
   package init() {}
 
-  /// The choices for ``bits``.
-  package static let bitChoices = GridLevels.rows(fullRange: false).map(\.bits) + [16, 32]
+  /// The bits that a tensor may have.
+  package static let tensorBitChoices = GridLevels.rows(fullRange: false).map(\.bits) + [16, 32]
+
+  /// Those that a model may be asked for: 3 bits are the mean over all of its weights, of which some tensors may have as many.
+  package static let bitChoices = tensorBitChoices.filter { $0 != GridLevels.three.bits }
 
   /// The choices for ``embeddingBits``: rows of a table lose too much below 4 bits.
   package static let tableBitChoices = bitChoices.filter { $0 >= 4 }

@@ -18,7 +18,7 @@ package struct PackedRows: ~Copyable, Sendable {
 
   /// Room for `capacity` rows of `columns` elements; none is in use.
   package init(capacity: Int, columns: Int, grid: Grid) {
-    require(grid.fits(columns: columns), "PackedRows: \(grid), not of a multiple of 16 or a row of \(columns)")
+    require(grid.fits(columns: columns), "PackedRows: \(grid), not of a multiple of \(grid.unit) or a row of \(columns)")
     (self.capacity, self.columns, self.grid) = (capacity, columns, grid)
     codes = Buffer(count: grid.codeByteCount(rows: capacity, columns: columns))
     scales = Buffer(count: grid.scaleByteCount(rows: capacity, columns: columns))

@@ -18,7 +18,7 @@ package struct Weight: Sendable {
   /// A weight over stored elements. The byte counts must fit the format: see ``WeightFormat/elementByteCount(rows:columns:)``.
   package init(rows: Int, columns: Int, format: WeightFormat, elements: Bytes, scales: Bytes? = nil) {
     if let grid = format.grid {
-      require(grid.fits(columns: columns), "Weight [\(rows), \(columns)]: \(grid), not of a multiple of 16 or a row")
+      require(grid.fits(columns: columns), "Weight [\(rows), \(columns)]: \(grid), not of a multiple of \(grid.unit) or a row")
     }
     let expected = format.elementByteCount(rows: rows, columns: columns)
     let expectedScales = format.scaleByteCount(rows: rows, columns: columns)

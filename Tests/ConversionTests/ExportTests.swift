@@ -5,6 +5,7 @@ import DibitJSON
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -67,24 +68,27 @@ import Testing
   func superBlocks() throws {
     let scratch = Scratch()
     let tiny = try TinyCheckpoint.llama(hidden: 256, wide: 512)
-    try convert(try tiny.write(to: scratch), scratch("model"), scheme(2, group: nil))
+    var mixed = scheme(2, group: nil)
+    mixed.tensorBits["model.layers.0.mlp.up_proj.weight"] = 3
+    try convert(try tiny.write(to: scratch), scratch("model"), mixed)
     try Exporter(model: scratch("model"), output: scratch("m.gguf"), overwrite: false, on: Compute(threads: 2)).writeGGUF()
     let stored = try Checkpoint.open(scratch("m.gguf"))
+    #expect(stored.info("blk.0.ffn_up.weight")?.storage == "Q4_K")
     #expect(stored.info("blk.0.attn_v.weight")?.storage == "Q2_K" && stored.info("token_embd.weight")?.storage == "Q4_K")
     #expect(try floats(scratch("m.gguf")) == floats(scratch("model")))
   }
 
-  @Test("groups of weights become Q4_0 at 2 bits, Q5_0 at 4 and Q8_0 at 8, and keep every value", arguments: [32, 64])
+  @Test("groups of weights become Q4_0 at 2 and 3 bits, Q5_0 at 4 and Q8_0 at 8, and keep every value", arguments: [32, 64])
   func groups(size: Int) throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama(hidden: 256, wide: 512).write(to: scratch)
-    for (bits, type) in [(2, "Q4_0"), (4, "Q5_0"), (8, "Q8_0")] {
+    for (bits, type) in [(2, "Q4_0"), (3, "Q4_0"), (4, "Q5_0"), (8, "Q8_0")] {
       let (model, file) = (scratch("model\(bits)"), scratch("\(bits).gguf"))
       try convert(source, model, scheme(bits, group: size, embedding: max(4, bits)))
       try Exporter(model: model, output: file, overwrite: false, on: Compute(threads: 2)).writeGGUF()
       let stored = try Checkpoint.open(file)
       #expect(stored.info("blk.0.attn_v.weight")?.storage == type)
-      #expect(stored.info("token_embd.weight")?.storage == (bits == 2 ? "Q5_0" : type))
+      #expect(stored.info("token_embd.weight")?.storage == (bits < 4 ? "Q5_0" : type))
       #expect(try floats(file) == floats(model))
     }
   }

@@ -67,7 +67,7 @@ import Testing
     #expect(!Cholesky.factor(&h, on: compute))
   }
 
-  @Test("scales lose little more than the best ones, and less than those that know of no importance", arguments: [2, 4, 8])
+  @Test("scales lose little more than the best ones, and less than those that know of no importance", arguments: [2, 3, 4, 8])
   func scales(bits: Int) throws {
     let grid = Grid(try #require(GridLevels(bits: bits)), group: 32)
     let w = weight(35, 128, seed: 5)

@@ -54,6 +54,7 @@ import Testing
   static let exhaustive: [(GridLevels, Int)] = [
     (.two, 1), (.two, 3), (.two, 8), (.four, 1), (.four, 2), (.four, 4), (.eight, 1), (.eight, 2),
     (.fullRangeTwo, 1), (.fullRangeTwo, 2), (.fullRangeTwo, 3), (.fullRangeTwo, 8), (.fullRangeFour, 1), (.fullRangeFour, 4),
+    (.three, 1), (.three, 4), (.three, 5), (.fullRangeThree, 1), (.fullRangeThree, 3), (.fullRangeThree, 5),
   ]
 
   /// The reference of the tests below is exact: no assignment of levels does better.
@@ -102,6 +103,7 @@ import Testing
   static func mayLose(_ levels: GridLevels, _ distribution: SampledDistribution = .gaussian) -> Double {
     // The same with sixteen levels that have a zero: a group of which a fifth is not zero has six values.
     if levels == .fullRangeFour { return distribution == .sparse ? 0.3 : distribution == .nearlyConstant ? 0.1 : 0.02 }
+    if levels == .fullRangeThree, distribution == .sparse { return 0.05 }
     if levels.bits < 8 { return 0.02 }
     return distribution == .sparse ? 3.2 : distribution == .tiny ? 1.5 : 0.9
   }
@@ -142,7 +144,7 @@ import Testing
   }
 
   /// A row of a quantisation-aware checkpoint lies on one grid; its groups may use only some of the levels.
-  @Test("a row on a grid is packed exactly in groups of any size", arguments: [2, 4, 8], [32, 64, 128, 256])
+  @Test("a row on a grid is packed exactly in groups of any size", arguments: [2, 3, 4, 8], [32, 64, 128, 256])
   func rowsOnAGrid(bits: Int, group: Int) {
     let (rows, columns, half) = (40, 256, 1 << (bits - 1))
     var rng = SplitMix64(seed: 31)
@@ -164,7 +166,7 @@ import Testing
   }
 
   @Test(
-    "groups on a grid of full range are packed exactly, under scales of both signs", arguments: [GridLevels.fullRangeTwo, .fullRangeFour],
+    "groups on a grid of full range are packed exactly, under scales of both signs", arguments: [GridLevels.fullRangeTwo, .fullRangeThree, .fullRangeFour],
     [32, 64, 256])
   func groupsOnAFullRange(levels: GridLevels, group: Int) {
     let (rows, columns) = (40, 256)
@@ -255,7 +257,7 @@ import Testing
   }
 
   /// Codes of one kind in each group, so that every mixture of magnitudes occurs, single ones included.
-  @Test(arguments: [2, 4, 8], [32, 64, 100])
+  @Test(arguments: [2, 3, 4, 8], [32, 64, 100])
   func aTensorOnTheGridComesBackBitForBit(bits: Int, group: Int) {
     let (columns, levels, middle) = (100, 1 << bits, bits == 8 ? 128 : Float((1 << bits) - 1) / 2)
     var rng = SplitMix64(seed: 5)
@@ -291,7 +293,7 @@ import Testing
   }
 
   /// Magnitudes that no F16 scale can reach stop at the largest; those below the smallest become zero.
-  @Test(arguments: [2, 4, 8], [Float(1e7), 1e30, .greatestFiniteMagnitude, 1e-9, 1e-38, 0x1p-140, .leastNonzeroMagnitude])
+  @Test(arguments: [2, 3, 4, 8], [Float(1e7), 1e30, .greatestFiniteMagnitude, 1e-9, 1e-38, 0x1p-140, .leastNonzeroMagnitude])
   func valuesBeyondEveryScaleSaturate(bits: Int, magnitude: Float) {
     let x = uniforms(64, seed: 3).map { $0 < 0 ? min($0, -0.25) * magnitude : max($0, 0.25) * magnitude }
     let top = bits == 8 ? 127 : Float((1 << bits) - 1) / 2

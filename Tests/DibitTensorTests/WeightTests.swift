@@ -54,7 +54,7 @@ import Testing
 
   @Test(arguments: [
     (1, 2, 64, 64, 32), (16, 2, 64, 64, 32), (65, 2, 64, 320, 64), (172, 2, 64, 704, 96), (172, 4, 32, 1408, 192), (172, 4, 172, 1408, 32),
-    (17, 4, 32, 256, 32), (172, 8, 64, 2816, 96), (17, 8, 17, 512, 32),
+    (17, 4, 32, 256, 32), (172, 8, 64, 2816, 96), (17, 8, 17, 512, 32), (1, 3, 64, 192, 32), (172, 3, 64, 1152, 96), (40, 3, 40, 384, 32),
   ])
   func packedRowsAreWholePanels(columns: Int, bits: Int, group: Int, codes: Int, scales: Int) throws {
     let format = WeightFormat.grid(bits: bits, group: group)
@@ -80,11 +80,11 @@ import Testing
     expectTrap("Weight [2, 3] bf16: 24 bytes, expected 12", result)
   }
 
-  @Test func aGridOfThreeBitsTraps() async {
+  @Test func aGridOfFiveBitsTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = Weight(rows: 1, columns: 16, format: .grid(bits: 3, group: 16), elements: Bytes(SharedBytes(zeroed: 64)))
+      _ = Weight(rows: 1, columns: 16, format: .grid(bits: 5, group: 16), elements: Bytes(SharedBytes(zeroed: 64)))
     }
-    expectTrap("WeightFormat: a grid of 3 bits; the table has [2, 4, 8]", result)
+    expectTrap("WeightFormat: a grid of 5 bits; the table has [2, 3, 4, 8]", result)
   }
 
   @Test func groupsThatSplitAVectorTrap() async {

@@ -31,20 +31,28 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
-/// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`.
+/// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`. Codes of 3 bits are two blocks of their lower two and one of the
+/// third ones, whose bit `f` belongs to input `4 f + j` of both.
 package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, grid: Grid) -> [Float] {
   let (bits, group) = (grid.levels.bits, grid.groupLength(columns: columns))
   let inputsPerBlock = 32 / bits
-  let blocks = (columns + 15) / 16 * 16 / inputsPerBlock
+  let blocks = bits == 3 ? (columns + 31) / 32 * 3 : (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
   let middle = grid.levels.isFullRange || bits == 8 ? Float(1 << (bits - 1)) : Float((1 << bits) - 1) / 2
   var out: [Float] = []
   out.reserveCapacity(rows * columns)
   for row in 0..<rows {
     for column in 0..<columns {
-      let inBlock = column % inputsPerBlock
-      let byte = codes[(row / 16 * blocks + column / inputsPerBlock) * 64 + row % 16 * 4 + inBlock % 4]
-      let code = Int(byte >> (inBlock / 4 * bits)) & ((1 << bits) - 1)
+      func field(_ block: Int, _ number: Int, bits: Int) -> Int {
+        Int(codes[(row / 16 * blocks + block) * 64 + row % 16 * 4 + column % 4] >> (number * bits)) & ((1 << bits) - 1)
+      }
+      let code: Int
+      if bits == 3 {
+        let first = column / 32 * 3
+        code = field(first + column % 32 / 16, column % 16 / 4, bits: 2) + 4 * field(first + 2, column % 32 / 4, bits: 1)
+      } else {
+        code = field(column / inputsPerBlock, column % inputsPerBlock / 4, bits: bits)
+      }
       let at = 2 * ((row / 16 * groups + column / group) * 16 + row % 16)
       let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
       out.append((Float(code) - middle) * scale)

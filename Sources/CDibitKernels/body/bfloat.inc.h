@@ -57,7 +57,7 @@ INLINE W pair_v(V low, V high) {
 
 INLINE void pair_grid(int bits, int twice, const dibit_weight *w, ptrdiff_t row0, ptrdiff_t row1, ptrdiff_t col0, float factor, uint32_t *out) {
   const float middle = 0.5f * (float)twice;
-  const ptrdiff_t blocks = (w->columns + 15) / 16 * (bits / 2), groups = (w->columns + w->group - 1) / w->group;
+  const ptrdiff_t blocks = panel_blocks(bits, w->columns), groups = (w->columns + w->group - 1) / w->group;
   ptrdiff_t group[PAIR_VECTORS];
   for (ptrdiff_t v = 0; v < PAIR_VECTORS; v++) group[v] = least(col0 + v * LANES, w->columns - 1) / w->group;
   for (ptrdiff_t first = row0; first < row1; first += LANES) {

@@ -1,7 +1,8 @@
 // Products of packed weights and activations rounded to one or two bytes.
 //
 // A panel is sixteen rows of a weight in blocks of 64 bytes: bytes 4 r ... 4 r + 3 of a block belong to row r, and field f of byte j,
-// counted from the low bits, to input 4 f + j of the block. One shift and one mask unpack four inputs of sixteen rows, and a product with
+// counted from the low bits, to input 4 f + j of the block. Codes of 3 bits lie in two such blocks of their lower 2 bits and a third one of
+// their upper ones, whose field f belongs to inputs 4 f + j of both. One shift and one mask unpack four inputs of sixteen rows, and a product with
 // four activations, the same for all rows, leaves a sum for each row in a lane of its own.
 //
 // Sums are whole numbers, exact in any order, until a scale changes; from there on every body adds in the same order. So every ISA, and
@@ -28,7 +29,7 @@ typedef VI ACC;
 #define LAST_ACC(sum, a) (a)
 #elif defined(DIBIT_MADD256)
 typedef int16_t ACC __attribute__((vector_size(64)));
-#define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 ? 4 : 16)
+#define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 ? 4 : (bits) == 3 ? 8 : 16)
 #define FIRST_ACC(sum) ((ACC){0})
 #define LAST_ACC(sum, a) ((sum) + whole_sums(a))
 #else
@@ -205,24 +206,32 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
     }
 }
 
-// The sum of codes, less LESS(bits), times activations of up to `blocks` blocks, not more than 64 inputs; a second byte of them lies `ld`
-// further on.
-INLINE VI panel_sum(int bits, int planes, const uint8_t *codes, ptrdiff_t blocks, const int8_t *x, ptrdiff_t ld) {
+// The codes of inputs 4 f to 4 f + 3 of a unit of all rows of a panel.
+INLINE W field_of(int bits, const uint8_t *unit, int f) {
+  if (bits == 3) {
+    const W low = *(const WU *)(unit + f / 4 * BLOCK) >> (f % 4 * 2) & 0x03030303, third = *(const WU *)(unit + 2 * BLOCK);
+    return low | ((f < 2 ? third << (2 - f) : third >> (f - 2)) & 0x04040404);
+  }
   const int fields = 8 / bits;
   const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * 0x01010101u;
+  return *(const WU *)(unit + f / fields * BLOCK) >> (f % fields * bits) & mask;
+}
+
+// The sum of codes, less LESS(bits), times activations of up to `units` units, not more than 64 inputs; a second byte of them lies `ld`
+// further on.
+INLINE VI panel_sum(int bits, int planes, const uint8_t *codes, ptrdiff_t units, const int8_t *x, ptrdiff_t ld) {
   ACC a[2][4] = {{{0}}};
   VI wide[2][4] = {{{0}}};
-  for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK, x += 4 * fields) {
-    const W block = *(const WU *)codes;
-    for (int f = 0; f < fields; f++)
+  for (ptrdiff_t u = 0; u < units; u++, codes += UNIT_BLOCKS(bits) * BLOCK, x += UNIT(bits)) {
+    for (int f = 0; f < UNIT(bits) / 4; f++)
       for (int p = 0; p < planes; p++) {
-        const W field = less_each(block >> (bits * f) & mask, LESS(bits));
+        const W field = less_each(field_of(bits, codes, f), LESS(bits));
         const int32_t xs = four(x + p * ld + 4 * f);
         if (LIMIT(bits) == 1) {
-          VI *to = &wide[p][b & 3];
+          VI *to = &wide[p][f & 3];
           *to = LAST_ACC(*to, multiply_add(bits, FIRST_ACC(*to), field, xs));
         } else {
-          ACC *to = &a[p][(b * fields + f) & 3];
+          ACC *to = &a[p][f & 3];
           *to = multiply_add(bits, *to, field, xs);
         }
       }
@@ -237,7 +246,7 @@ INLINE VI panel_sum(int bits, int planes, const uint8_t *codes, ptrdiff_t blocks
 
 INLINE void grid_matvec_of(int bits, int twice, int planes, ptrdiff_t step, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
                            const dibit_activations *x, ptrdiff_t row, float *y) {
-  const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2), at_once = step / per_block;
+  const ptrdiff_t blocks = panel_blocks(bits, w->columns), units = blocks / UNIT_BLOCKS(bits), at_once = step / UNIT(bits);
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
   const int32_t lowest = twice - 2 * LESS(bits);
   const int8_t *xs = x->codes + row * planes * x->columns;
@@ -247,8 +256,8 @@ INLINE void grid_matvec_of(int bits, int twice, int planes, ptrdiff_t step, cons
     const uint16_t *scales = w->scales + p * groups * LANES;
     V total = {0};
     ptrdiff_t left = w->group;
-    for (ptrdiff_t b = 0, k = 0; b < blocks; b += at_once, k += step) {
-      const VI s = panel_sum(bits, planes, codes + b * BLOCK, least(at_once, blocks - b), xs + k, x->columns);
+    for (ptrdiff_t u = 0, k = 0; u < units; u += at_once, k += step) {
+      const VI s = panel_sum(bits, planes, codes + u * UNIT_BLOCKS(bits) * BLOCK, least(at_once, units - u), xs + k, x->columns);
       const VI halves_of_levels = (s + s) - lowest * activation_sum(x, row, k, step);
       total += __builtin_convertvector(halves_of_levels, V) * (halves(scales) * half_steps[k / ACTIVATION_GROUP]);
       if ((left -= step) <= 0) scales += LANES, left = w->group;
@@ -282,12 +291,9 @@ _Static_assert(PANELS * DEPTH * (LANES + 64 / 16) <= DIBIT_GRID_SCRATCH, "room f
 #define DOUBLES(bits) ((bits) < 8)
 
 // Each code, doubled where it fits, less a number for signed bytes.
-INLINE void unpack_panel(int bits, int less, const uint8_t *codes, ptrdiff_t blocks, uint8_t *out) {
-  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * 0x01010101u;
-  for (ptrdiff_t b = 0; b < blocks; b++, codes += BLOCK) {
-    const W block = *(const WU *)codes;
-    for (int f = 0; f < 8 / bits; f++, out += BLOCK) *(WU *)out = less_each((block >> (bits * f) & mask) << DOUBLES(bits), less);
-  }
+INLINE void unpack_panel(int bits, int less, const uint8_t *codes, ptrdiff_t units, uint8_t *out) {
+  for (ptrdiff_t u = 0; u < units; u++, codes += UNIT_BLOCKS(bits) * BLOCK)
+    for (int f = 0; f < UNIT(bits) / 4; f++, out += BLOCK) *(WU *)out = less_each(field_of(bits, codes, f) << DOUBLES(bits), less);
 }
 
 // For `rows` rows of activations and `panels` panels, both constants, adds up the inputs [k0, k1), which are unpacked.
@@ -344,16 +350,17 @@ INLINE void grid_rows(int bits, int twice, int planes, ptrdiff_t step, int rows,
 
 INLINE void grid_matmul_of(int bits, int twice, int planes, ptrdiff_t step, int tiles, const dibit_weight *w, ptrdiff_t panel0, ptrdiff_t panel1,
                            const dibit_activations *x, ptrdiff_t row0, ptrdiff_t row1, float *y, ptrdiff_t ldy, uint8_t *scratch) {
-  const ptrdiff_t per_block = 32 / bits, blocks = (w->columns + 15) / 16 * (bits / 2);
+  const ptrdiff_t blocks = panel_blocks(bits, w->columns), units = blocks / UNIT_BLOCKS(bits);
   const ptrdiff_t groups = (w->columns + w->group - 1) / w->group;
   const int less = tiles ? (DOUBLES(bits) ? twice : twice / 2) : LESS(bits);
   V *scales = (V *)(scratch + PANELS * DEPTH * LANES);
   for (ptrdiff_t p0 = panel0; p0 < panel1; p0 += PANELS) {
     const ptrdiff_t panels = least(PANELS, panel1 - p0), outputs = w->rows - p0 * LANES;
     for (ptrdiff_t k0 = 0; k0 < w->columns; k0 += DEPTH) {
-      const ptrdiff_t b0 = k0 / per_block, b1 = least(b0 + DEPTH / per_block, blocks), k1 = b1 * per_block;
+      const ptrdiff_t u0 = k0 / UNIT(bits), u1 = least(u0 + DEPTH / UNIT(bits), units), k1 = u1 * UNIT(bits);
       for (ptrdiff_t p = 0; p < panels; p++) {
-        unpack_panel(bits, less, (const uint8_t *)w->elements + ((p0 + p) * blocks + b0) * BLOCK, b1 - b0, scratch + p * DEPTH * LANES);
+        const uint8_t *codes = (const uint8_t *)w->elements + ((p0 + p) * blocks + u0 * UNIT_BLOCKS(bits)) * BLOCK;
+        unpack_panel(bits, less, codes, u1 - u0, scratch + p * DEPTH * LANES);
         for (ptrdiff_t k = k0; k < k1; k += step)
           scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
       }

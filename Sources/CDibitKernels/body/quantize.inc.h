@@ -31,19 +31,30 @@ INLINE VI codes_of(int twice, const float *x, ptrdiff_t n, float s, energies *e)
   return code;
 }
 
-// Puts sixteen codes of a row of a panel where they belong, four bytes in each block; see grid.inc.h.
-INLINE uint8_t *put_codes(int bits, VI code, uint8_t *codes) {
-  const W moved = (W)code << code_shifts(bits);
-  for (int block = 0; block < bits / 2; block++, codes += 64) {
-    const uint32_t word = __builtin_reduce_or(moved & lanes_of_block(bits, block));
-    __builtin_memcpy(codes, &word, 4);
+// Puts sixteen codes of a row of a panel where they belong from the `c`-th input on, four bytes in each block; see grid.inc.h.
+INLINE void put_codes(int bits, VI code, uint8_t *row, ptrdiff_t c) {
+  if (bits == 3) {
+    const ptrdiff_t half = c % 32 / 16;
+    uint8_t *unit = row + c / 32 * 3 * 64;
+    const uint32_t low = __builtin_reduce_or(((W)code & 3) << code_shifts(2)), none = 0;
+    uint32_t third = __builtin_reduce_or((W)code >> 2 << third_shifts(half)), before = 0;
+    if (half) __builtin_memcpy(&before, unit + 2 * 64, 4);
+    else __builtin_memcpy(unit + 64, &none, 4);  // a second half may not come
+    third |= before;
+    __builtin_memcpy(unit + half * 64, &low, 4);
+    __builtin_memcpy(unit + 2 * 64, &third, 4);
+    return;
   }
-  return codes;
+  const W moved = (W)code << code_shifts(bits);
+  for (int block = 0; block < bits / 2; block++) {
+    const uint32_t word = __builtin_reduce_or(moved & lanes_of_block(bits, block));
+    __builtin_memcpy(row + (c / 16 * (bits / 2) + block) * 64, &word, 4);
+  }
 }
 
 INLINE void choose_codes_of(int bits, int twice, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
                             uint8_t *codes, energies *e) {
-  const ptrdiff_t panel = (columns + 15) / 16 * (bits / 2) * 64, panel_scales = (columns + group - 1) / group * 16;
+  const ptrdiff_t panel = panel_blocks(bits, columns) * 64, panel_scales = (columns + group - 1) / group * 16;
   clear_last_panel(rows, codes, panel);
   for (ptrdiff_t r = 0; r < rows; r++, x += columns) {
     const uint16_t *scale = scales + r / 16 * panel_scales + r % 16;
@@ -52,7 +63,7 @@ INLINE void choose_codes_of(int bits, int twice, ptrdiff_t group, const float *x
     float s = 0;
     for (ptrdiff_t c = 0; c < columns; c += LANES, left -= LANES) {
       if (left <= 0) s = half_to_float(*scale), scale += 16, left = group;
-      to = put_codes(bits, codes_of(twice, x + c, columns - c, s, e), to);
+      put_codes(bits, codes_of(twice, x + c, columns - c, s, e), to, c);
     }
   }
 }
@@ -69,14 +80,14 @@ static void choose_codes(dibit_format grid, ptrdiff_t group, const float *x, ptr
 
 INLINE void pack_codes_of(int bits, int twice, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes) {
   (void)twice;
-  const ptrdiff_t panel = (columns + 15) / 16 * (bits / 2) * 64;
+  const ptrdiff_t panel = panel_blocks(bits, columns) * 64;
   clear_last_panel(rows, codes, panel);
   for (ptrdiff_t r = 0; r < rows; r++, chosen += columns) {
     uint8_t *to = codes + r / 16 * panel + r % 16 * 4;
     for (ptrdiff_t c = 0; c < columns; c += LANES) {
       VI code = {0};
       for (ptrdiff_t l = 0; l < LANES && c + l < columns; l++) code[l] = chosen[c + l];
-      to = put_codes(bits, code, to);
+      put_codes(bits, code, to, c);
     }
   }
 }

@@ -8,11 +8,24 @@
 
 INLINE int is_grid(const dibit_weight *w) { return w->format > DIBIT_BF16; }
 
+// Inputs whose codes lie together in whole blocks of 64 bytes, and the number of these blocks.
+#define UNIT(bits) ((bits) == 3 ? 32 : 16)
+#define UNIT_BLOCKS(bits) (UNIT(bits) * (bits) / 32)
+
+// The blocks of a panel.
+INLINE ptrdiff_t panel_blocks(int bits, ptrdiff_t columns) { return (columns + UNIT(bits) - 1) / UNIT(bits) * UNIT_BLOCKS(bits); }
+
 // Sixteen neighbours of a row lie in bits / 2 blocks, four bytes in each; see grid.inc.h. How far the code of each is moved in its block's
 // four bytes:
 INLINE W code_shifts(int bits) {
   const W lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return (lane % 4 * 8) + lane % (32 / (uint32_t)bits) / 4 * (uint32_t)bits;
+}
+
+// How far the third bits of a half of 32 neighbours are moved.
+INLINE W third_shifts(ptrdiff_t half) {
+  const W lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return (lane % 4 * 8) + lane / 4 + 4 * (uint32_t)half;
 }
 
 // All bits of the lanes whose codes lie in the `block`-th of these blocks.
@@ -21,20 +34,28 @@ INLINE W lanes_of_block(int bits, int block) {
   return (W)(lane / (32 / (uint32_t)bits) == (uint32_t)block);
 }
 
+// The four bytes of a row in a block, in each lane.
+INLINE W block_word(const uint8_t *row, ptrdiff_t block) {
+  uint32_t word;
+  __builtin_memcpy(&word, row + block * 64, 4);
+  return (W){0} + word;
+}
+
 // Sixteen codes of a row from the `c`-th input on, a multiple of 16.
 INLINE V codes_v(const uint8_t *row, int bits, ptrdiff_t c) {
-  W words = {0};
-  for (int block = 0; block < bits / 2; block++) {
-    uint32_t word;
-    __builtin_memcpy(&word, row + (c / 16 * (bits / 2) + block) * 64, 4);
-    words |= ((W){0} + word) & lanes_of_block(bits, block);
+  if (bits == 3) {  // two blocks of lower bits, and one of the third bits of both
+    const ptrdiff_t unit = c / 32 * 3, half = c % 32 / 16;
+    const W low = block_word(row, unit + half) >> code_shifts(2) & 3, high = block_word(row, unit + 2) >> third_shifts(half) & 1;
+    return __builtin_convertvector((VI)(low | high << 2), V);
   }
+  W words = {0};
+  for (int block = 0; block < bits / 2; block++) words |= block_word(row, c / 16 * (bits / 2) + block) & lanes_of_block(bits, block);
   return __builtin_convertvector((VI)(words >> code_shifts(bits) & ((1u << bits) - 1)), V);
 }
 
 INLINE void expand_grid(int bits, int twice, const dibit_weight *w, ptrdiff_t row, ptrdiff_t col0, ptrdiff_t col1, float *restrict out) {
   const float middle = 0.5f * (float)twice;
-  const ptrdiff_t blocks = (w->columns + 15) / 16 * (bits / 2), groups = (w->columns + w->group - 1) / w->group;
+  const ptrdiff_t blocks = panel_blocks(bits, w->columns), groups = (w->columns + w->group - 1) / w->group;
   const uint8_t *codes = (const uint8_t *)w->elements + row / 16 * blocks * 64 + row % 16 * 4;
   const uint16_t *scales = w->scales + row / 16 * groups * 16 + row % 16;
   for (ptrdiff_t c = col0; c < col1; c += LANES) {

@@ -26,7 +26,9 @@ int dibit_has_isa(dibit_isa isa);
   ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__)      \
   ROW(DIBIT_GRID8, 8, 256, __VA_ARGS__)     \
   ROW(DIBIT_GRID2_FULL, 2, 4, __VA_ARGS__)  \
-  ROW(DIBIT_GRID4_FULL, 4, 16, __VA_ARGS__)
+  ROW(DIBIT_GRID4_FULL, 4, 16, __VA_ARGS__) \
+  ROW(DIBIT_GRID3, 3, 7, __VA_ARGS__)       \
+  ROW(DIBIT_GRID3_FULL, 3, 8, __VA_ARGS__)
 
 #define DIBIT_GRID_NAME(name, ...) name,
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRIDS(DIBIT_GRID_NAME) DIBIT_FORMATS } dibit_format;
