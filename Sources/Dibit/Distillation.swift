@@ -45,6 +45,12 @@ package struct DistillationInputs: Equatable, Sendable {
     guard let scheme = model.scheme, scheme.isQuantized else {
       throw DibitError(.invalidData, "'\(self.model)': expected a model on a grid, found one of floats")
     }
+    guard scheme.recovery == nil else {
+      throw DibitError(
+        .invalidData,
+        "'\(self.model)': expected a model without a recovery, found one of rank \(model.configuration.recoveryRank); name the model that it was made from"
+      )
+    }
     try check(source.weights, model.weights)
     try source.checkTokenizer(against: model, as: "a teacher")
     return (source, model, texts)

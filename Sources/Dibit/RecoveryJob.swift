@@ -2,12 +2,14 @@ package import DibitFiles
 package import DibitJSON
 package import DibitKernels
 internal import DibitModel
+internal import DibitConversion
 internal import DibitModelStore
+internal import DibitQuantization
 package import DibitRecipe
 package import DibitTraining
 
 /// The training of an adapter that brings a converted model nearer to the float checkpoint that it was made from: its weights stay as they
-/// are. ``PretrainingJob/Run`` trains.
+/// are. ``PretrainingJob/Run`` trains. What comes of it is the model with the adapter inside, or the adapter.
 package struct RecoveryJob: ~Copyable, WeightTraining {
   /// As ``WeightTraining/identity``.
   package let identity: RunIdentity
@@ -18,6 +20,8 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
   private let inputs: DistillationInputs
   private let options: PretrainingOptions
   private let adapter: AdapterConfiguration
+  /// What the model becomes; nil for an adapter of its own.
+  private let recovery: QuantizationScheme.Recovery?
   private let compute: Compute
   private let model: StoredModel
   private let sourceConfiguration: ModelConfiguration
@@ -29,11 +33,12 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
   /// Opens both models and reads the text.
   ///
   /// - Parameters:
+  ///   - bits: Bits of the adapter's matrices inside of the model; nil for an adapter of its own.
   ///   - memoryLimit: The most bytes that the run may hold; nil for no limit.
   ///   - report: is told what happens, and stops by returning false.
   /// - Throws: ``DibitError``, of the kind `cancelled` where `report` stops it.
   package init(
-    _ inputs: DistillationInputs, recipe: RecoveryRecipe, memoryLimit: Int? = nil, on compute: Compute,
+    _ inputs: DistillationInputs, recipe: RecoveryRecipe, bits: Int?, memoryLimit: Int? = nil, on compute: Compute,
     report: (PretrainingJob.Event) -> Bool
   ) throws {
     let (source, model, texts) = try inputs.open()
@@ -48,18 +53,25 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
     identity.options["start"] = model.digest.map { .string($0) }
     identity.options["rank"] = .integer(adapter.rank)
     identity.options["alpha"] = .number(Double(adapter.alpha))
+    if let bits { identity.options["bits"] = .integer(bits) }
+    recovery = bits.flatMap { QuantizationScheme.Recovery(rank: adapter.rank, bits: $0) }
     (self.inputs, self.options, self.adapter, self.compute, self.identity) = (inputs, options, adapter, compute, identity)
     (self.model, sourceConfiguration, floats) = (model, source.configuration, source.weights)
     checks = [source.check, model.check].compactMap(\.self)
   }
 
   /// Returns the output at `path`, which destroys none of the inputs.
-  package static func output(_ path: String, of inputs: DistillationInputs) -> PretrainingJob.Output {
-    PretrainingJob.Output(path, inputs: inputs.paths)
+  ///
+  /// - Parameter bits: As those of the job.
+  package static func output(_ path: String, of inputs: DistillationInputs, bits: Int?) -> PretrainingJob.Output {
+    PretrainingJob.Output(path, inputs: inputs.paths, mark: bits == nil ? StoredAdapter.mark : ModelFiles.mark)
   }
 
   /// As ``WeightTraining/training(of:)``.
-  package static func training(of output: String) throws -> JSONValue? { try StoredAdapter.readManifest(output)["training"] }
+  package static func training(of output: String) throws -> JSONValue? {
+    let manifest = try PretrainingJob.manifest(of: output)
+    return manifest?["training"] ?? manifest?["source"]?["training"]
+  }
 
   /// Makes the trainer, whose adapter changes nothing yet.
   package mutating func makeTrainer(_ checkpoints: CheckpointStore, report: (PretrainingJob.Event) -> Bool) throws -> Pretrainer {
@@ -71,28 +83,27 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
       teacher: DistillationInputs.teacher(sourceConfiguration, floats, on: compute), on: compute)
   }
 
-  /// Writes the adapter into `directory`.
+  /// Writes the model, or the adapter, into `directory`.
   package consuming func write(
     _ trainer: consuming Pretrainer, _ result: TrainingResult, _ checkpoints: CheckpointStore, into directory: consuming StagedDirectory
   ) throws {
-    var facts = AdapterFacts(
-      manifest: JSONObject([
-        (key: "recovers", value: .string(inputs.checkpoint)),
-        (
-          key: "training",
-          value: [
-            "run_sha256": .string(identity.digest), "seed": .string(String(options.optimization.seed)), "end": .string(result.end.rawValue),
-            "kept_step": .integer(result.keptStep), "steps": .integer(result.steps), "tokens": .integer(result.tokens),
-            "training_divergence": .number(Double(result.trainingLoss)),
-            "validation_divergence": result.validationLoss.map { .number(Double($0)) } ?? .null,
-          ]
-        ),
-      ]))
-    facts.card = try AdapterCard(base: model, facts: facts).text
+    let training: JSONValue = [
+      "method": "recover", "run_sha256": .string(identity.digest), "seed": .string(String(options.optimization.seed)),
+      "end": .string(result.end.rawValue), "kept_step": .integer(result.keptStep), "steps": .integer(result.steps),
+      "tokens": .integer(result.tokens), "training_divergence": .number(Double(result.trainingLoss)),
+      "validation_divergence": result.validationLoss.map { .number(Double($0)) } ?? .null,
+    ]
+    let manifest = JSONObject([(key: "recovers", value: .string(inputs.checkpoint)), (key: "training", value: training)])
     try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
     try directory.write(LossChart(result.curve, title: "Divergence from the float model").svg, to: StoreFile.lossChart)
-    try StoredAdapter.write(trainer.trainedAdapter(), base: model, facts: facts, into: directory)
-    try directory.commit()
+    if let recovery {
+      try RecoveredModel(model, recovery, on: compute).write(trainer.trainedAdapter(), facts: manifest, into: directory)
+    } else {
+      var facts = AdapterFacts(manifest: manifest)
+      facts.card = try AdapterCard(base: model, facts: facts).text
+      try StoredAdapter.write(trainer.trainedAdapter(), base: model, facts: facts, into: directory)
+      try directory.commit()
+    }
     checkpoints.removeAll()
   }
 }

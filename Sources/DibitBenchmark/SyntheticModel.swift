@@ -69,7 +69,7 @@ package struct SyntheticModel: Sendable {
         switch parameter.role {
         case .norm: 1
         case .normBias, .linearBias: 0
-        case .embedding, .positions, .head, .linear: nil
+        case .embedding, .positions, .head, .linear, .recovery: nil
         }
       found[name] = SyntheticTensor(
         ModelTensor(

@@ -36,13 +36,13 @@ package struct WeightedErrors: Sendable {
   ///
   /// A table that no product reads counts all of its columns alike.
   package func errors(of weights: DecoderWeights, on compute: Compute) -> [Int: GridQuantization.Error]? {
-    guard weights.count == reference.count else { return nil }
+    guard weights.published.count == reference.count else { return nil }
     var errors: [Int: GridQuantization.Error] = [:]
-    for (parameter, original) in zip(weights.parameters, reference.parameters) where original.isMatrix {
+    for (parameter, original) in zip(weights.published, reference.parameters) where original.isMatrix {
       let (weight, expected) = (parameter.weight, original.weight)
       guard weight.rows == expected.rows, weight.columns == expected.columns, parameter.role == original.role else { return nil }
       errors[original.index] = Self.error(
-        of: weight.floats(on: compute), beside: expected.floats(on: compute), energies[original.index])
+        of: weights.floats(of: original.index, on: compute), beside: expected.floats(on: compute), energies[original.index])
     }
     return errors
   }

@@ -22,8 +22,8 @@ struct BenchCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Random weights of this size: 110m, 1b or 3b.", valueName: "size")) var shape: String?
   @Option(
     help: ArgumentHelp(
-      "With --shape, bits of a weight: \(QuantizationScheme.words(QuantizationScheme.tensorBitChoices)); default 2.", valueName: "n")) var bits:
-    Int?
+      "With --shape, bits of a weight: \(QuantizationScheme.words(QuantizationScheme.tensorBitChoices)); default 2.", valueName: "n"))
+  var bits: Int?
   @Option(help: ArgumentHelp("With --shape, weights that share a scale: 32, 64, 128 or row; default 64.", valueName: "n"))
   var groupSize: String?
   @Option(

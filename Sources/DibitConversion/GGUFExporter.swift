@@ -23,7 +23,7 @@ struct GGUFExporter {
 
   /// Writes the file at `path`; false when `progress` stopped it.
   func write(to path: String, progress: (ExportProgress) -> Bool) throws(ConversionError) -> Bool {
-    let parameters = source.weights.parameters
+    let parameters = Array(source.weights.published)
     let export: GGUFExport
     var metadata: [GGUFExport.Pair]
     do throws(GGUFModelError) {
@@ -36,7 +36,8 @@ struct GGUFExporter {
       metadata = export.metadata
       metadata += try GGUFModel.tokenizerKeys(source.tokenizer, chat: chat, vocabularySize: source.configuration.vocabularySize)
     } catch { throw .source(.gguf(error, path: source.path)) }
-    let stored = parameters.map { GGUFRows($0.weight) }
+    // What a recovery is added to lies on no grid any more.
+    let stored = parameters.map { source.weights.recovery(of: $0.index) == nil ? GGUFRows($0.weight) : .floats }
     var declarations = zip(export.views, zip(parameters, stored)).map {
       (name: $0.name, type: $1.0.isMatrix ? $1.1.type : .f32, shape: Self.shape($1.0))
     }
@@ -55,7 +56,7 @@ struct GGUFExporter {
         let step = max(1, min(parameter.weight.rows, Self.pieceElements / max(parameter.weight.columns, 1)))
         for first in stride(from: 0, to: parameter.weight.rows, by: step) {
           let rows = first..<min(first + step, parameter.weight.rows)
-          written += try write(rows, order, parameter.weight, stored[index], to: &writer)
+          written += try write(rows, order, parameter, stored[index], to: &writer)
           guard progress(ExportProgress(bytes: written, totalBytes: total)) else { return false }
         }
       }
@@ -77,19 +78,23 @@ struct GGUFExporter {
     }
     let back: ModelConfiguration
     do throws(ModelError) { back = try ModelConfiguration(json: json) } catch { throw .source(.model(error, path: source.path)) }
-    if let changed = back.difference(from: source.configuration) {
+    var configuration = source.configuration
+    configuration.recoveryRank = 0  // it is in the weights
+    if let changed = back.difference(from: configuration) {
       throw .source(.gguf(.notExportable("the format has no key for this: \(changed)"), path: source.path))
     }
   }
 
   /// Appends rows in llama.cpp's order; returns their bytes.
-  private func write(_ rows: Range<Int>, _ order: [Int]?, _ weight: Weight, _ stored: GGUFRows, to writer: inout GGUFWriter)
+  private func write(_ rows: Range<Int>, _ order: [Int]?, _ parameter: Parameter, _ stored: GGUFRows, to writer: inout GGUFWriter)
     throws(CheckpointError) -> Int
   {
+    let weight = parameter.weight
     let isPacked = weight.isPacked && stored.type != .f32
     let ids = rows.map { Int32(order?[$0] ?? $0) }
     var values = Matrix(rows: ids.count, columns: weight.columns)
     Embedding.forward(ids.span, weight: weight, into: &values, on: compute)
+    source.weights.addRecovery(of: parameter.index, rows: ids, to: &values, on: compute)
     guard isPacked else {
       try writer.append(floats: values.span)
       return values.count * 4

@@ -15,6 +15,11 @@ struct GGUFRows {
   let type: GGMLType
   private let grid: Grid?
 
+  /// The type of rows that lie on no grid.
+  static let floats = GGUFRows(type: .f32, grid: nil)
+
+  private init(type: GGMLType, grid: Grid?) { (self.type, self.grid) = (type, grid) }
+
   /// The type for a weight, from its grid and scales; nothing else decides it.
   init(_ weight: Weight) {
     grid = weight.format.grid

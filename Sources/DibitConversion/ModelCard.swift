@@ -39,6 +39,24 @@ enum ModelCard {
       """
   }
 
+  /// The card of a converted model with an adapter inside that brings back what rounding took.
+  static func recovered(_ model: StoredModel, _ recovery: QuantizationScheme.Recovery) -> String {
+    """
+    # \(model.name), recovered by Dibit
+
+    The model `\(model.name)` with a low-rank adapter inside, of rank \(recovery.rank) and \(recovery.levels.bits) bits, that brings it nearer to the \
+    floats that it was made from. Every command applies it. `manifest.json` has the digests.
+
+    | for | command |
+    |---|---|
+    | text | `dibit generate MODEL --prompt TEXT` |
+    | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
+
+    Only Dibit reads the packed weights.
+
+    """
+  }
+
   /// The card of a float checkpoint.
   static func floats(_ source: StoredModel, dtype: DType, adapters: [AdapterPart]) -> String {
     var text = """

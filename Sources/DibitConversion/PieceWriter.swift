@@ -63,6 +63,12 @@ struct PieceWriter: ~Copyable {
     try rethrow(as: ConversionError.checkpoint, writer.append(floats: floats, as: dtype))
   }
 
+  /// Adds stored bytes as they are.
+  mutating func append(bytes: Span<UInt8>) throws(ConversionError) {
+    try flush()
+    try rethrow(as: ConversionError.checkpoint, writer.append(bytes))
+  }
+
   /// Ends the file and returns its digest.
   consuming func finalize() throws(ConversionError) -> String {
     try flush()

@@ -96,7 +96,8 @@ package struct BFloatWork: ~Copyable, Sendable {
   package var rows: BFloatRows
   /// The inputs of the layer, for the gradient of its weight; empty where weights are frozen.
   package var inputs: BFloatPairs
-  var rankRows: BFloatRows
+  /// What a low rank makes of it.
+  package var rankRows: BFloatRows
   var pairs: BFloatPairs
 
   /// Bytes of the allocation.

@@ -140,6 +140,11 @@ package struct Adapter: ~Copyable, Sendable {
   /// `B` of an entry with its rows in the order of a PEFT file.
   package func checkpointB(_ entry: Int) -> [Float] { layout.checkpointB(entry, b[entry]) }
 
+  /// The elements of `A: [R, in]` and of `s B: [out, R]` of an entry, whose product is what it adds to its weight.
+  package func factors(_ entry: Int) -> (a: [Float], b: [Float]) {
+    (a[entry].values, b[entry].values.map { $0 * configuration.scale })
+  }
+
   /// The number of trained numbers.
   package var elementCount: Int {
     var total = 0
@@ -152,8 +157,9 @@ package struct Adapter: ~Copyable, Sendable {
   package mutating func updateGains(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
     for index in layout.entries.indices {
-      guard let (entry, weight) = decomposed(index, weights) else { continue }
-      Self.updateGain(entry, weight, a, b, scale, magnitudes, &gains, compute)
+      guard let (entry, parameter) = decomposed(index, weights) else { continue }
+      let recovery = recovery(of: parameter, weights, on: compute)
+      Self.updateGain(entry, parameter.weight, recovery, a, b, scale, magnitudes, &gains, compute)
     }
   }
 
@@ -161,8 +167,9 @@ package struct Adapter: ~Copyable, Sendable {
   package mutating func initializeMagnitudes(of weights: DecoderWeights, on compute: Compute) {
     let scale = configuration.scale
     for index in layout.entries.indices {
-      guard let (entry, weight) = decomposed(index, weights) else { continue }
-      Self.updateNorms(entry, weight, a, b, scale, &magnitudes, compute)
+      guard let (entry, parameter) = decomposed(index, weights) else { continue }
+      let recovery = recovery(of: parameter, weights, on: compute)
+      Self.updateNorms(entry, parameter.weight, recovery, a, b, scale, &magnitudes, compute)
       gains[entry].fill(1)
     }
   }
@@ -170,26 +177,42 @@ package struct Adapter: ~Copyable, Sendable {
   // The owners come apart here: an element of one field would lock the whole struct.
 
   private static func updateGain(
-    _ entry: Int, _ weight: Weight, _ a: borrowing UniqueArray<Matrix>, _ b: borrowing UniqueArray<Matrix>, _ scale: Float,
-    _ magnitudes: borrowing UniqueArray<Matrix>, _ gains: inout UniqueArray<Matrix>, _ compute: Compute
+    _ entry: Int, _ weight: Weight, _ recovery: (a: Weight, b: Weight)?, _ a: borrowing UniqueArray<Matrix>,
+    _ b: borrowing UniqueArray<Matrix>, _ scale: Float, _ magnitudes: borrowing UniqueArray<Matrix>, _ gains: inout UniqueArray<Matrix>,
+    _ compute: Compute
   ) {
-    DoRA.gain(weight, a: a[entry], b: b[entry], scale: scale, magnitude: magnitudes[entry], into: &gains[entry], on: compute)
+    guard let recovery else {
+      return DoRA.gain(weight, a: a[entry], b: b[entry], scale: scale, magnitude: magnitudes[entry], into: &gains[entry], on: compute)
+    }
+    let allA = LowRankUpdate.stacked(a[entry], recovery.a)
+    let allB = LowRankUpdate.beside(b[entry], scale: scale, recovery.b)
+    DoRA.gain(weight, a: allA, b: allB, scale: 1, magnitude: magnitudes[entry], into: &gains[entry], on: compute)
   }
 
   private static func updateNorms(
-    _ entry: Int, _ weight: Weight, _ a: borrowing UniqueArray<Matrix>, _ b: borrowing UniqueArray<Matrix>, _ scale: Float,
-    _ norms: inout UniqueArray<Matrix>, _ compute: Compute
+    _ entry: Int, _ weight: Weight, _ recovery: (a: Weight, b: Weight)?, _ a: borrowing UniqueArray<Matrix>,
+    _ b: borrowing UniqueArray<Matrix>, _ scale: Float, _ norms: inout UniqueArray<Matrix>, _ compute: Compute
   ) {
-    DoRA.norms(weight, a: a[entry], b: b[entry], scale: scale, into: &norms[entry], on: compute)
+    guard let recovery else {
+      return DoRA.norms(weight, a: a[entry], b: b[entry], scale: scale, into: &norms[entry], on: compute)
+    }
+    let allA = LowRankUpdate.stacked(a[entry], recovery.a)
+    let allB = LowRankUpdate.beside(b[entry], scale: scale, recovery.b)
+    DoRA.norms(weight, a: allA, b: allB, scale: 1, into: &norms[entry], on: compute)
   }
 
-  /// The entry at an index of the layout's entries and its weight, where it has magnitudes.
-  private func decomposed(_ index: Int, _ weights: DecoderWeights) -> (entry: Int, weight: Weight)? {
+  /// The F32 factors of what a recovery adds to a packed weight.
+  private func recovery(of parameter: Parameter, _ weights: DecoderWeights, on compute: Compute) -> (a: Weight, b: Weight)? {
+    weights.recovery(of: parameter.index).map { ($0.a.floats(on: compute), $0.b.floats(on: compute)) }
+  }
+
+  /// The entry at an index of the layout's entries and its layer's weight, where it has magnitudes.
+  private func decomposed(_ index: Int, _ weights: DecoderWeights) -> (entry: Int, parameter: Parameter)? {
     let kinds = LinearKind.allCases.count
     guard configuration.decomposesWeights, let entry = layout.entries[index],
       let parameter = weights.linear(LinearKind.allCases[index % kinds], index / kinds)
     else { return nil }
-    return (entry, parameter.weight)
+    return (entry, parameter)
   }
 
   /// The magnitudes of an entry in the order of a PEFT file.

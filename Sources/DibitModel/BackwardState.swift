@@ -23,9 +23,11 @@ package struct BackwardState: ~Copyable, Sendable {
     work = BackwardWork(
       dKey: Matrix(rows: rows, columns: configuration.keyColumns), dValue: Matrix(rows: rows, columns: configuration.keyColumns),
       dProjected: Matrix(rows: saved.rank > 0 ? rows : 0, columns: saved.rank),
+      dRecovered: Matrix(rows: configuration.recoveryRank > 0 ? rows : 0, columns: configuration.recoveryRank),
       dWeight: Self.largest(linears.filter { list.weight($0.weight) == nil && list.logScale($0.weight) != nil }),
       bfloat: BFloatWork(
-        capacity: rows, columns: linears.map { max($0.rows, $0.columns) }.max() ?? 0, rank: saved.rank,
+        capacity: rows, columns: linears.map { max($0.rows, $0.columns) }.max() ?? 0,
+        rank: max(saved.rank, configuration.recoveryRank),
         includesWeights: list.includesWeights),
       scratch: MatrixPool(
         rows: rows,
@@ -59,6 +61,8 @@ package struct BackwardWork: ~Copyable, Sendable {
   var dValue: Matrix
   /// `[N, R]` of what an adapter's `A` makes.
   var dProjected: Matrix
+  /// `[N, R]` of what a recovery's `A` makes.
+  var dRecovered: Matrix
   /// Of a weight of which scales alone are trained, on its way to theirs.
   var dWeight: Matrix
   var bfloat: BFloatWork
@@ -68,6 +72,23 @@ package struct BackwardWork: ~Copyable, Sendable {
 
   /// Bytes but for the gradients.
   fileprivate var byteCount: Int {
-    dKey.byteCount + dValue.byteCount + dProjected.byteCount + dWeight.byteCount + bfloat.byteCount + scratch.byteCount
+    dKey.byteCount + dValue.byteCount + dProjected.byteCount + dRecovered.byteCount + dWeight.byteCount + bfloat.byteCount
+      + scratch.byteCount
+  }
+
+  /// Adds to `dx: [n, in]` what the factors of a recovery make of `dy: [n, out]`: `dx += (dy B) A`. With `usesBFloat` ``bfloat`` has rounded `dy`.
+  mutating func backward(
+    _ dy: borrowing Matrix, through factors: (a: Weight, b: Weight), _ usesBFloat: Bool, dx: inout Matrix, on compute: Compute
+  ) {
+    dRecovered.reshape(rows: dy.rows, columns: factors.a.rows)
+    if usesBFloat {
+      Linear.backward(bfloat.rows, weight: factors.b, dx: &dRecovered, accumulating: false, on: compute)
+      bfloat.rankRows.round(dRecovered, on: compute)
+      Linear.backward(bfloat.rankRows, weight: factors.a, dx: &dx, accumulating: true, on: compute)
+    } else {
+      dRecovered.fill(0)
+      Linear.backward(dy, weight: factors.b, dx: &dRecovered, on: compute)
+      Linear.backward(dRecovered, weight: factors.a, dx: &dx, on: compute)
+    }
   }
 }

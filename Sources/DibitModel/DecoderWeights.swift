@@ -32,6 +32,8 @@ package struct DecoderWeights: Sendable {
   package private(set) var parameters: [Parameter]
   /// The static scales of each layer's keys and values.
   package var keyValueScales: [KeyValueScales]
+  /// The index of `A` of each linear layer's recovery, by that of its weight.
+  private let recoveries: [Int: Int]
   private let embeddingIndex: Int
   private let outputIndex: Int
   private let linears: [Int?]  // by layer and LinearKind
@@ -62,7 +64,7 @@ package struct DecoderWeights: Sendable {
       }
     }
     (self.parameters, self.linears, keyValueScales) = (parameters, linears, scales)
-    (embeddingIndex, outputIndex) = (layout.embedding, layout.output)
+    (embeddingIndex, outputIndex, recoveries) = (layout.embedding, layout.output, layout.recoveries)
   }
 
   /// The number of parameters.
@@ -82,6 +84,14 @@ package struct DecoderWeights: Sendable {
     linears[layer * LinearKind.allCases.count + kind.rawValue].map { parameters[$0] }
   }
 
+  /// The parameters that checkpoints of the family have: all but those of a recovery.
+  package var published: ArraySlice<Parameter> { parameters.dropLast(2 * recoveries.count) }
+
+  /// `A: [R, in]` and `B: [out, R]` of what is added to the weight at an index; nil where nothing is.
+  package func recovery(of index: Int) -> (a: Weight, b: Weight)? {
+    recoveries[index].map { (parameters[$0].weight, parameters[$0 + 1].weight) }
+  }
+
   /// Calls `body` with every parameter for writing, in the order of ``Parameter/index``.
   package mutating func updateEach<E: Error>(_ body: (inout Parameter) throws(E) -> Void) throws(E) {
     for i in parameters.indices { try body(&parameters[i]) }
@@ -98,8 +108,8 @@ package struct DecoderWeights: Sendable {
   /// Bytes of all weights.
   package var byteCount: Int { parameters.reduce(0) { $0 + $1.weight.byteCount } }
 
-  /// The number of elements of all weights.
-  package var elementCount: Int { parameters.reduce(0) { $0 + $1.weight.count } }
+  /// The number of elements of all weights, without those of a recovery.
+  package var elementCount: Int { published.reduce(0) { $0 + $1.weight.count } }
 }
 
 extension DecoderWeights {

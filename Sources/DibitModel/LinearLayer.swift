@@ -3,7 +3,7 @@ internal import DibitKernels
 internal import DibitTensor
 
 /// A linear layer with the adapter's term beside the frozen weight: `y = x Wᵀ + b + s (x Aᵀ) Bᵀ`, or with magnitudes
-/// `y = g ⊙ (x Wᵀ + s (x Aᵀ) Bᵀ) + b`.
+/// `y = g ⊙ (x Wᵀ + s (x Aᵀ) Bᵀ) + b`. What a recovery adds to the weight belongs to `W`.
 struct LinearLayer: Sendable {
   let kind: LinearKind
   let layer: Int
@@ -75,8 +75,9 @@ struct LinearLayer: Sendable {
     layers.2.addTerms(x, into: &y2, saving: &a, &pass)
   }
 
-  /// Adds to `x Wᵀ` in `y` what else the layer has: its bias, and the adapters' terms.
+  /// Adds to `x Wᵀ` in `y` what else the layer has: what a recovery adds to the weight, its bias, and the adapters' terms.
   private func addTerms(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
+    pass.recovery.add(to: weight, pass.parameters, x, rounded: pass.rounded, into: &y, on: pass.compute)
     if pass.adapterRuns.isEmpty {
       addTrainedTerms(x, into: &y, saving: &a, &pass)
     } else {
@@ -168,6 +169,9 @@ struct LinearLayer: Sendable {
     } else {
       if !accumulating { dx.fill(0) }
       Linear.backward(dy, weight: weight, dx: &dx, on: compute)
+    }
+    if let factors = pass.recovery.factors(of: self.weight, pass.parameters) {
+      d.backward(dy, through: factors, usesBFloat, dx: &dx, on: compute)
     }
     if let index = d.gradients.list.weight(self.weight) {
       Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.gradients.values[index], on: compute)

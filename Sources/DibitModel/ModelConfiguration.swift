@@ -113,6 +113,8 @@ package struct ModelConfiguration: Equatable, Sendable {
   package var quantizesKeyValues = false
   /// The most tokens of a sequence.
   package var contextLength: Int
+  /// The rank of what a converted model adds to the weight of each linear layer, to bring back what rounding took; 0 where it adds nothing.
+  package var recoveryRank = 0
 
   /// Layers that have keys and values.
   package var keyValueLayers: Int { layers - reusingLayers }

@@ -120,7 +120,8 @@ package struct ModelRunner: ~Copyable, Sendable {
     for rope in configuration.ropes { angles.append(RoPE.Angles(capacity: rows, pairs: rope.pairs)) }
     let linears = layout.blocks.flatMap { $0.branches.flatMap { $0.part.any.linears } }
     pass = Pass(
-      compute, rows: rows, segments: limits.segments, angles: angles, cache: cache, adapter: adapter, saved: saved,
+      compute, rows: rows, segments: limits.segments, angles: angles, cache: cache, adapter: adapter,
+      recovery: RecoveryWork(layout, rows: rows), saved: saved,
       columns: max(channels, linears.map(\.columns).max() ?? 0),
       scratch: MatrixPool(
         rows: rows,

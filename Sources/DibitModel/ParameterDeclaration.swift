@@ -69,6 +69,8 @@ package struct DecoderLayout: Sendable {
   let finalNorm: NormLayer
   /// The index of what turns hidden states into logits: the embedding table where the head is tied to it.
   let output: Int
+  /// The index of `A` of each linear layer's recovery, by that of its weight; that of `B` is the next one. Empty where there is none.
+  let recoveries: [Int: Int]
 
   /// The layout that `configuration` asks for.
   package init(_ configuration: ModelConfiguration) {
@@ -79,6 +81,16 @@ package struct DecoderLayout: Sendable {
     blocks = (0..<c.layers).map { Block(c, layer: $0, &list) }
     finalNorm = list.norm(.final, columns: c.hiddenSize)
     output = c.tiesEmbeddings ? embedding : list.add(.head, rows: c.vocabularySize, columns: c.hiddenSize)
+    // Behind all others, which keep their places so.
+    var recoveries: [Int: Int] = [:]
+    if c.recoveryRank > 0 {
+      for linear in blocks.flatMap({ $0.branches.flatMap { $0.part.any.linears } }) {
+        recoveries[linear.weight] = list.add(
+          .recovery(linear.kind, .a), layer: linear.layer, rows: c.recoveryRank, columns: linear.columns)
+        _ = list.add(.recovery(linear.kind, .b), layer: linear.layer, rows: linear.rows, columns: c.recoveryRank)
+      }
+    }
+    self.recoveries = recoveries
     declarations = list.declarations
   }
 }

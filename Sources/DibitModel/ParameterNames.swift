@@ -85,6 +85,7 @@ package struct ParameterNames: Sendable {
     case .normBias(let kind): bias(of: norm(kind, layer))
     case .linear(let kind): linear(kind, layer)
     case .linearBias(let kind): bias(of: linear(kind, layer))
+    case .recovery(let kind, let factor): ParameterName(linear(kind, layer).module + (factor == .a ? ".recovery_a" : ".recovery_b"))
     }
   }
 

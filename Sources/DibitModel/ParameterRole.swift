@@ -16,6 +16,14 @@ package enum NormKind: Hashable, CaseIterable, Sendable {
   case final
 }
 
+/// The factors of a low-rank matrix `B A`.
+package enum LowRankFactor: Hashable, CaseIterable, Sendable {
+  /// `A: [R, in]`.
+  case a
+  /// `B: [out, R]`.
+  case b
+}
+
 /// The role of a parameter in its decoder.
 package enum ParameterRole: Hashable, Sendable {
   /// A row for each token.
@@ -32,11 +40,13 @@ package enum ParameterRole: Hashable, Sendable {
   case linear(LinearKind)
   /// The bias of a linear layer.
   case linearBias(LinearKind)
+  /// A factor of what a linear layer's recovery adds to its weight.
+  case recovery(LinearKind, LowRankFactor)
 
   /// True when weight decay and rounding apply: for matrices, not for norms and biases.
   package var isMatrix: Bool {
     switch self {
-    case .embedding, .positions, .head, .linear: true
+    case .embedding, .positions, .head, .linear, .recovery: true
     case .norm, .normBias, .linearBias: false
     }
   }
@@ -45,7 +55,7 @@ package enum ParameterRole: Hashable, Sendable {
   package var isTable: Bool {
     switch self {
     case .embedding, .positions, .head: true
-    case .norm, .normBias, .linear, .linearBias: false
+    case .norm, .normBias, .linear, .linearBias, .recovery: false
     }
   }
 

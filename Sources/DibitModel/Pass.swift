@@ -68,16 +68,19 @@ struct Pass: ~Copyable, Sendable {
   var rounded: QuantizedRows
   /// `x Aᵀ` of rows under an adapter that is not trained.
   var projected: Matrix
+  /// What is added to weights that have a recovery.
+  var recovery: RecoveryWork
   var scratch: MatrixPool
 
   init(
     _ compute: Compute, rows: Int, segments: Int, angles: consuming UniqueArray<RoPE.Angles>, cache: consuming KeyValueCache,
-    adapter: consuming Adapter, saved: SavedTerms, columns: Int, scratch: consuming MatrixPool
+    adapter: consuming Adapter, recovery: consuming RecoveryWork, saved: SavedTerms, columns: Int, scratch: consuming MatrixPool
   ) {
     self.compute = compute
     self.angles = angles
     self.cache = cache
     self.adapter = adapter
+    self.recovery = recovery
     self.scratch = scratch
     self.saved = saved
     tokens = Buffer(count: rows)
@@ -91,7 +94,7 @@ struct Pass: ~Copyable, Sendable {
 
   /// Bytes of the allocations but for keys and values.
   var byteCount: Int {
-    var total = rounded.byteCount + projected.byteCount + scratch.byteCount
+    var total = rounded.byteCount + projected.byteCount + recovery.byteCount + scratch.byteCount
     for i in 0..<angles.count { total += angles[i].byteCount }
     return total
   }

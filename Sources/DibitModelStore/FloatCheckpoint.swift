@@ -48,7 +48,7 @@ package struct FloatCheckpoint: Sendable {
 
   /// Writes config.json, weights, tokenizer.json and a manifest with `facts` into `directory`.
   ///
-  /// Parameters that the family stores fused are written as one tensor. Layers that `adapter` adapts are written as it makes them. `progress` is told the bytes written and in all after every piece,
+  /// Parameters that the family stores fused are written as one tensor. Layers that `adapter` adapts are written as it makes them, and a recovery is added to those that have one. `progress` is told the bytes written and in all after every piece,
   /// and stops the work by returning false: the result is then false too, and the directory is not to be used.
   package func write(
     _ facts: JSONObject, merging adapter: borrowing Adapter, into directory: borrowing StagedDirectory, on compute: Compute,
@@ -56,7 +56,7 @@ package struct FloatCheckpoint: Sendable {
   ) throws(CheckpointError) -> Bool {
     var entries: [String: Int] = [:]
     for entry in 0..<adapter.count { entries[adapter.modules[entry]] = entry }
-    let tensors = grouped(weights.parameters)
+    let tensors = grouped(weights.published)
     let scales = namedScales()
     let narrow = keepsNormsWide ? DType.f32 : dtype
     var declarations = scales.map { (name: $0.name, dtype: narrow, shape: [Int]()) }
@@ -83,6 +83,7 @@ package struct FloatCheckpoint: Sendable {
         let rows = (first..<min(first + step, part.weight.rows)).map { Int32($0) }
         var piece = Matrix(rows: rows.count, columns: part.weight.columns)
         Embedding.forward(rows.span, weight: part.weight, into: &piece, on: compute)
+        if part.isMatrix { weights.addRecovery(of: part.index, rows: rows, to: &piece, on: compute) }
         if part.isMatrix, let entry = entries[part.name.module] {
           adapter.merge(entry, first..<first + rows.count, into: &piece, on: compute)
         }
@@ -119,7 +120,7 @@ package struct FloatCheckpoint: Sendable {
   }
 
   /// Parameters of the same tensor together, norms first so that F32 stays aligned.
-  private func grouped(_ parameters: [Parameter]) -> [[Parameter]] {
+  private func grouped(_ parameters: ArraySlice<Parameter>) -> [[Parameter]] {
     var groups: [[Parameter]] = []
     for parameter in parameters {
       if groups.last?.first?.name.tensor == parameter.name.tensor {

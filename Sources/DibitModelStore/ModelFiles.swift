@@ -25,7 +25,7 @@ package struct ModelFiles: Sendable {
   package let chat: JSONValue?
   /// SHA-256 of model.safetensors.
   package let weightsDigest: String
-  /// The origin of the weights, for the manifest.
+  /// The origin of the weights, for the manifest, which keeps the training of them under it.
   package let source: JSONValue
 
   /// The languages that the makers of the source name, as BCP 47 tags.

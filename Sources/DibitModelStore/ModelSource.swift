@@ -27,8 +27,9 @@ package struct ModelSource: Sendable {
     try StoreKind.checkModel(path)
     let stored = try rethrow(as: ModelStoreError.checkpoint, Checkpoint.open(path))
     let (json, checkpoint) = try translated(stored, path: path)
-    let configuration = try rethrow(as: ModelStoreError.model, at: path, ModelConfiguration(json: json))
+    var configuration = try rethrow(as: ModelStoreError.model, at: path, ModelConfiguration(json: json))
     let scheme = try scheme(json, path: path)
+    configuration.recoveryRank = scheme?.recovery?.rank ?? 0
     // Dibit's own models hold rows, whatever the family's checkpoints do; so do GGUF files.
     let ordered = scheme == nil ? try ordered(checkpoint, configuration, holdsRows: stored.format == .gguf, path: path) : checkpoint
     return ModelSource(path: path, json: json, configuration: configuration, checkpoint: ordered, scheme: scheme)
@@ -75,12 +76,23 @@ package struct ModelSource: Sendable {
   package func weights(inBFloat: Bool = false) throws(ModelStoreError) -> DecoderWeights {
     try checkThatNothingIsLeftOut()
     let reader = WeightReader(checkpoint, path: path, scheme: scheme)
-    return try DecoderWeights(
+    let weights = try DecoderWeights(
       configuration,
       provide: { parameter throws(ModelStoreError) in
         let weight = try reader.weight(parameter)
         return inBFloat && parameter.isMatrix ? weight.roundedToBFloat() : weight
       }, provideScale: reader.scale)
+    try checkThatRecoveriesArePacked(weights)
+    return weights
+  }
+
+  /// Factors of a recovery are multiplied with what is rounded for the weight beside them.
+  private func checkThatRecoveriesArePacked(_ weights: DecoderWeights) throws(ModelStoreError) {
+    for parameter in weights.published {
+      guard let (a, b) = weights.recovery(of: parameter.index), !(a.isPacked && b.isPacked && parameter.weight.isPacked) else { continue }
+      throw .tensor(
+        parameter.name.tensor, path: path, expected: "packed codes, and packed factors of its recovery", found: "floats among them")
+    }
   }
 
   /// The parameters with their matrices left out, which ``matrix(_:)`` reads one at a time: a job that needs one layer after the other needs

@@ -12,6 +12,8 @@ extension QuantizationScheme {
   private static let fullRangeVersion = 4
   /// The version of models with tensors of 3 bits, whose codes lie in another order.
   private static let threeBitVersion = 5
+  /// The version of models that add a recovery to their weights.
+  private static let recoveryVersion = 6
 
   /// The block of config.json that says how to read the tensors.
   package var json: JSONValue {
@@ -26,11 +28,15 @@ extension QuantizationScheme {
       members["tensor_bits"] = .object(
         JSONObject(tensorBits.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
     }
+    if let recovery {
+      members["recovery"] = ["rank": .integer(recovery.rank), "bits": .integer(recovery.levels.bits)]
+    }
     return .object(members)
   }
 
   /// The oldest version that has all that the scheme needs.
   private var version: Int {
+    if recovery != nil { return Self.recoveryVersion }
     if bits == GridLevels.three.bits || tensorBits.values.contains(GridLevels.three.bits) { return Self.threeBitVersion }
     return isFullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion
   }
@@ -41,8 +47,8 @@ extension QuantizationScheme {
       .unsupported(key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     guard json["format"]?.string == Self.formatName else { throw refuse("format", "'\(Self.formatName)'") }
-    guard let version = json["version"]?.int, (Self.version...Self.threeBitVersion).contains(version) else {
-      throw refuse("version", "\(Self.version) to \(Self.threeBitVersion)")
+    guard let version = json["version"]?.int, (Self.version...Self.recoveryVersion).contains(version) else {
+      throw refuse("version", "\(Self.version) to \(Self.recoveryVersion)")
     }
     let bitChoices = version < Self.threeBitVersion ? Self.bitChoices : Self.tensorBitChoices
     guard let bits = json["bits"]?.int, bitChoices.contains(bits) else { throw refuse("bits", Self.words(bitChoices)) }
@@ -60,6 +66,7 @@ extension QuantizationScheme {
     if version >= Self.fullRangeVersion {
       guard let isFullRange = json["full_range"]?.bool else { throw refuse("full_range", "true or false") }
       self.isFullRange = isFullRange
+      if version >= Self.recoveryVersion { recovery = try Self.recovery(json) }
       if json["tensor_bits"] == nil { return }
     }
     guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }
@@ -70,6 +77,23 @@ extension QuantizationScheme {
       }
       tensorBits[name] = bits
     }
+  }
+}
+
+extension QuantizationScheme {
+  /// The recovery that a block asks for; nil for none.
+  private static func recovery(_ json: JSONValue) throws(QuantizationError) -> Recovery? {
+    guard let block = json["recovery"] else { return nil }
+    guard let rank = block["rank"]?.int, Recovery.ranks.contains(rank) else {
+      throw .unsupported(
+        key: "recovery.rank", expected: "\(Recovery.ranks.lowerBound) to \(Recovery.ranks.upperBound)",
+        found: block["rank"]?.serialized() ?? "nothing")
+    }
+    guard let bits = block["bits"]?.int, let recovery = Recovery(rank: rank, bits: bits) else {
+      throw .unsupported(
+        key: "recovery.bits", expected: words(Recovery.bitChoices), found: block["bits"]?.serialized() ?? "nothing")
+    }
+    return recovery
   }
 }
 

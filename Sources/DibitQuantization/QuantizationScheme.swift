@@ -11,6 +11,28 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// Bits of the matrices that have others than those, by the names of their tensors; each on a grid.
   package var tensorBits: [String: Int] = [:]
 
+  /// What is added to the weights of linear layers to bring back what rounding took; nil where nothing is.
+  package var recovery: Recovery?
+
+  /// Low-rank matrices beside the weights of linear layers.
+  package struct Recovery: Equatable, Sendable {
+    /// Rows of `A: [R, in]`, and columns of `B: [out, R]`.
+    package let rank: Int
+    /// The grid of both.
+    package let levels: GridLevels
+
+    /// The bits that both may have.
+    package static let bitChoices = [GridLevels.four.bits, GridLevels.eight.bits]
+    /// The ranks that are read.
+    package static let ranks = 1...4096
+
+    /// A recovery of this rank and as many bits; nil where ``bitChoices`` or ``ranks`` lack them.
+    package init?(rank: Int, bits: Int) {
+      guard Self.ranks.contains(rank), Self.bitChoices.contains(bits), let levels = GridLevels(bits: bits) else { return nil }
+      (self.rank, self.levels) = (rank, levels)
+    }
+  }
+
   /// 2 bits in groups of 64, embedding at 4 bits.
   package init() {}
 

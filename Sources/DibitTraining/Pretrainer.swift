@@ -67,7 +67,7 @@ package struct Pretrainer: ~Copyable {
         switch declaration.role {
         case .norm: return constant(configuration.norm == .rmsPlusOne ? 0 : 1)
         case .normBias, .linearBias: return constant(0)
-        case .embedding, .positions, .head, .linear:
+        case .embedding, .positions, .head, .linear, .recovery:
           let deviation = (declaration.role.addsToResidualStream ? residual : 1) / Float(columns).squareRoot()
           return Weight(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in rng.normal() * deviation })
         }

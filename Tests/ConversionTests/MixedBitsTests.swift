@@ -72,7 +72,7 @@ import Testing
       "tensor_bits.model.layers.0.mlp.up_proj.weight': expected 2, 4 or 8, found 3")
     try fails("up_proj.weight\":\(bits)4", "up_proj.weight\":\(bits)8", "model.layers.0.mlp.up_proj.weight")
     try fails("\"tensor_bits\"", "\"others\"", "'quantization.tensor_bits': expected an object")
-    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 to 5, found 9")
+    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 to 6, found 9")
     try fails("\"version\":\(bits)3", "\"version\":\(bits)4", "'quantization.full_range': expected true or false, found nothing")
     // Codes of 3 bits lie in an order of their own, which a reader must know of.
     mixed.tensorBits["model.layers.0.mlp.up_proj.weight"] = 3
@@ -81,6 +81,19 @@ import Testing
     var older = mixed.json.object ?? JSONObject()
     older["version"] = 4
     #expect(throws: QuantizationError.self) { try QuantizationScheme(json: .object(older)) }
+    mixed.recovery = QuantizationScheme.Recovery(rank: 8, bits: 4)
+    #expect(mixed.json["version"]?.int == 6)
+    #expect(try QuantizationScheme(json: mixed.json) == mixed)
+    for (value, message) in [
+      (["rank": 0, "bits": 4], "'quantization.recovery.rank': expected 1 to 4096, found 0"),
+      (["rank": 8, "bits": 3], "'quantization.recovery.bits': expected 4 or 8, found 3"), (7, "'quantization.recovery.rank'"),
+    ] as [(JSONValue, String)] {
+      var block = mixed.json.object ?? JSONObject()
+      block["recovery"] = value
+      #expect {
+        _ = try QuantizationScheme(json: .object(block))
+      } throws: { "\($0)".contains(message) }
+    }
     try fails(
       "\"version\":\(bits)3", "\"version\":\(bits)4,\"full_range\":1", "'quantization.full_range': expected true or false, found 1")
   }

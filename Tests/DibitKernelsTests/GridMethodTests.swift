@@ -6,7 +6,9 @@ import Testing
 
 /// What a method needs that chooses scales or codes by itself: each step alone, against plain loops.
 @Suite struct GridMethodTests {
-  static let grids = GridLevels.all.flatMap { levels in [16, 32, 64, nil].map { Grid(levels, group: $0) }.filter { ($0.group ?? 0) % $0.unit == 0 } }
+  static let grids = GridLevels.all.flatMap { levels in
+    [16, 32, 64, nil].map { Grid(levels, group: $0) }.filter { ($0.group ?? 0) % $0.unit == 0 }
+  }
   /// Rows and columns with and without a padded panel, block and group.
   static let shapes = [(1, 16), (5, 100), (16, 64), (37, 172)]
 

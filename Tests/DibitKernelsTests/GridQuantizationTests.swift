@@ -166,7 +166,8 @@ import Testing
   }
 
   @Test(
-    "groups on a grid of full range are packed exactly, under scales of both signs", arguments: [GridLevels.fullRangeTwo, .fullRangeThree, .fullRangeFour],
+    "groups on a grid of full range are packed exactly, under scales of both signs",
+    arguments: [GridLevels.fullRangeTwo, .fullRangeThree, .fullRangeFour],
     [32, 64, 256])
   func groupsOnAFullRange(levels: GridLevels, group: Int) {
     let (rows, columns) = (40, 256)

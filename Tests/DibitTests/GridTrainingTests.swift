@@ -48,7 +48,7 @@ import Testing
     #expect(try await job.value.steps == 3)
   }
 
-  @Test("an adapter learns to bring the model nearer, and texts are scored under it")
+  @Test("an adapter learns to bring the model nearer, inside of it or beside, and texts are scored under it")
   func recovers() async throws {
     let (source, model, text) = try await prepare()
     var options = Recovery.Options()
@@ -57,7 +57,12 @@ import Testing
     let job = Model.recover(model, from: source, texts: [text], to: scratch("recovery"), options: options)
     var losses: [Double] = []
     for try await case .training(.step(let step)) in job { losses.append(step.loss) }
-    let report = try await job.value
+    let inside = try await Model(at: try await job.value.path)
+    var response = Response.Options()
+    response.maximumTokens = 3
+    #expect(try await inside.generate(.text("the soup"), options: response).value.tokens.count > 0)
+    options.bits = nil
+    let report = try await Model.recover(model, from: source, texts: [text], to: scratch("adapter"), options: options).value
     #expect(losses.count == 30 && report.steps == 30 && report.validationDivergence ?? .infinity < losses[0])
     let adapter = try await Model(at: model).adapter(at: report.path)
     #expect(adapter.labels.isEmpty)

@@ -2,6 +2,7 @@ import BasicContainers
 import DibitKernels
 import DibitModel
 import DibitModelStore
+import DibitQuantization
 import DibitTensor
 import DibitTestSupport
 import Testing
@@ -14,24 +15,32 @@ import Testing
     var family: String
     var decomposesWeights = false
     var dropout: Float = 0
-    var testDescription: String { "\(family), magnitudes \(decomposesWeights), dropout \(dropout)" }
+    var recovers = false
+    var testDescription: String { "\(family), magnitudes \(decomposesWeights), dropout \(dropout), recovery \(recovers)" }
   }
 
   static let cases = ["llama", "afm7"].flatMap {
-    [Case(family: $0), Case(family: $0, decomposesWeights: true), Case(family: $0, dropout: 0.2)]
+    [
+      Case(family: $0), Case(family: $0, decomposesWeights: true), Case(family: $0, dropout: 0.2), Case(family: $0, recovers: true),
+      Case(family: $0, decomposesWeights: true, recovers: true),
+    ]
   }
 
   @Test("every gradient of an adapter over packed weights is that over floats", arguments: ISA.available, cases)
   func packed(isa: ISA, one: Case) throws {
     let training = try TrainingCase(one.family)
     let plain = Compute(isa: .scalar, threads: 1, usesBLAS: false, activations: .float, gradients: .float)
+    var configuration = training.model.configuration
+    if one.recovers { configuration.recoveryRank = 12 }
+    let packed = one.recovers ? recovered(training.model.weights, configuration) : training.model.weights
+    // What a recovery adds is a part of the floats.
     var floats = training.model.weights
-    floats.updateEach { $0.weight = $0.weight.floats(on: plain) }
-    let expected = gradients(training, floats, one, on: plain)
+    floats.updateEach { $0.weight = packed.floats(of: $0.index, on: plain) }
+    let expected = gradients(training, training.model.configuration, floats, one, on: plain)
     #expect(expected.allSatisfy { $0.values.contains { $0 != 0 } })
 
     func worst(_ compute: Compute) -> (name: String, error: Double) {
-      let found = gradients(training, training.model.weights, one, on: compute)
+      let found = gradients(training, configuration, packed, one, on: compute)
       #expect(found.map(\.name) == expected.map(\.name))
       return zip(found, expected).map { (name: $0.name, error: relativeNorm($0.values, $1.values)) }.max { $0.error < $1.error } ?? ("", 1)
     }
@@ -46,9 +55,33 @@ import Testing
     #expect(all.error <= 0.1, "\(all)")
   }
 
-  private func gradients(_ training: TrainingCase, _ weights: DecoderWeights, _ one: Case, on compute: Compute) -> [(
-    name: String, values: [Float]
-  )] {
+  /// Weights with random factors beside them, as packed as these.
+  private func recovered(_ weights: DecoderWeights, _ configuration: ModelConfiguration) -> DecoderWeights {
+    var index = 0
+    return DecoderWeights(
+      configuration,
+      provide: { declaration in
+        defer { index += 1 }
+        guard case .recovery = declaration.role else { return weights.parameters[index].weight }
+        let values = gaussians(declaration.rows * declaration.columns, seed: UInt64(index)).map { $0 * 0.1 }
+        var factor = Weight(zerosWithRows: declaration.rows, columns: declaration.columns, format: .grid(bits: 8, group: 32))
+        let compute = Compute(threads: 1)
+        GridQuantization.round(Weight(rows: declaration.rows, columns: declaration.columns, values: values), into: &factor, on: compute)
+        return factor
+      },
+      provideScale: { tensor in
+        let names = ParameterNames(configuration)
+        for (layer, scales) in weights.keyValueScales.enumerated() {
+          if tensor == names.keyScale(layer) { return scales.key }
+          if tensor == names.valueScale(layer) { return scales.value }
+        }
+        return nil
+      })
+  }
+
+  private func gradients(
+    _ training: TrainingCase, _ configuration: ModelConfiguration, _ weights: DecoderWeights, _ one: Case, on compute: Compute
+  ) -> [(name: String, values: [Float])] {
     var shape = AdapterConfiguration()
     (shape.rank, shape.alpha, shape.decomposesWeights, shape.dropout) = (4, 8, one.decomposesWeights, one.dropout)
     var adapter = Adapter(shape, for: weights)
@@ -64,7 +97,7 @@ import Testing
     }
     adapter.updateGains(of: weights, on: compute)
     let batch = Batch(training.examples.prefix(4))
-    let decoder = Decoder(training.model.configuration, weights: weights)
+    let decoder = Decoder(configuration, weights: weights)
     let list = TrainableList(weights, adapter: adapter.layout, includesWeights: false)
     var engine = StepEngine(decoder, rows: batch.tokens.count, sequences: 4, adapter: shape, training: list, on: compute)
     var sums = LossSums()
