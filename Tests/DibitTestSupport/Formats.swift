@@ -32,7 +32,7 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
 /// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`. Codes of 3 bits are two blocks of their lower two and one of the
-/// third ones, whose bit `f` belongs to input `4 f + j` of both.
+/// third ones: that of field `f` of the first or second of them, `h = 0, 1`, is bit `(2 f + 2) mod 8 + h` of its byte.
 package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, grid: Grid) -> [Float] {
   let (bits, group) = (grid.levels.bits, grid.groupLength(columns: columns))
   let inputsPerBlock = 32 / bits
@@ -48,8 +48,9 @@ package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int
       }
       let code: Int
       if bits == 3 {
-        let first = column / 32 * 3
-        code = field(first + column % 32 / 16, column % 16 / 4, bits: 2) + 4 * field(first + 2, column % 32 / 4, bits: 1)
+        let (first, f) = (column / 32 * 3, column % 16 / 4)
+        let third = field(first + 2, (f * 2 + 2) % 8 + column % 32 / 16, bits: 1)
+        code = field(first + column % 32 / 16, f, bits: 2) + 4 * third
       } else {
         code = field(column / inputsPerBlock, column % inputsPerBlock / 4, bits: bits)
       }

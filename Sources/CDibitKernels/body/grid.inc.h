@@ -2,7 +2,7 @@
 //
 // A panel is sixteen rows of a weight in blocks of 64 bytes: bytes 4 r ... 4 r + 3 of a block belong to row r, and field f of byte j,
 // counted from the low bits, to input 4 f + j of the block. Codes of 3 bits lie in two such blocks of their lower 2 bits and a third one of
-// their upper ones, whose field f belongs to inputs 4 f + j of both. One shift and one mask unpack four inputs of sixteen rows, and a product with
+// their upper ones, in the bits that THIRD_BIT names. One shift and one mask unpack four inputs of sixteen rows, and a product with
 // four activations, the same for all rows, leaves a sum for each row in a lane of its own.
 //
 // Sums are whole numbers, exact in any order, until a scale changes; from there on every body adds in the same order. So every ISA, and
@@ -208,12 +208,14 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
 
 // The codes of inputs 4 f to 4 f + 3 of a unit of all rows of a panel.
 INLINE W field_of(int bits, const uint8_t *unit, int f) {
-  if (bits == 3) {
-    const W low = *(const WU *)(unit + f / 4 * BLOCK) >> (f % 4 * 2) & 0x03030303, third = *(const WU *)(unit + 2 * BLOCK);
-    return low | ((f < 2 ? third << (2 - f) : third >> (f - 2)) & 0x04040404);
+  const uint32_t bytes = 0x01010101u;
+  if (bits == 3) {  // a byte has no room for the last field and its third bit side by side
+    const int i = f % 4, place = i < 3 ? 2 * i : 4;
+    const W low = *(const WU *)(unit + f / 4 * BLOCK), third = *(const WU *)(unit + 2 * BLOCK) >> f / 4;
+    return (((i < 3 ? low : low >> 2) & (3 * bytes << place)) | ((i < 3 ? third : third << 6) & (4 * bytes << place))) >> place;
   }
   const int fields = 8 / bits;
-  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * 0x01010101u;
+  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * bytes;
   return *(const WU *)(unit + f / fields * BLOCK) >> (f % fields * bits) & mask;
 }
 

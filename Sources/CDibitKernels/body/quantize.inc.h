@@ -37,7 +37,7 @@ INLINE void put_codes(int bits, VI code, uint8_t *row, ptrdiff_t c) {
     const ptrdiff_t half = c % 32 / 16;
     uint8_t *unit = row + c / 32 * 3 * 64;
     const uint32_t low = __builtin_reduce_or(((W)code & 3) << code_shifts(2)), none = 0;
-    uint32_t third = __builtin_reduce_or((W)code >> 2 << third_shifts(half)), before = 0;
+    uint32_t third = __builtin_reduce_or(((W)code >> 2) << third_shifts(half)), before = 0;
     if (half) __builtin_memcpy(&before, unit + 2 * 64, 4);
     else __builtin_memcpy(unit + 64, &none, 4);  // a second half may not come
     third |= before;

@@ -22,10 +22,14 @@ INLINE W code_shifts(int bits) {
   return (lane % 4 * 8) + lane % (32 / (uint32_t)bits) / 4 * (uint32_t)bits;
 }
 
+// The bit of a byte that holds the third bit of field f, of four, of one of the two halves of 32 neighbours: above the field's other bits in
+// their block, for the first half.
+#define THIRD_BIT(half, f) (((f) * 2 + 2) % 8 + (half))
+
 // How far the third bits of a half of 32 neighbours are moved.
 INLINE W third_shifts(ptrdiff_t half) {
   const W lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  return (lane % 4 * 8) + lane / 4 + 4 * (uint32_t)half;
+  return (lane % 4 * 8) + THIRD_BIT((uint32_t)half, lane / 4);
 }
 
 // All bits of the lanes whose codes lie in the `block`-th of these blocks.
