@@ -20,7 +20,7 @@ package struct RecoveryJob: ~Copyable, WeightTraining {
   private let inputs: DistillationInputs
   private let options: PretrainingOptions
   private let adapter: AdapterConfiguration
-  /// What the model becomes; nil for an adapter of its own.
+  /// The form of the adapter inside of the model; nil for an adapter of its own.
   private let recovery: QuantizationScheme.Recovery?
   private let compute: Compute
   private let model: StoredModel

@@ -96,7 +96,7 @@ package struct BFloatWork: ~Copyable, Sendable {
   package var rows: BFloatRows
   /// The inputs of the layer, for the gradient of its weight; empty where weights are frozen.
   package var inputs: BFloatPairs
-  /// What a low rank makes of it.
+  /// Its product with a low-rank factor, rounded.
   package var rankRows: BFloatRows
   var pairs: BFloatPairs
 

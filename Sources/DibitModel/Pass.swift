@@ -68,7 +68,7 @@ struct Pass: ~Copyable, Sendable {
   var rounded: QuantizedRows
   /// `x Aᵀ` of rows under an adapter that is not trained.
   var projected: Matrix
-  /// What is added to weights that have a recovery.
+  /// The terms that a recovery adds to linear layers.
   var recovery: RecoveryWork
   var scratch: MatrixPool
 

@@ -11,7 +11,7 @@ package struct QuantizationScheme: Equatable, Sendable {
   /// Bits of the matrices that have others than those, by the names of their tensors; each on a grid.
   package var tensorBits: [String: Int] = [:]
 
-  /// What is added to the weights of linear layers to bring back what rounding took; nil where nothing is.
+  /// The matrices that are added to the weights of linear layers to bring back what rounding took; nil where there are none.
   package var recovery: Recovery?
 
   /// Low-rank matrices beside the weights of linear layers.

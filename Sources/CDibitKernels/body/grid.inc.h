@@ -22,12 +22,7 @@ enum { PANELS = 1, TOKENS = 4 };
 
 // What a tier adds up products in: 32-bit sums, or with AVX2 alone 16-bit ones, which hold two products of 127 and a code that may be doubled
 // LIMIT(bits) times.
-#if defined(DIBIT_VNNI512) || defined(DIBIT_VNNI256) || defined(DIBIT_DOTPROD)
-typedef VI ACC;
-#define LIMIT(bits) 16
-#define FIRST_ACC(sum) (sum)
-#define LAST_ACC(sum, a) (a)
-#elif defined(DIBIT_MADD256)
+#if defined(DIBIT_MADD256)
 typedef int16_t ACC __attribute__((vector_size(64)));
 #define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 ? 4 : (bits) == 3 ? 8 : 16)
 #define FIRST_ACC(sum) ((ACC){0})
@@ -210,13 +205,11 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
 INLINE W field_of(int bits, const uint8_t *unit, int f) {
   const uint32_t bytes = 0x01010101u;
   if (bits == 3) {  // a byte has no room for the last field and its third bit side by side
-    const int i = f % 4, place = i < 3 ? 2 * i : 4;
+    const int i = f % 4, shift = i < 3 ? 2 * i : 4;
     const W low = *(const WU *)(unit + f / 4 * BLOCK), third = *(const WU *)(unit + 2 * BLOCK) >> f / 4;
-    return (((i < 3 ? low : low >> 2) & (3 * bytes << place)) | ((i < 3 ? third : third << 6) & (4 * bytes << place))) >> place;
+    return (((i < 3 ? low : low >> 2) & (3 * bytes << shift)) | ((i < 3 ? third : third << 6) & (4 * bytes << shift))) >> shift;
   }
-  const int fields = 8 / bits;
-  const uint32_t mask = bits == 8 ? ~0u : ((1u << bits) - 1) * bytes;
-  return *(const WU *)(unit + f / fields * BLOCK) >> (f % fields * bits) & mask;
+  return *(const WU *)(unit + f / (8 / bits) * BLOCK) >> (f % (8 / bits) * bits) & (bits == 8 ? ~0u : ((1u << bits) - 1) * bytes);
 }
 
 // The sum of codes, less LESS(bits), times activations of up to `units` units, not more than 64 inputs; a second byte of them lies `ld`
@@ -361,8 +354,8 @@ INLINE void grid_matmul_of(int bits, int twice, int planes, ptrdiff_t step, int 
     for (ptrdiff_t k0 = 0; k0 < w->columns; k0 += DEPTH) {
       const ptrdiff_t u0 = k0 / UNIT(bits), u1 = least(u0 + DEPTH / UNIT(bits), units), k1 = u1 * UNIT(bits);
       for (ptrdiff_t p = 0; p < panels; p++) {
-        const uint8_t *codes = (const uint8_t *)w->elements + ((p0 + p) * blocks + u0 * UNIT_BLOCKS(bits)) * BLOCK;
-        unpack_panel(bits, less, codes, u1 - u0, scratch + p * DEPTH * LANES);
+        const ptrdiff_t first = ((p0 + p) * blocks + u0 * UNIT_BLOCKS(bits)) * BLOCK;
+        unpack_panel(bits, less, (const uint8_t *)w->elements + first, u1 - u0, scratch + p * DEPTH * LANES);
         for (ptrdiff_t k = k0; k < k1; k += step)
           scales[(k - k0) / step * PANELS + p] = halves(w->scales + ((p0 + p) * groups + k / w->group) * LANES);
       }
