@@ -85,8 +85,10 @@ public enum Conversion {
   public struct Options: Equatable, Sendable {
     /// Bits of a weight: 2, 4, 8, 16 or 32, where 16 and 32 keep floats.
     public var bits: Int
-    /// Weights that share a scale.
-    public var groupSize: GroupSize
+    /// Weights that share a scale; nil for 64. Where weights of 2 bits are calibrated, with more than quick effort and without a ``budget``, nil is
+    /// 128, and the bytes of the scales that 64 would have go to matrices that bear rounding least: they get 3 bits, or more. That is not done where
+    /// the source lies on the grid already, or has more than two billion weights.
+    public var groupSize: GroupSize?
     /// The levels of matrices at 2 and 4 bits; nil for those that the source lies on already, and else the full range where rounding is calibrated
     /// and symmetric ones where it is not.
     public var levels: Levels?
@@ -121,7 +123,6 @@ public enum Conversion {
     public init(bits: Int? = nil) {
       let scheme = QuantizationScheme()
       self.bits = bits ?? scheme.bits
-      groupSize = scheme.group.map { .weights($0) } ?? .row
     }
   }
 
@@ -219,6 +220,8 @@ extension Conversion.Options {
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
     if case .calibrated(_, .thorough) = rounding { options.trainsLayers = true }
     switch groupSize {
+    case nil:
+      if case .calibrated(_, let effort) = rounding { options.spreads = effort != .quick && bits == 2 && budget == nil && self.like == nil }
     case .row: options.scheme.group = nil
     case .weights(let size):
       guard QuantizationScheme.groups.contains(size) else { throw refuse("groupSize", "32, 64 or 128", size) }

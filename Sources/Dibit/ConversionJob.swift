@@ -25,9 +25,11 @@ package struct ConversionJob {
     (self.source, self.options, self.compute) = (source, options, compute)
     let scheme = try options.like.map { path throws(DibitError) in try Self.scheme(of: path) }
     var converter = Converter(source: source, output: output, options: try options.engineOptions(like: scheme), on: compute)
-    if options.levels == nil, options.like == nil {
-      let calibrates = options.rounding != .nearest
-      do throws(ConversionError) { converter = try converter.choosingLevels(calibrates: calibrates) } catch { throw DibitError(error) }
+    if options.like == nil {
+      let (choosesLevels, calibrates) = (options.levels == nil, options.rounding != .nearest)
+      do throws(ConversionError) {
+        converter = try converter.suited(choosesLevels: choosesLevels, calibrates: calibrates)
+      } catch { throw DibitError(error) }
     }
     self.converter = converter
   }
@@ -41,14 +43,14 @@ package struct ConversionJob {
 
   /// Forecasts the output without writing it, until `progress` returns false.
   package func forecast(progress: (Progress) -> Bool) throws -> ConversionReport {
-    guard options.budget != nil else { return try converter.forecast() }
+    guard converter.measures else { return try converter.forecast() }
     try converter.check()
     return try converter.forecast(measuringOn: try text(progress), calibrates: options.rounding != .nearest) { progress(.converting($0)) }
   }
 
   /// Converts, until `progress` returns false.
   package func run(progress: (Progress) -> Bool) throws -> ConversionReport {
-    guard options.rounding != .nearest || options.budget != nil else { return try converter.run { progress(.converting($0)) } }
+    guard options.rounding != .nearest || converter.measures else { return try converter.run { progress(.converting($0)) } }
     // Before minutes of work: what the conversion would refuse.
     try converter.check()
     guard case .calibrated(let texts, let effort) = options.rounding else {

@@ -42,7 +42,10 @@ struct ConvertCommand: ParsableCommand {
     name: .customLong("size"),
     help: ArgumentHelp("The most that the file of weights may take, for instance 60M: matrices get 2, 3, 4 or 8 bits.", valueName: "size"))
   var sizeLimit: String?
-  @Option(help: ArgumentHelp("Weights that share a scale: 32, 64, 128 or 'row'; by default 64.", valueName: "size")) var groupSize: String?
+  @Option(
+    help: ArgumentHelp(
+      "Weights that share a scale: 32, 64, 128 or 'row'; by default 64. With --calibrate at 2 bits, by default 128, with the bytes of the other scales spent on matrices that bear rounding least.",
+      valueName: "size")) var groupSize: String?
   @Option(
     help: ArgumentHelp(
       "Bits of the embedding and the output head: \(QuantizationScheme.words(QuantizationScheme.tableBitChoices)); by default 4, or what --bits says above 4.",

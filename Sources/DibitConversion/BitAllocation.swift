@@ -1,3 +1,4 @@
+package import DibitJSON
 internal import DibitModelStore
 internal import DibitQuantization
 
@@ -13,6 +14,24 @@ package struct BitChoice: Equatable, Sendable {
   package let leastDivergence: Double
   /// The same with the bits that it gets.
   package let divergence: Double
+}
+
+extension BitChoice {
+  /// The choice as reports have it.
+  package var json: JSONValue {
+    [
+      "name": .string(name), "bits": .integer(bits), "kl_divergence": .number(divergence),
+      "least_bits": .integer(leastBits), "least_kl_divergence": .number(leastDivergence),
+    ]
+  }
+
+  /// Reads that; nil where something is missing.
+  init?(json: JSONValue) {
+    guard let name = json["name"]?.string, let bits = json["bits"]?.int, let leastBits = json["least_bits"]?.int,
+      let leastDivergence = json["least_kl_divergence"]?.double, let divergence = json["kl_divergence"]?.double
+    else { return nil }
+    self.init(name: name, bits: bits, leastBits: leastBits, leastDivergence: leastDivergence, divergence: divergence)
+  }
 }
 
 /// Chooses the bits of each tensor of a model that must not exceed a size.

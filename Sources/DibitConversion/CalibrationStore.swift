@@ -21,6 +21,7 @@ package final class CalibrationStore {
   private let text: KeptText
   private var directory: JobDirectory
 
+  private static let choices = "choices.safetensors"
   private static let tables = "tables.safetensors"
   private static let training = "training"
   private static func name(of layer: Int) -> String { "layer-\(layer).safetensors" }
@@ -42,7 +43,8 @@ package final class CalibrationStore {
       let names = try directory.names()
       let nested = try JobDirectory.path(of: Self.training)
       if let other = names.first(where: {
-        !KeptText.isName($0) && $0 != Self.tables && $0 != nested && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
+        !KeptText.isName($0) && ![Self.choices, Self.tables, nested].contains($0)
+          && !($0.hasPrefix("layer-") && $0.hasSuffix(".safetensors"))
       }) {
         throw .notReplaceable(path: path, .foreignFile(other, job: "conversion"))
       }
@@ -74,6 +76,22 @@ package final class CalibrationStore {
   package func keep(_ windows: [[Int32]], behind count: Int = 0) throws(ConversionError) {
     try rethrow(as: ConversionError.checkpoint, text.keep(windows, behind: count))
     directory.keep()
+  }
+
+  /// The bits that were chosen for each tensor; nil where they were not yet.
+  func choices() throws(ConversionError) -> [BitChoice]? {
+    guard let file = try open(Self.choices) else { return nil }
+    let list = file.metadata("choices").flatMap { try? JSONValue(parsing: Array($0.utf8)) }?.array
+    guard let choices = list?.map(BitChoice.init(json:)), choices.allSatisfy({ $0 != nil }) else {
+      throw .otherConversion(directory: path)
+    }
+    return choices.compactMap(\.self)
+  }
+
+  /// Keeps the bits that were chosen: minutes of measurement.
+  func keep(_ choices: [BitChoice]) throws(ConversionError) {
+    try write(Self.choices, [], [(key: "choices", value: JSONValue.array(choices.map(\.json)).serialized())]) { _ throws(CheckpointError) in
+    }
   }
 
   /// Removes the directory: the model is there.

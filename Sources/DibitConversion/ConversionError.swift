@@ -47,6 +47,7 @@ extension ConversionError {
     case .noSuchMatrix(let name, let path): "'\(path)' has no matrix '\(name)', for which bits are given"
     case .budget(.bytes(let bytes), let least, let bits):
       "\(optionName("size")): \(grouped(bytes)) bytes are asked for, but with as few bits everywhere as may be the weights take \(grouped(least)) (\(Self.raised(bits)) bits per weight over all): ask for as many"
+    case .budget(.groups, let least, _): "\(grouped(least)) bytes are the least that the weights take"
     case .budget(.bitsPerWeight(let asked), _, let bits):
       "\(optionName("bits")): \(asked) bits per weight over all are asked for, but with as few everywhere as may be there are \(Self.raised(bits)): ask for as many"
     case .inputsNotFinite(let tensor):

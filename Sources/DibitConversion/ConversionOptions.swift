@@ -6,6 +6,9 @@ package struct ConversionOptions: Equatable, Sendable {
   package var scheme = QuantizationScheme()
   /// The size that the model may have, where single tensors get more bits than the scheme gives them.
   package var budget: SizeBudget?
+  /// True to halve the number of scales and to spend their bytes on matrices that bear rounding least, where the source does not lie on the
+  /// grid already and is small enough to be measured.
+  package var spreads = false
   /// True when the embedding and the output head may get more bits, too.
   package var budgetsTables = true
   /// True when calibration trains the matrices of each layer, once they are rounded, towards what the float layer computes.
@@ -25,6 +28,8 @@ package enum SizeBudget: Equatable, Sendable {
   case bytes(Int)
   /// Bits for each weight over the whole model, scales and norms included.
   case bitsPerWeight(Double)
+  /// As many bytes as the model has where so many weights share a scale.
+  case groups(Int)
 }
 
 /// Progress of a conversion.

@@ -117,13 +117,7 @@ package struct ConversionReport: Equatable, Sendable {
   package var json: JSONValue {
     var members = members
     if !choices.isEmpty {
-      members["choices"] = .array(
-        choices.map { choice in
-          [
-            "name": .string(choice.name), "bits": .integer(choice.bits), "kl_divergence": .number(choice.divergence),
-            "least_bits": .integer(choice.leastBits), "least_kl_divergence": .number(choice.leastDivergence),
-          ]
-        })
+      members["choices"] = .array(choices.map(\.json))
     }
     if !layers.isEmpty {
       members["layers"] = .array(

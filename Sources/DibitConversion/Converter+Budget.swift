@@ -11,13 +11,16 @@ extension Converter {
   /// Returns this conversion with the bits of each tensor chosen for its budget, by what the rounding of each does to predictions on windows
   /// of text; and the choices.
   ///
-  /// - Parameter calibrates: True where rounding will be calibrated.
+  /// - Parameters:
+  ///   - calibrates: True where rounding will be calibrated.
+  ///   - store: keeps the choices, or has them already.
   func choosingBits(
-    on windows: [[Int32]], calibrates: Bool, _ progress: (ConversionProgress) -> Bool
+    on windows: [[Int32]], calibrates: Bool, keepingIn store: CalibrationStore? = nil, _ progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> (converter: Converter, choices: [BitChoice]) {
     guard let budget = options.budget else { return (self, []) }
     let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: options.scheme)
     let spare = try spare(of: budget, plan)
+    if let kept = try store?.choices() { return (choosing(kept, plan), kept) }
     let (scheme, budgetsTables) = (options.scheme, options.budgetsTables)
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     let weights = try rethrow(as: ConversionError.source, opened.weights())
@@ -41,10 +44,16 @@ extension Converter {
       }
     }
     let choices = BitAllocation(Self.candidates(sensitivities, weights, plan, isFullRange: scheme.isFullRange), spare: spare).choices
+    try store?.keep(choices)
+    return (choosing(choices, plan), choices)
+  }
+
+  /// This conversion with these bits.
+  private func choosing(_ choices: [BitChoice], _ plan: ConversionPlan) -> Converter {
     var converter = self
     converter.options.budget = nil
     for choice in choices where choice.bits != plan.bits(of: choice.name) { converter.options.scheme.tensorBits[choice.name] = choice.bits }
-    return (converter, choices)
+    return converter
   }
 
   /// The bytes that a budget has beyond those of the model with as few bits as the scheme says.
@@ -59,6 +68,13 @@ extension Converter {
     case .bitsPerWeight(let bits):
       least = report.tensors.reduce(0) { $0 + $1.bytes }
       most = bits * Double(report.elements) / 8
+    case .groups(let size):
+      var scheme = options.scheme
+      scheme.group = size
+      least = try rethrow(as: ConversionError.checkpoint, plan.byteCount())
+      let other = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: scheme)
+      // Short rows have as many scales in groups of any size, and names take a few bytes more.
+      most = Double(max(least, try rethrow(as: ConversionError.checkpoint, other.byteCount())))
     }
     guard Double(least) <= most else {
       throw .budget(budget, leastBytes: least, leastBits: report.bitsPerWeight)

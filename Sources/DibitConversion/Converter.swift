@@ -30,15 +30,24 @@ package struct Converter: Sendable {
     self.compute = compute
   }
 
-  /// Returns this conversion with the levels that suit the source, as its first linear layer tells: those that it lies on already, and else a full
-  /// range where rounding is calibrated, which loses less on it.
-  package func choosingLevels(calibrates: Bool) throws(ConversionError) -> Converter {
-    guard options.scheme.isQuantized else { return self }
+  /// The most weights of a source whose matrices are measured without being asked for: its floats are in memory then.
+  private static let mostMeasured = 2_000_000_000
+
+  /// True where matrices are measured before the conversion.
+  package var measures: Bool { options.budget != nil }
+
+  /// Returns this conversion with what suits the source, as its first linear layer tells.
+  ///
+  /// With `choosesLevels` levels are those that it lies on already, and else a full range where rounding is calibrated, which loses less on it. What
+  /// lies on the grid keeps its groups; else ``ConversionOptions/spreads`` decides on them.
+  package func suited(choosesLevels: Bool, calibrates: Bool) throws(ConversionError) -> Converter {
+    guard options.scheme.isQuantized, choosesLevels || options.spreads else { return self }
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     // What is converted already is refused when the conversion begins.
     guard opened.scheme == nil else { return self }
     let linears = try rethrow(as: ConversionError.source, opened.declarations().parameters).filter { !$0.role.isTable && $0.role.isMatrix }
     guard let first = linears.first else { return self }
+    let elements = linears.reduce(0) { $0 + $1.rows * $1.columns }
     let weight = try rethrow(as: ConversionError.source, opened.matrix(first)).floats(on: compute)
     var (symmetric, fullRange) = (self, self)
     symmetric.options.scheme.isFullRange = false
@@ -46,8 +55,17 @@ package struct Converter: Sendable {
     func isExact(_ converter: Converter) -> Bool {
       Calibrator.exact(weight, as: converter.options.scheme.format(of: first.name, first.role, source: .bf16), on: compute) != nil
     }
-    if opened.checkpoint.info(first.name.tensor + StretchedElastic.suffix) != nil || isExact(symmetric) { return symmetric }
-    return calibrates || isExact(fullRange) ? fullRange : symmetric
+    let isTrained = opened.checkpoint.info(first.name.tensor + StretchedElastic.suffix) != nil
+    var converter = self
+    if choosesLevels {
+      let isSymmetric = isTrained || isExact(symmetric) || !calibrates && !isExact(fullRange)
+      converter.options.scheme.isFullRange = !isSymmetric
+    }
+    if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter) {
+      converter.options.scheme.group = 2 * group
+      converter.options.budget = .groups(group)
+    }
+    return converter
   }
 
   /// Finds the failures that ``run(calibratingOn:progress:)`` would begin with; nothing is written.
@@ -100,7 +118,8 @@ package struct Converter: Sendable {
   ) throws(ConversionError) -> PreparedConversion {
     let start = ContinuousClock.now
     do throws(ConversionError) {
-      let (converter, choices) = try choosingBits(on: measured ?? windows ?? [], calibrates: windows != nil, progress)
+      let (converter, choices) = try choosingBits(
+        on: measured ?? windows ?? [], calibrates: windows != nil, keepingIn: store, progress)
       let plan = try ConversionPlan(source: source, tokenizer: options.tokenizer, scheme: converter.options.scheme)
       let check = WeightsCheck.begin(source)
       let directory = try staged()

@@ -82,7 +82,7 @@ if [ -n "$quick" ]; then
     step two-bits convert "$floats" --calibrate --effort quick --no-check --resume
 else
     printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
-    step calibrated convert "$floats" --calibrate --group-size 128 --size 45.1M --no-check --resume
+    step calibrated convert "$floats" --calibrate --no-check --resume
     step two-bits qat "$floats" --from "$out/calibrated" --resume
 fi
 step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml" --resume

@@ -7,8 +7,7 @@
 #
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
 #   OUTPUT/calibrated         two bits, rounded by what layers read, and scales trained on the same text: minutes
-#   OUTPUT/spread             the same bytes, half of the scales spent on bits where they matter: minutes
-#   OUTPUT/scales             the calibrated model, and scales trained on TRAINING-TEXT in 100 steps: minutes
+#   OUTPUT/scales             the same, and scales trained on TRAINING-TEXT in 100 steps: minutes
 #   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
 #   OUTPUT/four               four bits, calibrated: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
@@ -35,10 +34,9 @@ mkdir -p "$out" || exit 73
 
 step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume
-step spread convert "$checkpoint" --no-check --calibrate --resume --group-size 128 --size "$(stat -c %s "$out/calibrated/model.safetensors")"
 step scales qat "$checkpoint" --from "$out/calibrated" --data "$training" --scales-only --steps 100 --resume
 step mixed convert "$checkpoint" --no-check --calibrate --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --resume --bits 4
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
-"$dibit" compare "$out"/{nearest,calibrated,spread,scales,mixed,four,trained} --reference "$checkpoint" --data "$test" \
+"$dibit" compare "$out"/{nearest,calibrated,scales,mixed,four,trained} --reference "$checkpoint" --data "$test" \
     --html "$out/comparison.html" --overwrite
