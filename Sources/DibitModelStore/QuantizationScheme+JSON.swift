@@ -62,11 +62,11 @@ extension QuantizationScheme {
     case .integer(let size) where Self.groups.contains(size): group = size
     default: throw refuse("group_size", "32, 64, 128 or 'row'")
     }
+    recovery = try Self.recovery(json, isNeeded: version >= Self.recoveryVersion)
     guard version > Self.version else { return }
     if version >= Self.fullRangeVersion {
       guard let isFullRange = json["full_range"]?.bool else { throw refuse("full_range", "true or false") }
       self.isFullRange = isFullRange
-      if version >= Self.recoveryVersion { recovery = try Self.recovery(json) }
       if json["tensor_bits"] == nil { return }
     }
     guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }
@@ -81,9 +81,10 @@ extension QuantizationScheme {
 }
 
 extension QuantizationScheme {
-  /// The recovery that a block asks for; nil for none.
-  private static func recovery(_ json: JSONValue) throws(QuantizationError) -> Recovery? {
-    guard let block = json["recovery"] else { return nil }
+  /// The recovery that a block asks for, whatever its version; nil for none.
+  private static func recovery(_ json: JSONValue, isNeeded: Bool) throws(QuantizationError) -> Recovery? {
+    guard isNeeded || json["recovery"] != nil else { return nil }
+    let block = json["recovery"] ?? .null
     guard let rank = block["rank"]?.int, Recovery.ranks.contains(rank) else {
       throw .unsupported(
         key: "recovery.rank", expected: "\(Recovery.ranks.lowerBound) to \(Recovery.ranks.upperBound)",

@@ -87,7 +87,8 @@ import Testing
     for (value, message) in [
       (["rank": 0, "bits": 4], "'quantization.recovery.rank': expected 1 to 4096, found 0"),
       (["rank": 8, "bits": 3], "'quantization.recovery.bits': expected 4 or 8, found 3"), (7, "'quantization.recovery.rank'"),
-    ] as [(JSONValue, String)] {
+      (nil, "'quantization.recovery.rank': expected 1 to 4096, found nothing"),
+    ] as [(JSONValue?, String)] {
       var block = mixed.json.object ?? JSONObject()
       block["recovery"] = value
       #expect {
