@@ -40,6 +40,7 @@ macros: dependencies
 ## library: the public API beside its listing, and a package that uses it as a user's would
 library: dependencies
 	@.ci/api
+	@touch docs/examples/Tagger/Package.swift  # without, new files of this package are not seen in a directory that was built before
 	swift run -c release --package-path docs/examples/Tagger --scratch-path .build-tagger Tagger recipes/base/model datasets/topics
 
 ## digests: fixed inputs give the bytes that .ci/digests.scalar expects
