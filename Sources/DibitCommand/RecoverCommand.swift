@@ -3,6 +3,7 @@ internal import Dibit
 internal import DibitFailure
 internal import DibitFiles
 internal import DibitKernels
+internal import DibitQuantization
 internal import DibitRecipe
 internal import DibitTraining
 
@@ -28,7 +29,10 @@ struct RecoverCommand: ParsableCommand {
   @OptionGroup var text: DistillationArguments
   @Option(name: .shortAndLong, help: "The model directory to create; with --as-adapter that of an adapter.") var output: String
   @Option(help: ArgumentHelp("The rank of the adapter; by default 16.", valueName: "n")) var rank: Int?
-  @Option(help: ArgumentHelp("Bits of its matrices inside of the model: 4 or 8; by default 4.", valueName: "n")) var bits: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Bits of its matrices inside of the model: \(QuantizationScheme.words(QuantizationScheme.Recovery.bitChoices)); by default 4.",
+      valueName: "n")) var bits: Int?
   @Flag(help: "Write an adapter, in floats, and not a model with the adapter inside.") var asAdapter = false
   @Flag(help: "Replace an existing output, and begin anew where a stopped run left checkpoints.") var overwrite = false
   @OptionGroup var training: RunOptions

@@ -9,6 +9,14 @@ internal import DibitTensor
 /// The README.md of a model: what it is, where it comes from and what opens it, for those who have only its files. Equal models have
 /// equal cards.
 enum ModelCard {
+  /// The first commands for a model that only Dibit reads.
+  private static let commands = """
+    | for | command |
+    |---|---|
+    | text | `dibit generate MODEL --prompt TEXT` |
+    | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
+    """
+
   /// The card of a converted model.
   static func packed(_ report: ConversionReport, _ scheme: QuantizationScheme) -> String {
     let name = fileName(of: report.source) ?? report.source
@@ -28,10 +36,7 @@ enum ModelCard {
       \(scheme.embeddingBits) bits.
       Made from `\(name)`. `manifest.json` has the digests.
 
-      | for | command |
-      |---|---|
-      | text | `dibit generate MODEL --prompt TEXT` |
-      | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
+      \(commands)
       | \(tools) | `dibit export MODEL --format safetensors --output DIRECTORY` |\(GGUFModel.knows(report.architecture) ? gguf : "")
 
       Only Dibit reads the packed weights.
@@ -47,10 +52,7 @@ enum ModelCard {
     The model `\(model.name)` with a low-rank adapter inside, of rank \(recovery.rank) and \(recovery.levels.bits) bits, that brings it nearer to the \
     floats that it was made from. Every command applies it. `manifest.json` has the digests.
 
-    | for | command |
-    |---|---|
-    | text | `dibit generate MODEL --prompt TEXT` |
-    | an adapter | `dibit train MODEL --data PATH --output ADAPTER` |
+    \(commands)
 
     Only Dibit reads the packed weights.
 

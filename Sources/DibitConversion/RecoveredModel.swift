@@ -79,32 +79,27 @@ package struct RecoveredModel: Sendable {
   private func packed(_ adapter: borrowing Adapter) throws(ConversionError) -> [Factor] {
     var entries: [String: Int] = [:]
     for entry in 0..<adapter.count { entries[adapter.modules[entry]] = entry }
-    let names = ParameterNames(model.configuration)
+    var configuration = model.configuration
+    configuration.recoveryRank = recovery.rank
     var factors: [Factor] = []
-    for layer in 0..<model.weights.layers {
-      for kind in LinearKind.allCases {
-        guard let parameter = model.weights.linear(kind, layer) else { continue }
-        guard parameter.weight.isPacked, let entry = entries[parameter.name.module] else {
-          throw .source(
-            .tensor(
-              parameter.name.tensor, path: model.path, expected: "packed codes, which are to get a recovery",
-              found: parameter.weight.isPacked ? "no layer of the adapter" : "floats"))
-        }
-        let (a, b) = adapter.factors(entry)
-        for factor in LowRankFactor.allCases {
-          let (rows, columns) =
-            factor == .a ? (recovery.rank, parameter.weight.columns) : (parameter.weight.rows, recovery.rank)
-          let name = names.name(of: .recovery(kind, factor), layer: layer)
-          let format = scheme.format(of: name, .recovery(kind, factor))
-          guard let grid = format.grid else { continue }
-          var packed = Weight(zerosWithRows: rows, columns: columns, format: format)
-          GridQuantization.round(Weight(rows: rows, columns: columns, values: factor == .a ? a : b), into: &packed, on: compute)
-          factors.append(
-            Factor(
-              stored: ModelTensor(name: name.tensor, shape: [rows, columns], rows: rows, columns: columns, format: format), grid: grid,
-              weight: packed))
-        }
+    for parameter in DecoderWeights.declarations(of: configuration).parameters {
+      guard case .recovery(let kind, let factor) = parameter.role, let layer = parameter.layer,
+        let linear = model.weights.linear(kind, layer), let grid = scheme.format(of: parameter.name, parameter.role).grid
+      else { continue }
+      guard linear.weight.isPacked, let entry = entries[linear.name.module] else {
+        throw .source(
+          .tensor(
+            linear.name.tensor, path: model.path, expected: "packed codes, which are to get a recovery",
+            found: linear.weight.isPacked ? "no layer of the adapter" : "floats"))
       }
+      let (a, b) = adapter.factors(entry)
+      let (name, rows, columns, format) = (parameter.name.tensor, parameter.rows, parameter.columns, WeightFormat.grid(grid))
+      var packed = Weight(zerosWithRows: rows, columns: columns, format: format)
+      GridQuantization.round(Weight(rows: rows, columns: columns, values: factor == .a ? a : b), into: &packed, on: compute)
+      factors.append(
+        Factor(
+          stored: ModelTensor(name: name, shape: [rows, columns], rows: rows, columns: columns, format: format), grid: grid,
+          weight: packed))
     }
     return factors
   }

@@ -17,7 +17,7 @@ package struct BackwardState: ~Copyable, Sendable {
   /// Room for passes of `rows` rows that train what `list` says; of an adapter, `adapter` is the shape.
   package init(_ decoder: borrowing Decoder, rows: Int, adapter: AdapterConfiguration?, training list: TrainableList) {
     let (configuration, blocks, saved) = (decoder.configuration, decoder.layout.blocks, SavedTerms(adapter, isRecording: true))
-    let linears = blocks.flatMap { $0.branches.flatMap { $0.part.any.linears } }
+    let linears = blocks.flatMap(\.linears)
     dHidden = Matrix(rows: rows, columns: configuration.hiddenSize)
     dStream = Matrix(rows: rows, columns: configuration.hiddenSize)
     work = BackwardWork(

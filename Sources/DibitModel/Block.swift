@@ -121,6 +121,9 @@ struct Block: Sendable {
     }
   }
 
+  /// The linear layers of all branches.
+  var linears: [LinearLayer] { branches.flatMap { $0.part.any.linears } }
+
   /// The activations of all branches.
   struct Activations: ~Copyable, MatrixSet {
     var branches = UniqueArray<ResidualBranch.Activations>()

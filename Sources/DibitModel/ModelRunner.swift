@@ -118,7 +118,7 @@ package struct ModelRunner: ~Copyable, Sendable {
     recomputed = recording.recomputed(of: configuration.layers)
     var angles = UniqueArray<RoPE.Angles>()
     for rope in configuration.ropes { angles.append(RoPE.Angles(capacity: rows, pairs: rope.pairs)) }
-    let linears = layout.blocks.flatMap { $0.branches.flatMap { $0.part.any.linears } }
+    let linears = layout.blocks.flatMap(\.linears)
     pass = Pass(
       compute, rows: rows, segments: limits.segments, angles: angles, cache: cache, adapter: adapter,
       recovery: RecoveryWork(layout, rows: rows), saved: saved,

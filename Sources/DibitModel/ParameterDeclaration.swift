@@ -84,7 +84,7 @@ package struct DecoderLayout: Sendable {
     // Behind all others, which keep their places so.
     var recoveries: [Int: Int] = [:]
     if c.recoveryRank > 0 {
-      for linear in blocks.flatMap({ $0.branches.flatMap { $0.part.any.linears } }) {
+      for linear in blocks.flatMap(\.linears) {
         recoveries[linear.weight] = list.add(
           .recovery(linear.kind, .a), layer: linear.layer, rows: c.recoveryRank, columns: linear.columns)
         _ = list.add(.recovery(linear.kind, .b), layer: linear.layer, rows: linear.rows, columns: c.recoveryRank)

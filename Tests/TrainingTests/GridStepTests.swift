@@ -15,7 +15,7 @@ import Testing
 
 /// Training on the grid, step by step, against what it means: gradients of the rounded weights move float masters, which are rounded anew.
 @Suite struct GridStepTests {
-  @Test("masters move by AdamW along the gradient of the rounded weights, which lie on the grid after each step", arguments: [2, 4])
+  @Test("masters move by AdamW along the gradient of the rounded weights, which lie on the grid after each step", arguments: [2, 3, 4])
   func steps(bits: Int) throws {
     let training = try TrainingCase("llama")
     let compute = Compute(threads: 2, usesBLAS: false, activations: .float, gradients: .float)
