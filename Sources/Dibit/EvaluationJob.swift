@@ -88,7 +88,8 @@ package struct EvaluationJob {
         switch part.work {
         case .baselines(let kinds): try study.scoreBaselines(kinds, shots: options.shots, base: plan.base)
         case .subject(let subject):
-          options.writesTags ? [try study.scoreOpen(subject)] : [try study.score(subject, aloneTexts: options.aloneTexts)]
+          options.writesTags
+            ? [try study.scoreOpen(subject, aloneTexts: options.aloneTexts)] : [try study.score(subject, aloneTexts: options.aloneTexts)]
         }
       }
       let labels = study.labels.count + (options.writesTags && !part.isBaseline ? 1 : 0)

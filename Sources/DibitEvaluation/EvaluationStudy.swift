@@ -72,7 +72,7 @@ package struct EvaluationStudy {
     let memory = ProcessMemory.peak
     let measures = try SingleTextMeasures.measure(
       subject.subject, labels: labels, examples: examples, count: aloneTexts, on: compute
-    ) { [progress] done, total in progress(Progress(title: "\(title), one text at a time", done: done, total: total)) }
+    ) { [progress] done, total in progress(Progress(title: "\(title), free answers", done: done, total: total)) }
     var outcomes = records.outcomes(subject.kind, answersSets: options.selection != .one)
     (outcomes.memoryBytes, outcomes.unparsableShare, outcomes.contentLoss) = (memory, measures?.unparsableShare, measures?.contentLoss)
     let failures = records.records.compactMap { record in
@@ -85,45 +85,50 @@ package struct EvaluationStudy {
   package static let otherTag = "(another tag)"
 
   /// Lets a subject write its tags itself, as JSON of the task's form, up to as many as an answer may have: the first is its answer, all of
-  /// them its set. A tag that is no label counts as ``otherTag``, behind the labels.
-  package func scoreOpen(_ subject: Subject) throws(EvaluationError) -> ScoredRun {
+  /// them its set. A tag that is no label counts as ``otherTag``, behind the labels. Of `aloneTexts` the time that each takes alone is measured
+  /// too.
+  package func scoreOpen(_ subject: Subject, aloneTexts: Int) throws(EvaluationError) -> ScoredRun {
     let title = "evaluating \(subject.subject.name)"
-    let (model, task) = (subject.subject.model, subject.subject.task)
     var openOptions = OpenTagger.Options()
-    openOptions.mostTags = options.selection.most
-    var session = Session(model.configuration, weights: model.weights, adapter: .none(for: model.weights), on: compute)
-    session.use(model.adapter)
-    var tagger = try OpenTagger(task: task, session: session, options: openOptions)
-    let truths = Truths(labels)
-    var outcomes = RunOutcomes(name: subject.subject.name, kind: subject.kind, logProbabilities: [], seconds: 0)
-    outcomes.hasProbabilities = false
-    var (tags, failures, answers): ([Set<Int>], [Int: EvaluationError], [OpenAnswer]) = ([], [:], [])
+    (openOptions.mostTags, openOptions.cut) = (options.selection.most, options.cut)
+    var tagger = try OpenTagger(subject.subject, options: openOptions, on: compute)
+    var answers = [Result<OpenAnswer, EvaluationError>](repeating: .failure(.interrupted), count: examples.count)
+    var (done, continues) = (0, true)
     let clock = ContinuousClock()
-    let start = clock.now
     ProcessMemory.resetPeak()
-    for (index, example) in examples.enumerated() {
-      let began = clock.now
+    let start = clock.now
+    tagger.predict(examples.lazy.map(\.text)) { index, answer in
+      answers[index] = answer
+      done += 1
+      continues = progress(Progress(title: title, done: done, total: examples.count))
+      return continues
+    }
+    guard continues else { throw .interrupted }
+    let truths = Truths(labels)
+    var outcomes = RunOutcomes(
+      name: subject.subject.name, kind: subject.kind, logProbabilities: [], seconds: start.duration(to: clock.now) / .seconds(1))
+    outcomes.memoryBytes = ProcessMemory.peak
+    outcomes.hasProbabilities = false
+    var (tags, failures, written): ([Set<Int>], [Int: EvaluationError], [OpenAnswer]) = ([], [:], [])
+    for (index, result) in answers.enumerated() {
       var row = [Double](repeating: -.infinity, count: labels.count + 1)
-      do throws(EvaluationError) {
-        let answer = try tagger.predict(example.text)
+      switch result {
+      case .success(let answer):
         let indices = (answer.tags ?? []).map { truths.index(of: $0) ?? labels.count }
         row[indices.first ?? labels.count] = 0
         tags.append(Set(answer.tags == nil ? [labels.count] : indices))
-        answers.append(answer)
-      } catch {
+        written.append(answer)
+      case .failure(let error):
         failures[index] = error
         tags.append([])
         row = []
       }
       outcomes.logProbabilities.append(row)
-      outcomes.latencies.append(began.duration(to: clock.now) / .seconds(1))
-      guard progress(Progress(title: title, done: index + 1, total: examples.count)) else { throw .interrupted }
     }
     if let fault = failures.values.first, failures.count == examples.count { throw fault }
-    outcomes.seconds = start.duration(to: clock.now) / .seconds(1)
-    outcomes.tags = tags
-    (outcomes.memoryBytes, outcomes.unparsableShare) = (ProcessMemory.peak, answers.unparsableShare)
-    return ScoredRun(outcomes, failures: failures.mapValues { "\($0)" }, truncated: answers.count { $0.truncatedTokens > 0 })
+    outcomes.latencies = tagger.latencies(Evaluator.spread(examples, aloneTexts).map(\.text))
+    (outcomes.tags, outcomes.unparsableShare) = (tags, written.unparsableShare)
+    return ScoredRun(outcomes, failures: failures.mapValues { "\($0)" }, truncated: written.count { $0.truncatedTokens > 0 })
   }
 
   /// Runs baselines beside `base`, the model without an adapter; without training texts there are none.

@@ -80,14 +80,18 @@ package enum Evaluator {
 
 extension BatchTagger {
   /// Seconds that each text takes when nothing is batched with it; one more runs before, unmeasured.
-  package mutating func latencies(_ texts: [String]) -> [Double] {
-    guard let first = texts.first else { return [] }
-    _ = predict([first])
-    let clock = ContinuousClock()
-    return texts.map { text in
-      let start = clock.now
-      _ = predict([text])
-      return start.duration(to: clock.now) / .seconds(1)
-    }
-  }
+  package mutating func latencies(_ texts: [String]) -> [Double] { secondsAlone(texts) { text in _ = predict([text]) } }
+}
+
+extension OpenTagger {
+  /// Seconds that each text takes when nothing is batched with it; one more runs before, unmeasured.
+  mutating func latencies(_ texts: [String]) -> [Double] { secondsAlone(texts) { text in _ = try? predict(text) } }
+}
+
+/// Seconds that `run` takes for each text, behind one that is not measured.
+private func secondsAlone(_ texts: [String], _ run: (String) -> Void) -> [Double] {
+  guard let first = texts.first else { return [] }
+  run(first)
+  let clock = ContinuousClock()
+  return texts.map { text in clock.measure { run(text) } / .seconds(1) }
 }

@@ -1,8 +1,10 @@
-package import DibitDataset
-package import DibitInference
 internal import DibitConstraint
+internal import DibitDataset
+package import DibitInference
 package import DibitJSON
-internal import DibitTokenizer
+package import DibitKernels
+internal import DibitModel
+package import DibitTokenizer
 
 /// An answer that the model wrote word for word.
 package struct OpenAnswer: Equatable, Sendable {
@@ -51,26 +53,31 @@ package struct OpenTagger: ~Copyable {
     package var longestTag = 60
     /// The most tokens of an answer.
     package var maximumTokens = 128
+    /// The part of a text that goes first where it is too long.
+    package var cut = TextShortening.tail
 
     /// Guided, up to 8 tags.
     package init() {}
   }
 
-  private let task: TokenizedTask
+  private let subject: EvaluationSubject
   private let options: Options
   private let constraint: TokenConstraint?
   private let generation: GenerationOptions
-  private var session: Session
+  private let reserve: Int
+  private var writer: BatchWriter
 
-  /// A tagger over `session`, which it takes over. `labels` are the only tags where there are some.
+  /// A tagger of `subject`. `labels` are the only tags where there are some.
   ///
   /// - Throws: ``EvaluationError/constraint`` when the vocabulary cannot spell such answers.
-  package init(task: TokenizedTask, session: consuming Session, options: Options = Options(), labels: [String]? = nil)
-    throws(EvaluationError)
+  package init(_ subject: EvaluationSubject, options: Options = Options(), labels: [String]? = nil, on compute: Compute) throws(EvaluationError)
   {
-    self.task = task
+    self.subject = subject
     self.options = options
-    self.session = session
+    let task = subject.task
+    reserve = min(options.maximumTokens, subject.model.configuration.contextLength / 2)
+    writer = BatchWriter(
+      subject.model, context: subject.shots.count + task.task.maximumTokens + options.maximumTokens, on: compute)
     let stopTokens = Set(task.stopTokens).filter { $0 >= 0 && Int($0) < task.tokenizer.vocabularyCount }
     var generation = GenerationOptions()
     (generation.maximumTokens, generation.stopTokens) = (options.maximumTokens, stopTokens)
@@ -91,14 +98,38 @@ package struct OpenTagger: ~Copyable {
 
   /// The answer for a text: greedy, so that it is the same each time.
   package mutating func predict(_ text: String) throws(EvaluationError) -> OpenAnswer {
-    let prompt = task.prompt(text, reserving: min(options.maximumTokens, session.context / 2))
-    session.rewind()
-    do throws(InferenceError) {
-      let result = try session.generate(prompt.tokens, tokenizer: task.tokenizer, options: generation, constraint: constraint)
-      return OpenAnswer(
-        text: result.text, tags: OpenAnswer.tags(in: result.text, key: task.task.key), tokens: result.tokens.count,
-        finishReason: result.finishReason, truncatedTokens: prompt.truncatedTokens)
-    } catch { throw .inference(error) }
+    var found: Result<OpenAnswer, EvaluationError>?
+    predict([text]) { _, result in
+      found = result
+      return true
+    }
+    guard let found else { throw .interrupted }
+    return try found.get()
+  }
+
+  /// Answers texts side by side; `receive` is told the number of a text and its answer, in any order, and stops by returning false.
+  package mutating func predict(
+    _ texts: some Sequence<String>, receive: (_ index: Int, _ answer: Result<OpenAnswer, EvaluationError>) -> Bool
+  ) {
+    var iterator = texts.makeIterator()
+    var truncated: [Int] = []
+    let task = subject.task
+    writer.write(
+      sharing: subject.commonStart(cut: options.cut), tokenizer: task.tokenizer, options: generation, constraint: constraint
+    ) {
+      guard let text = iterator.next() else { return nil }
+      let prompt = subject.prompt(text, reserving: reserve, cut: options.cut)
+      truncated.append(prompt.truncatedTokens)
+      return prompt.tokens
+    } receive: { index, result in
+      receive(
+        index,
+        result.map { answer in
+          OpenAnswer(
+            text: answer.text, tags: OpenAnswer.tags(in: answer.text, key: task.task.key), tokens: answer.tokens.count,
+            finishReason: answer.finishReason, truncatedTokens: truncated[index])
+        }.mapError { .inference($0) })
+    }
   }
 
   /// The JSON Schema of an answer: one to `mostTags` tags under the key, or none where `allowsNone` says so, each of `labels` where there are some;

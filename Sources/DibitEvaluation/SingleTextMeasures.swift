@@ -3,8 +3,8 @@ package import DibitKernels
 internal import DibitInference
 internal import DibitModel
 
-/// Measures of some texts that go through a model one at a time while nothing guides it: whether its answers can be read, and how likely
-/// the true labels are among all that it could write.
+/// Measures of some texts behind which nothing guides the model: whether its answers can be read, and how likely the true labels are among
+/// all that it could write.
 package struct SingleTextMeasures: Equatable, Sendable {
   /// The share of answers that are no object with a list of strings under the task's key.
   package let unparsableShare: Double
@@ -27,33 +27,42 @@ package struct SingleTextMeasures: Equatable, Sendable {
     options.isGuided = false
     // A model that knows the form ends by itself; one that does not shall not write for long.
     options.maximumTokens = 2 * max(longest, subject.task.reserve(for: labels)) + 8
-    func session() -> Session {
-      var session = Session(
-        subject.model.configuration, weights: subject.model.weights, adapter: .none(for: subject.model.weights),
-        context: subject.task.task.maximumTokens + longest + options.maximumTokens, on: compute)
-      session.use(subject.model.adapter)
-      return session
+    var answers: [OpenAnswer?] = Array(repeating: nil, count: some.count)
+    var (done, continues) = (0, true)
+    func step() -> Bool {
+      done += 1
+      continues = progress(done, 2 * some.count)
+      return continues
     }
-    var free = try OpenTagger(task: subject.task, session: session(), options: options)
-    var given = session()
-    var answers: [OpenAnswer] = []
+    var tagger = try OpenTagger(subject, options: options, on: compute)
+    tagger.predict(some.lazy.map(\.text)) { index, answer in
+      answers[index] = try? answer.get()
+      return step()
+    }
+    var session = Session(
+      subject.model.configuration, weights: subject.model.weights, adapter: .none(for: subject.model.weights),
+      context: subject.task.task.maximumTokens + longest, on: compute)
+    session.use(subject.model.adapter)
     var (loss, tokens) = (0.0, 0)
-    for (index, example) in some.enumerated() {
+    for (index, example) in some.enumerated() where continues {
       let encoded = subject.task.encode(example, reserving: longest)
       let answer = encoded.roles.firstIndex { $0 != .given } ?? encoded.tokens.count
-      given.rewind()
+      session.rewind()
       // A text that cannot be run has been told of by the evaluation itself.
-      if let scored = try? score(encoded, from: answer, &given), let written = try? free.predict(example.text) {
-        answers.append(written)
+      if answers[index] != nil, let scored = try? score(encoded, from: answer, &session) {
         for (offset, token) in scored.enumerated() where encoded.roles[answer + offset] == .content {
           loss -= Double(token?.logProbability ?? 0)
           tokens += 1
         }
+      } else {
+        answers[index] = nil
       }
-      guard progress(index + 1, some.count) else { throw .interrupted }
+      _ = step()
     }
-    guard !answers.isEmpty, tokens > 0 else { return nil }
-    return SingleTextMeasures(unparsableShare: answers.unparsableShare, contentLoss: loss / Double(tokens), texts: answers.count)
+    guard continues else { throw .interrupted }
+    let written = answers.compactMap(\.self)
+    guard !written.isEmpty, tokens > 0 else { return nil }
+    return SingleTextMeasures(unparsableShare: written.unparsableShare, contentLoss: loss / Double(tokens), texts: written.count)
   }
 
   private static func score(

@@ -73,7 +73,7 @@ package struct BatchScorer: ~Copyable {
   package mutating func score(_ prompts: [[Int32]], set: Int = 0) -> [Result<[Double], InferenceError>] {
     var results = [Result<[Double], InferenceError>](repeating: .failure(.emptyPrompt), count: prompts.count)
     var next = 0
-    run(sharing: Self.commonStart(of: prompts)) {
+    run(sharing: PackedPasses.commonStart(of: prompts)) {
       guard next < prompts.count else { return nil }
       next += 1
       return Query(prompts[next - 1], set: set)
@@ -107,7 +107,7 @@ package struct BatchScorer: ~Copyable {
     var texts: [Text] = []
     var waiting: Text?
     var (count, isOver, stops) = (0, false, false)
-    if beginning.allSatisfy({ isKnown($0) }) { passes.begin(with: beginning) }
+    passes.begin(with: beginning)
     while !stops {
       passes.beginPass()
       var reads: [Read] = []
@@ -167,16 +167,6 @@ package struct BatchScorer: ~Copyable {
     }
     for text in texts { passes.release(text.slot) }
   }
-
-  /// The longest beginning that all prompts share, without the last token of any.
-  static func commonStart(of prompts: [[Int32]]) -> [Int32] {
-    guard prompts.count > 1, var start = prompts.first?.dropLast() else { return [] }
-    for prompt in prompts.dropFirst() {
-      let same = zip(start, prompt.dropLast()).prefix { $0 == $1 }.count
-      start = start.prefix(same)
-    }
-    return Array(start)
-  }
 }
 
 extension BatchScorer {
@@ -212,8 +202,6 @@ extension BatchScorer {
     let row: Int
   }
 
-  private func isKnown(_ token: Int32) -> Bool { token >= 0 && Int(token) < passes.model.configuration.vocabularySize }
-
   /// Returns the reason for which a text cannot be run.
   private func fault(_ text: Text, capacity: Int? = nil) -> InferenceError? {
     require(sets.indices.contains(text.query.set), "BatchScorer: set \(text.query.set) of \(sets.count)")
@@ -223,7 +211,7 @@ extension BatchScorer {
     if needed > passes.context || text.tokens.count > capacity ?? .max || set.longestPath > passes.rows {
       return .contextFull(tokens: needed, context: min(passes.context, text.tokens.count + passes.rows, capacity ?? .max))
     }
-    if let token = text.query.tokens.first(where: { !isKnown($0) }) ?? set.paths.lazy.flatMap(\.tokens).first(where: { !isKnown($0) }) {
+    if let token = text.query.tokens.first(where: { !passes.isKnown($0) }) ?? set.paths.lazy.flatMap(\.tokens).first(where: { !passes.isKnown($0) }) {
       return .unknownToken(token, vocabulary: passes.model.configuration.vocabularySize)
     }
     return nil

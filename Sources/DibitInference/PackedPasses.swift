@@ -24,15 +24,17 @@ struct PackedPasses: ~Copyable {
   private var wanted: [Int] = []
   private var scratchUsed = 0
 
-  /// Rows of the cache: what texts begin with, the texts under way, and what lies behind them for one pass.
-  init(_ model: MeasuredModel, context: Int?, rows: Int, precision: KeyValuePrecision?, on compute: Compute) {
+  /// Rows of the cache: what texts begin with, the texts under way (at least `room`), and what lies behind them for one pass.
+  init(
+    _ model: MeasuredModel, context: Int?, rows: Int, room: Int = 0, precision: KeyValuePrecision?, on compute: Compute
+  ) {
     let configuration = model.configuration
     self.model = model
     self.context = max(1, min(context ?? configuration.contextLength, configuration.contextLength))
     self.rows = max(1, rows)
     adapter = model.adapter
     decoder = Decoder(configuration, weights: model.weights)
-    behind = self.context + max(2 * self.context, 4 * self.rows)
+    behind = self.context + max(2 * self.context, 4 * self.rows, room)
     runner = ModelRunner(
       decoder, ModelRunner.Limits(rows: self.rows, segments: self.rows, cacheRows: behind + self.rows),
       precision: precision ?? compute.keysAndValues, on: compute)
@@ -47,10 +49,24 @@ struct PackedPasses: ~Copyable {
     beginning = []
   }
 
-  /// Computes what many texts begin with, once: ``start(_:capacity:)`` copies it. Nothing is done where it is the same as before.
+  /// True for a token of the vocabulary.
+  func isKnown(_ token: Int32) -> Bool { token >= 0 && Int(token) < model.configuration.vocabularySize }
+
+  /// The longest beginning that all prompts share, without the last token of any.
+  static func commonStart(of prompts: [[Int32]]) -> [Int32] {
+    guard prompts.count > 1, var start = prompts.first?.dropLast() else { return [] }
+    for prompt in prompts.dropFirst() {
+      let same = zip(start, prompt.dropLast()).prefix { $0 == $1 }.count
+      start = start.prefix(same)
+    }
+    return Array(start)
+  }
+
+  /// Computes what many texts begin with, once: ``start(_:capacity:)`` copies it. Nothing is done where it is the same as before, or has
+  /// tokens that no text can have.
   mutating func begin(with tokens: [Int32]) {
     let next = Array(tokens.prefix(context))
-    guard next != beginning else { return }
+    guard next != beginning, next.allSatisfy({ isKnown($0) }) else { return }
     beginning = next
     for first in stride(from: 0, to: next.count, by: rows) {
       let piece = first..<min(first + rows, next.count)

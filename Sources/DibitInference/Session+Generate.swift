@@ -30,72 +30,22 @@ extension Session {
       result.finishReason = .interrupted
       return result
     }
-    let limit = min(options.maximumTokens, context - count)
-    var guide: GuidedText?
-    if let constraint { guide = try GuidedText(constraint, tokens: limit) }
-    var sampler = Sampler(options.sampling)
-    var softmax = LogSoftmax()
-    var stops = StopStrings(options.stopStrings)
-    var decoder = tokenizer.streamDecoder(skippingSpecialTokens: true)
-    // The prompt's end decides whether the text begins with a space.
-    for id in prompt {
-      sampler.record(id)
-      _ = decoder.append(id)
-    }
-    /// Tokens of the result from here on are not in the session yet.
+    var text = try GrowingText(behind: prompt, limit: context - count, tokenizer: tokenizer, options: options, constraint: constraint)
+    /// Tokens of the text from here on are not in the session yet.
     var read = 0
-    var next: [Int32] = []
-    writing: while result.tokens.count < limit {
-      if guide?.isOver == true { break }
-      let remaining = limit - result.tokens.count
-      // Each token's own logits are needed for its probability.
-      next.removeAll(keepingCapacity: true)
-      if options.logProbabilities == nil, let forced = guide?.forced(remaining: remaining) { next += forced }
+    while !text.isOver {
+      var next = text.forced()
       if next.isEmpty {
-        if read < result.tokens.count { try append(result.tokens.span.extracting(read...)) }
-        read = result.tokens.count
-        next.append(try nextToken(&sampler, &guide, remaining: remaining))
+        let written = text.result.tokens
+        if read < written.count { try append(written.span.extracting(read...)) }
+        read = written.count
+        next = [try withLastLogits { logits throws(InferenceError) in try text.choose(logits) }]
       }
-      for id in next {
-        guide?.advance(id)
-        if options.stopTokens.contains(id) {
-          (result.finishReason, result.stopToken) = (.stop, id)
-          break writing
-        }
-        sampler.record(id)
-        result.tokens.append(id)
-        if let alternatives = options.logProbabilities,
-          let score = withLastLogits({ softmax.score($0, token: id, alternatives: alternatives) })
-        {
-          result.logProbabilities.append(score)
-        }
-        let piece = stops.append(decoder.append(id))
-        result.text += piece
-        guard receive(piece) else {
-          result.finishReason = .interrupted
-          break writing
-        }
-        if stops.found != nil { break writing }
-      }
+      text.add(next, receive: receive)
     }
-    let rest = stops.append(decoder.flush()) + stops.flush()
-    result.text += rest
-    if !rest.isEmpty { _ = receive(rest) }
-    guard result.finishReason != .interrupted else { return result }
-    if let found = stops.found { (result.finishReason, result.stopString) = (.stop, found) }
-    if guide?.isComplete == true { result.finishReason = .stop }
+    let promptLogProbabilities = result.promptLogProbabilities
+    result = text.end(receive: receive)
+    result.promptLogProbabilities = promptLogProbabilities
     return result
-  }
-
-  /// Chooses the token behind the last one, among those that a constraint allows.
-  private func nextToken(_ sampler: inout Sampler, _ guide: inout GuidedText?, remaining: Int) throws(InferenceError) -> Int32 {
-    guard guide != nil else {
-      return try withLastLogits { logits throws(InferenceError) in try sampler.next(logits) }
-    }
-    guard var guided = guide.take() else { return 0 }
-    defer { guide = guided }
-    return try withLastLogits { logits throws(InferenceError) in
-      try guided.choose(remaining: remaining) { allowed throws(InferenceError) in try sampler.next(logits, allowed: allowed) }
-    }
   }
 }

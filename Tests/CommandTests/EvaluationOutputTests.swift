@@ -171,7 +171,7 @@ import Testing
     let folder = workplace.scratch("kept")
     let process = try DibitProcess(
       ["evaluate", workplace.model, "--data", workplace.data, "--split", "train", "--alone", "1000"] + (keeps ? ["--output", folder] : []))
-    try process.wait { process.errors.contains("evaluating base, one text at a time") }
+    try process.wait { process.errors.contains("evaluating base, free answers") }
     process.interrupt()
     let outcome = try process.finish()
     #expect(outcome.status == 130 && outcome.output == "")

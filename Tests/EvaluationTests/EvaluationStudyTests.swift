@@ -125,7 +125,7 @@ import Testing
     let report = study.report(split: "test", resamples: 200, keepsTexts: true)
     #expect(
       titles == [
-        "evaluating base", "evaluating base, one text at a time", "evaluating copy", "order of labels, base",
+        "evaluating base", "evaluating base, free answers", "evaluating copy", "order of labels, base",
       ])
     #expect(report.examples == 8)
     #expect(report.runs.map(\.name) == ["base", "copy"])

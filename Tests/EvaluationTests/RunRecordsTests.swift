@@ -166,11 +166,11 @@ import Testing
 
   @Test func guidedAndFree() throws {
     let tiny = try TinyTask(maximumTokens: 300)
-    var guided = try OpenTagger(task: tiny.task, session: tiny.session())
-    var closed = try OpenTagger(task: tiny.task, session: tiny.session(), labels: ["food", "sport"])
+    var guided = try OpenTagger(tiny.subject(), on: Compute(threads: 1))
+    var closed = try OpenTagger(tiny.subject(), labels: ["food", "sport"], on: Compute(threads: 1))
     var freely = OpenTagger.Options()
     (freely.isGuided, freely.maximumTokens) = (false, 30)
-    var free = try OpenTagger(task: tiny.task, session: tiny.session(), options: freely)
+    var free = try OpenTagger(tiny.subject(), options: freely, on: Compute(threads: 1))
     var (guidedAnswers, freeAnswers): ([OpenAnswer], [OpenAnswer]) = ([], [])
     for text in topics(perLabel: 1).map(\.text) {
       let answer = try guided.predict(text)
@@ -180,6 +180,12 @@ import Testing
       guidedAnswers.append(answer)
       freeAnswers.append(try free.predict(text))
     }
+    var together: [Int: OpenAnswer] = [:]
+    guided.predict(topics(perLabel: 1).map(\.text)) { index, answer in
+      together[index] = try? answer.get()
+      return true
+    }
+    #expect(guidedAnswers.indices.allSatisfy { together[$0] == guidedAnswers[$0] } && together.count == guidedAnswers.count)
     #expect(guidedAnswers.unparsableShare == 0)
     // A model with random weights does not write JSON.
     #expect(freeAnswers.unparsableShare == 1)
