@@ -1,4 +1,7 @@
 internal import DibitDataset
+internal import DibitEvaluation
+internal import DibitFailure
+internal import DibitInference
 internal import DibitJSON
 internal import DibitKernels
 internal import DibitModel
@@ -11,21 +14,36 @@ struct AdapterTeacher: Sendable {
   private let options: AdapterTraining.Teacher
   private let model: StoredModel
   private let adapter: OpenedAdapter
+  /// Texts that nobody has labelled; nil where none were asked for.
+  let texts: UnlabelledTexts?
 
-  /// Opens the teacher of an adapter of `model`.
+  /// Opens the teacher of an adapter of `model`, and reads the texts that it is to label, none of which is in `dataset`.
   ///
-  /// - Throws: ``DibitError`` for one with another tokenizer.
-  init(_ options: AdapterTraining.Teacher, for model: StoredModel, on compute: Compute) throws {
+  /// - Throws: ``DibitError`` for one with another tokenizer, and for texts of which none is left.
+  init(
+    _ options: AdapterTraining.Teacher, for model: StoredModel, beside dataset: Dataset, seed: UInt64, textColumn: String?,
+    on compute: Compute
+  ) throws {
     self.options = options
     self.model = try StoredModel.openConverted(options.model)
     try self.model.checkTokenizer(against: model, as: "a teacher")
     adapter = try OpenedAdapter(options.adapter, of: self.model, on: compute)
+    texts = try options.unlabelledTexts.map {
+      try UnlabelledTexts(at: $0, limit: options.unlabelledLimit, seed: seed, beside: dataset, textColumn: textColumn)
+    }
+    guard let texts, texts.examples.isEmpty else { return }
+    throw DibitError(
+      .invalidData,
+      "'\(texts.path)': expected texts that are not labelled already, found \(texts.found) that the data has too, or that are empty")
   }
 
   /// Refuses one that learnt another task than what is to be learnt, or was asked in another way: its answers would say nothing.
   func check(_ task: AdapterDescription) throws(DibitError) {
     let asked = adapter.tagger?.description
     guard let asked, task.kind == .labelled else {
+      if texts != nil {
+        throw DibitError(.invalidArgument, option: "unlabelledTexts", "is for labelled texts, and these are conversations")
+      }
       guard asked == nil, task.kind != .labelled else {
         throw DibitError(
           .invalidData,
@@ -55,7 +73,46 @@ struct AdapterTeacher: Sendable {
   var json: JSONValue {
     var members = identity
     (members["adapter"], members["model"]) = (.string(adapter.path), .string(model.path))
+    if let texts {
+      members["texts"] = ["path": .string(texts.path), "found": .integer(texts.found), "taken": .integer(texts.examples.count)]
+    }
     return .object(members)
+  }
+
+  /// Labels the texts that nobody has labelled, each with up to `most` labels, with none where `allowsNone` says so; `note` is told of texts that cannot be, and `report`, told how
+  /// many are done, stops it by returning false: nil then.
+  ///
+  /// - Parameter compute: what asks; its products must not depend on how many texts share a pass.
+  func answers(
+    most: Int, allowsNone: Bool, on compute: Compute, note: (String) -> Void, report: (_ done: Int, _ total: Int) -> Bool
+  ) throws -> [LabelledExample]? {
+    guard let texts, let (description, task) = adapter.tagger else { return [] }
+    try model.check?.wait()
+    var options = TaggingOptions()
+    if most > 1 { options.selection = .several(most: min(most, description.labels.count)) }
+    let subject = EvaluationSubject(
+      name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded), task: task)
+    var job = try PredictionJob(labels: description.labels, subject: subject, options: options, on: compute)
+    var answers = [Result<TextPrediction, EvaluationError>?](repeating: nil, count: texts.examples.count)
+    var (done, continues) = (0, true)
+    job.run(texts.examples.lazy.map(\.text)) { index, answer in
+      answers[index] = answer
+      done += 1
+      continues = report(done, texts.examples.count)
+      return continues
+    }
+    guard continues else { return nil }
+    let labelled = zip(texts.examples, answers).compactMap { example, answer -> LabelledExample? in
+      guard let tags = try? answer?.get().tags, allowsNone || !tags.isEmpty else { return nil }
+      return LabelledExample(path: example.path, line: example.line, text: example.text, labels: tags)
+    }
+    let left = texts.examples.count - labelled.count + texts.unreadable.count
+    if left > 0 {
+      let fault: (any Error)? =
+        texts.unreadable.first ?? answers.lazy.compactMap { if case .failure(let error) = $0 { error } else { nil } }.first
+      note("\(counted(left)) of '\(texts.path)' left out, the first because \(fault.map { "\($0)" } ?? "no label applies")")
+    }
+    return labelled
   }
 
   /// The teacher, its weights whole.

@@ -31,6 +31,7 @@ extension AdapterTraining.Options {
     try DibitError.check("alpha", alpha, 1e-6...1e6)
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
     try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
+    try DibitError.check("unlabelledLimit", teacher?.unlabelledLimit, 1...10_000_000)
     try DibitError.check(overwrites: overwrites, resumes: resumes)
     guard let budget else { return }
     guard budget >= .seconds(1), budget <= .seconds(1_000_000) else {
@@ -46,7 +47,7 @@ extension AdapterTraining.Options {
 
   /// The inputs of a training, which no output may destroy.
   package func inputs(of model: String, _ data: String) -> JobInputs {
-    JobInputs([model, data, recipe, start, teacher?.model, teacher?.adapter])
+    JobInputs([model, data, recipe, start, teacher?.model, teacher?.adapter, teacher?.unlabelledTexts])
   }
 
   /// Returns the options of an engine: the recipe over the defaults, these options over both; an adapter's own shape is the default of a

@@ -128,6 +128,11 @@ public enum AdapterTraining {
     public var adapter: String
     /// The part that labels have in what is learnt, from 0 to 0.99; the teacher has the rest.
     public var labelShare: Double
+    /// A file or a folder of texts that nobody has labelled: the teacher labels them, and they are learnt from beside the labelled ones. Nil for
+    /// none.
+    public var unlabelledTexts: String?
+    /// The most of these texts that are learnt from; of more the seed draws as many.
+    public var unlabelledLimit = 2000
 
     /// A teacher of half of what is learnt.
     ///

@@ -23,6 +23,8 @@ package struct AdapterTrainingJob: Sendable {
   package let start: AdapterStart?
   /// The adapter that answers are learnt from, beside the labels; nil for none.
   private let teacher: AdapterTeacher?
+  /// The texts that the teacher has labelled, which are learnt from beside those of the data.
+  package let answered: [LabelledExample]
   /// The options of the training.
   package let options: TrainingOptions
   /// The task in which the model is asked about labelled texts.
@@ -46,12 +48,16 @@ package struct AdapterTrainingJob: Sendable {
     _ options: AdapterTraining.Options, recipe: TrainingRecipe?, model: StoredModel, dataset: Dataset, at path: String,
     on compute: Compute, note: (String) -> Void
   ) throws {
-    (self.model, dataPath, self.recipe, self.compute, search) = (model, path, options.recipe, compute, nil)
+    (self.model, dataPath, self.recipe, self.compute, search, answered) = (model, path, options.recipe, compute, nil, [])
     start = try options.start.map { try AdapterStart($0, for: model, on: compute) }
-    teacher = try options.teacher.map { try AdapterTeacher($0, for: model, on: compute) }
+    teacher = try options.teacher.map {
+      try AdapterTeacher(
+        $0, for: model, beside: dataset, seed: options.engineOptions(recipe).optimization.seed, textColumn: options.textColumn, on: compute)
+    }
     self.options = options.engineOptions(
       recipe, from: start?.configuration,
-      defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count))
+      defaults: TrainingOptions(
+        weights: model.weights.elementCount, examples: dataset.train.count + (teacher?.texts?.examples.count ?? 0)))
     if let changed = options.noteOfRank(in: self.options.adapter) { note(changed) }
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
@@ -77,15 +83,15 @@ package struct AdapterTrainingJob: Sendable {
       lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
   }
 
-  /// The same job with the settings that a search found best.
-  private init(_ job: AdapterTrainingJob, taking search: SearchResult) {
+  /// The same job with the settings that a search found best, or with the texts that its teacher has labelled.
+  private init(_ job: AdapterTrainingJob, taking search: SearchResult? = nil, answered: [LabelledExample] = []) {
     (model, dataPath, dataset, split, start) = (job.model, job.dataPath, job.dataset, job.split, job.start)
     (teacher, task, recipe, prompts, compute) = (job.teacher, job.task, job.recipe, job.prompts, job.compute)
-    var options = job.options
-    (options.optimization.learningRate, options.epochs) = (search.best.settings.learningRate, search.best.settings.epochs)
-    var identity = job.identity
+    var (options, identity) = (job.options, job.identity)
+    if let best = search?.best.settings { (options.optimization.learningRate, options.epochs) = (best.learningRate, best.epochs) }
     identity.options = Self.members(options, task, prompts, start, teacher, compute)
-    (self.options, self.identity, self.search) = (options, identity, search)
+    if !answered.isEmpty { identity.data += Dataset(train: answered).digest(of: .train) }
+    (self.options, self.identity, self.search, self.answered) = (options, identity, search, answered)
   }
 
   /// All options that the bytes of the adapter depend on.
@@ -136,10 +142,13 @@ package struct AdapterTrainingJob: Sendable {
     return manifest
   }
 
+  /// All that is learnt from.
+  private var learnt: [DatasetExample] { dataset.train + answered.map { .labelled($0) } }
+
   /// Makes the trainer, with all texts in tokens.
   package func makeTrainer(note: (String) -> Void) throws -> AdapterTrainer {
-    let encoder = try prompts.encoder(task, for: dataset.train + dataset.validation)
-    let examples = try encoder.encode(dataset.train, weighing: options.classWeights)
+    let encoder = try prompts.encoder(task, for: learnt + dataset.validation)
+    let examples = try encoder.encode(learnt, weighing: options.classWeights)
     let validation = try encoder.encode(dataset.validation)
     if validation.isEmpty, options.optimization.keepsBest || options.optimization.patience > 0 {
       note("there are no validation texts, so neither patience nor the best validation can count")
@@ -195,7 +204,7 @@ package struct AdapterTrainingJob: Sendable {
   /// Sketches of all texts that the adapter has learnt from, also before this run; nil where nobody knows.
   private func sketches(note: (String) -> Void) -> TextSketches? {
     guard dataset.kind == .labelled else { return nil }
-    let own = TextSketches(dataset.labelled(.train).map(\.text))
+    let own = TextSketches((dataset.labelled(.train) + answered).map(\.text))
     guard let start else { return own }
     guard var all = start.sketches else {
       note("'\(start.path)' does not say which texts it was trained on, and so the new adapter does not either")
@@ -238,6 +247,21 @@ package struct AdapterTrainingJob: Sendable {
 }
 
 extension AdapterTrainingJob {
+  /// Has the teacher label the texts that nobody has labelled: the job with these; itself where there are none, nil where `report`, told how
+  /// many are done, stopped it.
+  ///
+  /// The same texts and teacher give the same labels, so a run that is taken up again asks once more.
+  ///
+  /// - Parameter scoring: What asks about texts; its products must not depend on how many share a pass.
+  package func answering(
+    scoring: @autoclosure () throws -> Compute, note: (String) -> Void, report: (_ done: Int, _ total: Int) -> Bool
+  ) throws -> AdapterTrainingJob? {
+    guard let teacher, teacher.texts != nil else { return self }
+    let most = dataset.labelled(.train).lazy.map(\.labels.count).max() ?? 1
+    let answers = try teacher.answers(most: most, allowsNone: task.allowsNone, on: scoring(), note: note, report: report)
+    return answers.map { AdapterTrainingJob(self, answered: $0) }
+  }
+
   /// Finds the settings with which this job's adapter answers best, within the budget of `options`: the job with these. Itself where there is
   /// no room for a search or there are too few texts, which `note` is told; nil where `report` stopped it.
   ///

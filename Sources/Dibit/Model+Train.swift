@@ -40,7 +40,9 @@ extension Model {
       let dataset = try Dataset.read(data, rows: rows)
       let asked = try AdapterTrainingJob(
         options, recipe: recipe, model: stored, dataset: dataset, at: data,
-        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe?.optimization))), note: note)
+        on: runtime.compute(for: .training(ProductPrecision(recipe: recipe?.optimization))), note: note
+      ).answering(scoring: runtime.compute(for: .scoring), note: note) { _, _ in !report.isCancelled }
+      guard let asked else { throw DibitError.cancelled }
       var destination = AdapterTrainingJob.Output(output, inputs: options.inputs(of: stored.path, data))
       (destination.overwrites, destination.resumes) = (options.overwrites, options.resumes)
       try destination.inputs.check(output: output)

@@ -45,6 +45,13 @@ struct TrainCommand: ParsableCommand {
   var teacherAdapter: String?
   @Option(help: ArgumentHelp("The part that labels have in what is learnt beside a teacher, 0 to 0.99.", valueName: "share"))
   var labelShare: Double?
+  @Option(
+    help: ArgumentHelp(
+      "Texts that nobody has labelled, read as predict reads them: the teacher labels them, and they are learnt from beside the others.",
+      valueName: "path"))
+  var unlabelledTexts: String?
+  @Option(help: ArgumentHelp("The most unlabelled texts to learn from; of more a seeded draw takes as many.", valueName: "n"))
+  var unlabelledLimit: Int?
   @OptionGroup var adapter: AdapterRecipeArguments
   @Option(
     help: ArgumentHelp(
@@ -66,7 +73,12 @@ struct TrainCommand: ParsableCommand {
     }
     guard budget == nil || !plan else { throw ValidationError("--budget: expected without --plan, which measures a single training") }
     _ = try budget.map { try TimeSpan(option: "--budget", $0) }
-    guard labelShare == nil || teacher != nil else { throw ValidationError("--label-share: expected beside --teacher, found without one") }
+    for (name, isGiven) in [("label-share", labelShare != nil), ("unlabelled-texts", unlabelledTexts != nil)] where isGiven {
+      guard teacher != nil else { throw ValidationError("--\(name): expected beside --teacher, found without one") }
+    }
+    guard unlabelledLimit == nil || unlabelledTexts != nil else {
+      throw ValidationError("--unlabelled-limit: expected beside --unlabelled-texts, found without them")
+    }
     try checkOptions(options.check)
   }
 
@@ -75,6 +87,8 @@ struct TrainCommand: ParsableCommand {
     if let teacher, let teacherAdapter {
       options.teacher = AdapterTraining.Teacher(model: teacher, adapter: teacherAdapter)
       if let labelShare { options.teacher?.labelShare = labelShare }
+      options.teacher?.unlabelledTexts = unlabelledTexts
+      if let unlabelledLimit { options.teacher?.unlabelledLimit = unlabelledLimit }
     }
     // What cannot be read is refused in validate().
     options.budget = budget.flatMap { try? TimeSpan(option: "--budget", $0).duration }
@@ -88,8 +102,8 @@ struct TrainCommand: ParsableCommand {
     let recipe = try options.readRecipe()
     let trained = try compute.makeCompute(for: recipe?.optimization)
     let model = try OpenedModels.openConverted(model)
-    let asked = try AdapterTrainingJob(
-      options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: trained, note: Terminal.note)
+    let asked = try answering(
+      AdapterTrainingJob(options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: trained, note: Terminal.note))
     asked.prompts.announce(asked.task.form)
     // Without an output there is only a plan: see validate().
     var output = AdapterTrainingJob.Output(self.output ?? "", inputs: options.inputs(of: self.model, data))
@@ -128,6 +142,19 @@ struct TrainCommand: ParsableCommand {
     if json { printJSON(.object(manifest)) } else { show(result, view) }
     Terminal.wrote(output.path)
     if adapter.recipe == nil { describeDefaults(job.options, result, output.path) }
+  }
+
+  /// The job with the texts that its teacher labels, before a person's eyes; itself without such texts.
+  private func answering(_ job: AdapterTrainingJob) throws -> AdapterTrainingJob {
+    var line = ProgressLine("the teacher labels texts")
+    let answered = try job.answering(scoring: compute.makeScoringCompute(), note: Terminal.note) { done, total in
+      line.update(done, of: total, counted(done))
+      return !Interrupt.isRequested
+    }
+    line.finish()
+    guard let answered else { throw Failure(.interrupted, "interrupted while the teacher labelled texts; nothing was trained") }
+    if !answered.answered.isEmpty { Terminal.note("\(counted(answered.answered.count)) that the teacher labelled are learnt from, too") }
+    return answered
   }
 
   /// The job with the settings that a search within the budget finds, before a person's eyes; itself without a budget.

@@ -70,7 +70,8 @@ package struct OpenTagger: ~Copyable {
   /// A tagger of `subject`. `labels` are the only tags where there are some.
   ///
   /// - Throws: ``EvaluationError/constraint`` when the vocabulary cannot spell such answers.
-  package init(_ subject: EvaluationSubject, options: Options = Options(), labels: [String]? = nil, on compute: Compute) throws(EvaluationError)
+  package init(_ subject: EvaluationSubject, options: Options = Options(), labels: [String]? = nil, on compute: Compute)
+    throws(EvaluationError)
   {
     self.subject = subject
     self.options = options

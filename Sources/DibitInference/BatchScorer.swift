@@ -211,7 +211,9 @@ extension BatchScorer {
     if needed > passes.context || text.tokens.count > capacity ?? .max || set.longestPath > passes.rows {
       return .contextFull(tokens: needed, context: min(passes.context, text.tokens.count + passes.rows, capacity ?? .max))
     }
-    if let token = text.query.tokens.first(where: { !passes.isKnown($0) }) ?? set.paths.lazy.flatMap(\.tokens).first(where: { !passes.isKnown($0) }) {
+    if let token = text.query.tokens.first(where: { !passes.isKnown($0) })
+      ?? set.paths.lazy.flatMap(\.tokens).first(where: { !passes.isKnown($0) })
+    {
       return .unknownToken(token, vocabulary: passes.model.configuration.vocabularySize)
     }
     return nil

@@ -20,7 +20,8 @@ struct GrowingText {
   /// A text of at most `limit` tokens, and of no more than `options` allow.
   ///
   /// - Throws: ``InferenceError/constraintNeedsTokens(_:available:)``.
-  init(behind prompt: [Int32], limit: Int, tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint?) throws(InferenceError)
+  init(behind prompt: [Int32], limit: Int, tokenizer: Tokenizer, options: GenerationOptions, constraint: TokenConstraint?)
+    throws(InferenceError)
   {
     self.options = options
     self.limit = min(options.maximumTokens, limit)

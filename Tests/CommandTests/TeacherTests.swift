@@ -66,6 +66,67 @@ import Testing
     #expect(try pair.weights("stopped") == pair.weights("whole"))
   }
 
+  @Test("texts that nobody has labelled are learnt from, as the teacher labels them, whatever the number of threads and after a stop")
+  func unlabelled() throws {
+    let pair = try Pair()
+    let texts = pair.work.scratch("texts")
+    for index in 0..<6 {
+      try pair.work.scratch.write("the \(["sea", "team", "cake"][index % 3]) is number \(index)", to: "texts/\(index).txt")
+    }
+    try pair.work.scratch.write("the sea is number 0", to: "texts/again.txt")
+    let options = pair.teacher + ["--unlabelled-texts", texts]
+    for (name, more) in [("one", ["--threads", "1"]), ("two", ["--threads", "2"]), ("some", ["--unlabelled-limit", "4"])] {
+      let outcome = try dibit(pair.command(name, options + more))
+      try #require(outcome.status == 0, "\(outcome.errors)")
+    }
+    try #require(try dibit(pair.command("without", pair.teacher)).status == 0)
+    #expect(try pair.weights("one") == pair.weights("two"))
+    #expect(try pair.weights("one") != pair.weights("some") && pair.weights("some") != pair.weights("without"))
+    #expect(try pair.manifest("one")["teacher"]?["texts"] == ["path": .string(texts), "found": 7, "taken": 6])
+    #expect(try pair.manifest("some")["teacher"]?["texts"]?["taken"] == 4)
+    // The data is what it is without them, so that evaluation finds its splits again; what was learnt from is known all the same.
+    #expect(try pair.manifest("one")["data_sha256"] == pair.manifest("without")["data_sha256"])
+    try pair.work.scratch.write("the sea is number 0", to: "asked/food/1.txt")
+    try pair.work.scratch.write("the ball is number 9", to: "asked/sport/1.txt")
+    let asked = ["evaluate", pair.work.model, "--data", pair.work.scratch("asked"), "--baselines", "none"]
+    let evaluated = try dibit(asked + ["--adapter", pair.work.scratch("one")])
+    #expect(evaluated.errors.contains("'food/1.txt' was trained on"), "\(evaluated.errors)")
+    let other = try dibit(asked + ["--adapter", pair.work.scratch("without")])
+    #expect(!other.errors.contains("was trained on"), "\(other.errors)")
+
+    let long = pair.command("stopped", options + ["--set", "epochs=40", "--checkpoint-every", "2"]).filter { $0 != "--epochs" && $0 != "2" }
+    let process = try DibitProcess(long + ["2"])
+    try process.wait { process.errors.contains("step ") }
+    process.interrupt()
+    try #require(try process.finish().status == 130)
+    let resumed = try dibit(long + ["2", "--resume"])
+    try #require(resumed.status == 0, "\(resumed.errors)")
+    let whole = long.map { $0 == pair.work.scratch("stopped") ? pair.work.scratch("whole") : $0 }
+    try #require(try dibit(whole + ["2"]).status == 0)
+    #expect(try pair.weights("stopped") == pair.weights("whole"))
+  }
+
+  @Test("texts that no teacher can label are refused in one line")
+  func unlabelledRefusals() throws {
+    let pair = try Pair()
+    let work = pair.work
+    for (options, message) in [
+      (["--unlabelled-texts", "x"], "--unlabelled-texts: expected beside --teacher, found without one"),
+      (pair.teacher + ["--unlabelled-limit", "9"], "--unlabelled-limit: expected beside --unlabelled-texts, found without them"),
+      (
+        pair.teacher + ["--unlabelled-texts", "x", "--unlabelled-limit", "0"],
+        "--unlabelled-limit: expected a number from 1 to 10000000, found 0"
+      ),
+    ] {
+      let outcome = try dibit(pair.command("no") + options)
+      #expect(outcome.status == 64 && outcome.errorLines == ["error: \(message); see 'dibit train --help'"], "\(outcome.errors)")
+    }
+    let missing = try dibit(pair.command("no", pair.teacher + ["--unlabelled-texts", work.scratch("none")]))
+    #expect(missing.status == 66 && missing.errorLines.count == 1 && missing.errors.contains(work.scratch("none")), "\(missing.errors)")
+    let same = try dibit(pair.command("no", pair.teacher + ["--unlabelled-texts", work.data]))
+    #expect(same.status == 65 && same.errors.contains("expected texts that are not labelled already"), "\(same.errors)")
+  }
+
   @Test("teachers that do not fit are refused in one line")
   func refusals() throws {
     let pair = try Pair()
