@@ -24,7 +24,7 @@ package struct BatchWriter: ~Copyable {
     let longest = min(context ?? model.configuration.contextLength, model.configuration.contextLength)
     // Most texts are shorter than the longest may be; those that find no room wait.
     passes = PackedPasses(
-      model, context: context, rows: Self.rows, room: Self.width * min(longest, Self.rows), precision: precision, on: compute)
+      model, context: context, rows: Self.rows, textRows: Self.width * min(longest, Self.rows), precision: precision, on: compute)
     head = model.weights.output.weight
     logits = Matrix(rows: Self.width, columns: model.configuration.vocabularySize)
   }

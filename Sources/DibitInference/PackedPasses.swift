@@ -24,9 +24,9 @@ struct PackedPasses: ~Copyable {
   private var wanted: [Int] = []
   private var scratchUsed = 0
 
-  /// Rows of the cache: what texts begin with, the texts under way (at least `room`), and what lies behind them for one pass.
+  /// Rows of the cache: what texts begin with, the texts under way (at least `textRows`), and what lies behind them for one pass.
   init(
-    _ model: MeasuredModel, context: Int?, rows: Int, room: Int = 0, precision: KeyValuePrecision?, on compute: Compute
+    _ model: MeasuredModel, context: Int?, rows: Int, textRows: Int = 0, precision: KeyValuePrecision?, on compute: Compute
   ) {
     let configuration = model.configuration
     self.model = model
@@ -34,7 +34,7 @@ struct PackedPasses: ~Copyable {
     self.rows = max(1, rows)
     adapter = model.adapter
     decoder = Decoder(configuration, weights: model.weights)
-    behind = self.context + max(2 * self.context, 4 * self.rows, room)
+    behind = self.context + max(2 * self.context, 4 * self.rows, textRows)
     runner = ModelRunner(
       decoder, ModelRunner.Limits(rows: self.rows, segments: self.rows, cacheRows: behind + self.rows),
       precision: precision ?? compute.keysAndValues, on: compute)

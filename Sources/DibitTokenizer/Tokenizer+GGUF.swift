@@ -48,6 +48,8 @@ extension GGUFVocabulary {
     }
     if let unknownID {
       let id = try checked(unknownID, "unknown_token_id")
+      // Files of Gemma 3 have it among the control tokens.
+      if pieces[id].type == .control { pieces[id].type = .unknown }
       guard pieces[id].type == .unknown else {
         throw .unusablePiece(index: id, reason: "it is the unknown token, but its type is \(pieces[id].type.rawValue)")
       }

@@ -80,6 +80,23 @@ internal import Testing
       } == "the tokenizer file has no 'tokenizer.ggml.add_space_prefix'")
   }
 
+  @Test("the unknown token may be a control token, as in files of Gemma 3, and no other piece may be unknown beside it")
+  func unknownToken() throws {
+    let texts = ["<pad>", "</s>", "<s>", "<unk>", "a", "\u{2581}a", "\u{2581}", "b"]
+    var vocabulary = GGUFVocabulary(model: "llama", tokens: texts.map { Array($0.utf8) })
+    vocabulary.scores = texts.indices.map { -Float($0) }
+    vocabulary.tokenTypes = [3, 3, 3, 2, 1, 1, 1, 1]
+    (vocabulary.beginningID, vocabulary.endID, vocabulary.unknownID) = (2, 1, 3)
+    let expected = try Tokenizer(gguf: vocabulary).encode("aéb")
+    #expect(expected.contains(3))
+    vocabulary.tokenTypes?[3] = 3
+    #expect(try Tokenizer(gguf: vocabulary).encode("aéb") == expected)
+    vocabulary.tokenTypes?[0] = 2
+    #expect(throws: TokenizerError.self) { try Tokenizer(gguf: vocabulary) }
+    vocabulary.tokenTypes = [3, 3, 3, 1, 1, 1, 1, 1]
+    #expect(throws: TokenizerError.self) { try Tokenizer(gguf: vocabulary) }
+  }
+
   @Test("SentencePiece vocabularies encode as their models do")
   func sentencePiece() throws {
     // The stories260K vocabulary, with what its GGUF file says.
