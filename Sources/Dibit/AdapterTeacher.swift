@@ -41,7 +41,7 @@ struct AdapterTeacher: Sendable {
   func check(_ task: AdapterDescription) throws(DibitError) {
     let asked = adapter.tagger?.description
     guard let asked, task.kind == .labelled else {
-      if texts != nil {
+      if texts != nil, task.kind != .labelled {
         throw DibitError(.invalidArgument, option: "unlabelledTexts", "is for labelled texts, and these are conversations")
       }
       guard asked == nil, task.kind != .labelled else {
@@ -79,8 +79,8 @@ struct AdapterTeacher: Sendable {
     return .object(members)
   }
 
-  /// Labels the texts that nobody has labelled, each with up to `most` labels, with none where `allowsNone` says so; `note` is told of texts that cannot be, and `report`, told how
-  /// many are done, stops it by returning false: nil then.
+  /// Labels the texts that nobody has labelled, each with up to `most` labels, with none where `allowsNone` says so; `note` is told of texts
+  /// that cannot be, and `report`, told how many are done, stops it by returning false: nil then.
   ///
   /// - Parameter compute: what asks; its products must not depend on how many texts share a pass.
   func answers(

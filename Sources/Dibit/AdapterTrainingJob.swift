@@ -147,6 +147,7 @@ package struct AdapterTrainingJob: Sendable {
 
   /// Makes the trainer, with all texts in tokens.
   package func makeTrainer(note: (String) -> Void) throws -> AdapterTrainer {
+    let learnt = learnt
     let encoder = try prompts.encoder(task, for: learnt + dataset.validation)
     let examples = try encoder.encode(learnt, weighing: options.classWeights)
     let validation = try encoder.encode(dataset.validation)

@@ -73,7 +73,7 @@ package struct BatchScorer: ~Copyable {
   package mutating func score(_ prompts: [[Int32]], set: Int = 0) -> [Result<[Double], InferenceError>] {
     var results = [Result<[Double], InferenceError>](repeating: .failure(.emptyPrompt), count: prompts.count)
     var next = 0
-    run(sharing: PackedPasses.commonStart(of: prompts)) {
+    run(sharing: Self.commonStart(of: prompts)) {
       guard next < prompts.count else { return nil }
       next += 1
       return Query(prompts[next - 1], set: set)
@@ -166,6 +166,16 @@ package struct BatchScorer: ~Copyable {
       texts = kept
     }
     for text in texts { passes.release(text.slot) }
+  }
+
+  /// The longest beginning that all prompts share, without the last token of any.
+  static func commonStart(of prompts: [[Int32]]) -> [Int32] {
+    guard prompts.count > 1, var start = prompts.first?.dropLast() else { return [] }
+    for prompt in prompts.dropFirst() {
+      let same = zip(start, prompt.dropLast()).prefix { $0 == $1 }.count
+      start = start.prefix(same)
+    }
+    return Array(start)
   }
 }
 

@@ -52,16 +52,6 @@ struct PackedPasses: ~Copyable {
   /// True for a token of the vocabulary.
   func isKnown(_ token: Int32) -> Bool { token >= 0 && Int(token) < model.configuration.vocabularySize }
 
-  /// The longest beginning that all prompts share, without the last token of any.
-  static func commonStart(of prompts: [[Int32]]) -> [Int32] {
-    guard prompts.count > 1, var start = prompts.first?.dropLast() else { return [] }
-    for prompt in prompts.dropFirst() {
-      let same = zip(start, prompt.dropLast()).prefix { $0 == $1 }.count
-      start = start.prefix(same)
-    }
-    return Array(start)
-  }
-
   /// Computes what many texts begin with, once: ``start(_:capacity:)`` copies it. Nothing is done where it is the same as before, or has
   /// tokens that no text can have.
   mutating func begin(with tokens: [Int32]) {
