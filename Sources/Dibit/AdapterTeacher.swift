@@ -74,7 +74,10 @@ struct AdapterTeacher: Sendable {
     var members = identity
     (members["adapter"], members["model"]) = (.string(adapter.path), .string(model.path))
     if let texts {
-      members["texts"] = ["path": .string(texts.path), "found": .integer(texts.found), "taken": .integer(texts.examples.count)]
+      members["texts"] = [
+        "path": .string(texts.path), "found": .integer(texts.found), "repeated": .integer(texts.repeated),
+        "taken": .integer(texts.examples.count),
+      ]
     }
     return .object(members)
   }
@@ -87,6 +90,9 @@ struct AdapterTeacher: Sendable {
     most: Int, allowsNone: Bool, on compute: Compute, note: (String) -> Void, report: (_ done: Int, _ total: Int) -> Bool
   ) throws -> [LabelledExample]? {
     guard let texts, let (description, task) = adapter.tagger else { return [] }
+    if texts.repeated > 0 {
+      note("\(counted(texts.repeated, "text")) of '\(texts.path)' passed over: the data has them, they come twice, or they are empty")
+    }
     try model.check?.wait()
     var options = TaggingOptions()
     if most > 1 { options.selection = .several(most: min(most, description.labels.count)) }

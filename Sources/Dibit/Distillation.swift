@@ -98,6 +98,8 @@ struct DistillationText {
   private static let (validationWindows, textPerWindow) = (32, 20)
   /// The most tokens that the float model writes without being asked for more.
   private static let mostOwnTokens = 1_000_000
+  /// Tokens of the pieces in which a part of a long text is taken.
+  private static let piece = 4_096
 
   /// Reads the texts of `inputs`, for a model with this tokenizer.
   init(
@@ -105,11 +107,14 @@ struct DistillationText {
     on compute: Compute,
     report: (PretrainingJob.Event) -> Bool
   ) throws {
-    read = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report)
+    let text = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report)
     window = options.sequenceLength + 1
-    let all = options.steps.multipliedReportingOverflow(by: options.batchSize * window)
-    let own = inputs.ownTokens ?? (inputs.texts.isEmpty ? min(Self.mostOwnTokens, all.overflow ? .max : all.partialValue) : 0)
+    let product = options.steps.multipliedReportingOverflow(by: options.batchSize * window)
+    let all = product.overflow ? .max : product.partialValue
+    let own = inputs.ownTokens ?? (inputs.texts.isEmpty ? min(Self.mostOwnTokens, all) : 0)
     writer = try CalibrationText(for: inputs.checkpoint, tokenizer: inputs.model, atLeast: own)
+    // Windows are drawn from all of it: own text that was asked for would drown in a text much longer than the steps read.
+    read = own > 0 ? Self.spread(text, to: max(all - own, own)) : text
     writerIdentity = own > 0 ? try writer.identity(on: compute).serialized() : ""
     self.vocabulary = vocabulary
   }
@@ -161,6 +166,16 @@ struct DistillationText {
     }
     _ = report(.writing(tokens: ownTokens, total: ownTokens))
     return windows.flatMap { $0 }
+  }
+
+  /// About `count` tokens of a text that has more, in pieces spread over all of it.
+  private static func spread(_ tokens: [Int32], to count: Int) -> [Int32] {
+    guard tokens.count > count else { return tokens }
+    let pieces = (count + piece - 1) / piece
+    return (0..<pieces).flatMap { index in
+      let start = index * tokens.count / pieces
+      return tokens[start..<start + count / pieces]
+    }
   }
 
   /// The windows of a text that are held out; none of a text that is short.

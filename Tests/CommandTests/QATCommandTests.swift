@@ -124,6 +124,23 @@ import Testing
         .status == 0)
   }
 
+  @Test("own text is read beside a text that is far longer, of which a part is taken")
+  func mixture() throws {
+    let (source, model, text) = try prepare()
+    let command = ["qat", source, "--from", model, "--data", text, "--overwrite", "-o", scratch("trained"), "--steps", "40"] + Self.small
+    /// The tokens of the text, and those with `own` tokens of own text beside it.
+    func tokens(own: Int) throws -> Int? {
+      let outcome = try dibit(command + ["--own-text", "\(own)"])
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      return outcome.errors.firstMatch(of: /([0-9,]+) training tokens/).flatMap { Int($0.1.filter { $0 != "," }) }
+    }
+    // The 40 steps read 4,000 tokens; own text is written in 64 windows of the whole context, 4,096 tokens in all.
+    let alone = try #require(try tokens(own: 0))
+    try #require(alone > 8_000)
+    #expect(try tokens(own: 1_000) == 4_096 + 3_000)
+    #expect(try tokens(own: 4_000) == 4_096 + 4_000)
+  }
+
   @Test("models and texts that do not do are told, and nothing is written")
   func failures() throws {
     let (source, model, text) = try prepare()

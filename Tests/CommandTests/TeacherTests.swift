@@ -78,11 +78,12 @@ import Testing
     for (name, more) in [("one", ["--threads", "1"]), ("two", ["--threads", "2"]), ("some", ["--unlabelled-limit", "4"])] {
       let outcome = try dibit(pair.command(name, options + more))
       try #require(outcome.status == 0, "\(outcome.errors)")
+      #expect(outcome.errors.contains("1 text of '\(texts)' passed over"), "\(outcome.errors)")
     }
     try #require(try dibit(pair.command("without", pair.teacher)).status == 0)
     #expect(try pair.weights("one") == pair.weights("two"))
     #expect(try pair.weights("one") != pair.weights("some") && pair.weights("some") != pair.weights("without"))
-    #expect(try pair.manifest("one")["teacher"]?["texts"] == ["path": .string(texts), "found": 7, "taken": 6])
+    #expect(try pair.manifest("one")["teacher"]?["texts"] == ["path": .string(texts), "found": 7, "repeated": 1, "taken": 6])
     #expect(try pair.manifest("some")["teacher"]?["texts"]?["taken"] == 4)
     // The data is what it is without them, so that evaluation finds its splits again; what was learnt from is known all the same.
     #expect(try pair.manifest("one")["data_sha256"] == pair.manifest("without")["data_sha256"])

@@ -7,6 +7,8 @@
 use strict;
 use warnings;
 use bytes;
+my ($here) = $0 =~ m{^(.*/)};
+require(($here // './') . 'draw.pl');
 
 my ($table, $packages, $translation, $output) = @ARGV;
 my %wanted = (train => 90, validation => 10, test => 20);
@@ -30,13 +32,6 @@ while (<$list>) {
     my %mark = map { $_ => 1 } split(/,/, $tags), "s:$section";
     my @labels = grep { my $l = $_; grep { $mark{$_} || /^p:(.*)/ && $name =~ /^\Q$1/ } @{$rule{$l}} } sort keys %rule;
     $package{$name} = { source => $source // $name, label => $labels[0] } if @labels == 1;
-}
-
-sub hash {
-    my $h = 5381;
-    $h = ($h * 33 + ord $_) % 2147483647 for split //, shift;
-    $h = ($h * 48271) % 2147483647 for 1 .. 3;
-    return $h;
 }
 
 # The description as prose: no lists, no name, no paragraph that other packages have too, about eighty words at most.
@@ -126,8 +121,6 @@ for my $name (@chosen) {
     next if $count{$label} < 100;
     my $n = $number{$label}++;
     my $split = $n < $wanted{test} ? 'test' : $n < $wanted{test} + $wanted{validation} ? 'validation' : 'train';
-    my $json = $text{$name};
-    $json =~ s/(["\\])/\\$1/g;
-    print {$file{$split}} "{\"text\": \"$json\", \"label\": \"$label\", \"package\": \"$name\", \"source\": \"$source\"}\n";
+    print {$file{$split}} row(text => $text{$name}, label => $label, package => $name, source => $source);
 }
 for my $label (sort keys %rule) { printf STDERR "%-12s %4d%s\n", $label, $count{$label} // 0, ($count{$label} // 0) < 100 ? '  too few, left out' : '' }
