@@ -24,17 +24,15 @@ clones=${2:-${out%/}.clones} texts=${3:-100}
 [[ $texts =~ ^[1-9][0-9]{0,6}$ ]] || { printf 'sentences: TEXTS-A-LABEL: expected a number from 1, found %s\n' "$texts" >&2; exit 64; }
 for tool in git perl; do command -v "$tool" >/dev/null 2>&1 || die "$tool not found"; done
 mkdir -p "$out" "$clones" || exit 73
+# shellcheck source=../clone.sh
+. "$here/../clone.sh"
+work=$out/work
+trap 'rm -rf "$work"' EXIT
 
 while IFS=$'\t' read -r set repository files labels; do
     case "$set" in '#'* | '') continue ;; esac
-    clone=$clones/${repository##*/}
-    if [ ! -d "$clone" ]; then
-        rm -rf "$clone.part"
-        git clone --quiet --depth 1 --filter=blob:none --no-checkout "$origin/$repository" "$clone.part" && mv "$clone.part" "$clone" ||
-            die "cannot clone $origin/$repository; run it again to go on"
-    fi
+    clone "$repository" --no-checkout
     read -r learn test <<<"$files"
-    work=$out/$set.part
     rm -rf "$work"
     mkdir -p "$work" || exit 73
     for file in $learn ${test:-}; do
@@ -43,7 +41,6 @@ while IFS=$'\t' read -r set repository files labels; do
     perl "$here/sentences.pl" "$texts" "$labels" "$work" "$work/$(basename "$learn")" ${test:+"$work/$(basename "$test")"} ||
         die "no set came out of '$clone'"
     mkdir -p "$out/$set" && mv "$work"/{train,test}.jsonl "$out/$set" && mv "$work/unlabelled.jsonl" "$out/$set.unlabelled.jsonl" || exit 73
-    rm -rf "$work"
     printf '%-8s %6d to learn from, %5d to be tested on, %5d without labels\n' "$set" \
         "$(wc -l <"$out/$set/train.jsonl")" "$(wc -l <"$out/$set/test.jsonl")" "$(wc -l <"$out/$set.unlabelled.jsonl")"
 done <"$here/sentences.tsv"

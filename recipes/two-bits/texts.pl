@@ -93,7 +93,7 @@ sub min { $_[0] < $_[1] ? $_[0] : $_[1] }
 # Sentences on lines, five of them to a paragraph; nothing where words have no tags.
 sub tagged {
     my ($mark, $text) = @_;
-    return if ($text =~ /\S+/g ? 1 : 0) == 0 || $text !~ /^\s*\S+\Q$mark\E\S+(?:\s|$)/;
+    return if $text !~ /^\s*\S+\Q$mark\E\S+(?:\s|$)/;
     my @sentences = map { joined(map { s/\Q$mark\E[^\Q$mark\E]*$//r } split ' ') } grep { /\S/ } split /\n/, $text;
     return [map { join ' ', @sentences[$_ * 5 .. min($_ * 5 + 4, $#sentences)] } 0 .. $#sentences / 5];
 }

@@ -4,7 +4,7 @@
 #   recipes/two-bits/texts.sh [OUTPUT-FOLDER [CLONES [HELD-OUT-FILE-OR-FOLDER...]]]        (defaults .build-texts, OUTPUT-FOLDER.clones)
 #
 # Writes OUTPUT/NAME.txt for each source in texts.tsv, documents separated by a blank line, and OUTPUT/MANIFEST.tsv: source, commit, licence, bytes. About
-# 37 MB in all, eight million tokens. Repositories are cloned into CLONES, of each only the files that are read; those that are there already are
+# 38 MB in all, eight million tokens. Repositories are cloned into CLONES, of each only the files that are read; those that are there already are
 # not fetched again. Paragraphs that share eight words in a row with a held-out text are left out. The same commits and held-out texts give
 # the same bytes.
 #
@@ -31,18 +31,15 @@ for path in "$@"; do
     while IFS= read -r -d '' file; do held_out+=("$file"); done < <(find -L "$path" -type f -print0 | sort -z)
 done
 mkdir -p "$out" "$clones" || exit 73
+# shellcheck source=../clone.sh
+. "$here/../clone.sh"
 work=$out/work
 trap 'rm -rf "$work"' EXIT
 
 : >"$out/MANIFEST.tsv.part" || exit 73
 while IFS=$'\t' read -r name repository path kind licence; do
     case "$name" in '#'* | '') continue ;; esac
-    clone=$clones/${repository##*/}
-    if [ ! -d "$clone" ]; then
-        rm -rf "$clone.part"
-        git clone --quiet --depth 1 --filter=blob:none --sparse "$origin/$repository" "$clone.part" && mv "$clone.part" "$clone" ||
-            die "cannot clone $origin/$repository; run it again to go on"
-    fi
+    clone "$repository" --sparse
     commit=$(git -C "$clone" rev-parse HEAD) || die "'$clone' is no clone of $origin/$repository: delete it"
     # A folder's files are fetched at once; a single file is when it is read.
     if [[ $path != *.zip ]] && [ ! -d "$clone/$path" ] && [ "$(git -C "$clone" rev-parse --is-bare-repository)" = false ]; then
