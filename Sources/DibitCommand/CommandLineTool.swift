@@ -21,7 +21,10 @@ package struct CommandLineTool: ParsableCommand {
     groupedSubcommands: [
       CommandGroup(name: "Model", subcommands: [ConvertCommand.self, ExportCommand.self, InspectCommand.self, VerifyCommand.self]),
       CommandGroup(
-        name: "Training", subcommands: [DatasetCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self, RecoverCommand.self]),
+        name: "Training",
+        subcommands: [
+          DatasetCommand.self, SynthesizeCommand.self, TrainCommand.self, PretrainCommand.self, QATCommand.self, RecoverCommand.self,
+        ]),
       CommandGroup(
         name: "Evaluation",
         subcommands: [

@@ -15,18 +15,18 @@ struct IdentityFile {
   /// The identity that it tells; nil where there is no such file, or one that is torn.
   private(set) var identity: RunIdentity?
 
-  private static let start = "{\"schema\":1,\"job\":\"predict\","
+  private let job: String
 
-  /// Reads the file that belongs to `output`.
+  /// Reads the file that belongs to `output` of a command called `job`.
   ///
   /// - Throws: ``FileError`` where something else has its name.
-  init(of output: String, inputs: JobInputs) throws(FileError) {
+  init(of output: String, job: String, inputs: JobInputs) throws(FileError) {
     let end = output.lastIndex(of: "/").map { output.index(after: $0) } ?? output.startIndex
     path = "\(output[..<end]).\(output[end...]).job"
-    self.inputs = inputs
+    (self.inputs, self.job) = (inputs, job)
     guard isRegularFile(path) else { return }
     let bytes = try readFile(path, limit: 1 << 24)
-    let isStart = zip(bytes, Self.start.utf8).allSatisfy { $0 == $1 }
+    let isStart = zip(bytes, "{\"schema\":1,\"job\":\"\(job)\",".utf8).allSatisfy { $0 == $1 }
     guard bytes.last == UInt8(ascii: "\n") else {
       guard isStart else { throw foreign }
       return
@@ -45,7 +45,7 @@ struct IdentityFile {
     try file.cut(after: 0)
     self.identity = nil
     let members = identity.json.object?.members ?? []
-    let line = JSONValue.object(JSONObject([("schema", 1), ("job", "predict")] + members)).serialized() + "\n"
+    let line = JSONValue.object(JSONObject([("schema", 1), ("job", .string(job))] + members)).serialized() + "\n"
     try file.append(Array(line.utf8).span)
     try file.sync()
     self.identity = identity

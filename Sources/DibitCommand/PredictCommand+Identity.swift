@@ -32,7 +32,8 @@ extension RunIdentity.Difference {
 
   private var difference: String {
     switch self {
-    case .model, .data: return "with another model"
+    case .model: return "with another model"
+    case .data: return "with other data"
     case .option("adapter", let was, let found): return "with another adapter (\(Self.digest(was)), not \(Self.digest(found)))"
     case .option("labels", _, _): return "with other labels"
     case .option("task", _, _): return "with another prompt"

@@ -41,7 +41,7 @@ struct PredictionSink: ~Copyable {
       self.file = consume file
     }
     // An array has an end behind its last record: no job can go on there. Behind the lock: nobody else writes it now.
-    if format.kind != .json { begun = try IdentityFile(of: output, inputs: inputs) }
+    if format.kind != .json { begun = try IdentityFile(of: output, job: "predict", inputs: inputs) }
     guard isThere, resume else { return }
     try Self.read(output, into: &completed)
     try checkIdentity(output)

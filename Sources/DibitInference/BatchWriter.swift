@@ -67,7 +67,8 @@ package struct BatchWriter: ~Copyable {
   }
 
   /// Continues the prompts that `next` gives until it has no more; `receive` is told each one's number and text, in any order, and stops the
-  /// writing by returning false. A prompt that cannot be run has an error and stops no other.
+  /// writing by returning false. A prompt that cannot be run has an error and stops no other. Text `k` draws with the seed of `options` and `k`
+  /// more.
   ///
   /// - Parameters:
   ///   - beginning: what most prompts begin with; it is computed once.
@@ -88,6 +89,8 @@ package struct BatchWriter: ~Copyable {
       while texts.count < Self.width, passes.freeRows > 0, let prompt = waiting {
         do throws(InferenceError) {
           try check(prompt)
+          var options = options
+          options.sampling.seed &+= UInt64(count)
           let growing = try GrowingText(
             behind: prompt, limit: context - prompt.count, tokenizer: tokenizer, options: options, constraint: constraint)
           let capacity = min(context, prompt.count + max(0, options.maximumTokens))

@@ -39,6 +39,23 @@ import Testing
     #expect(try await adapter.tag(texts, options: options).value[0].tags.count == 4)
   }
 
+  @Test("texts are written like those that are labelled, and may be given to a teacher")
+  func synthesis() async throws {
+    let work = try await Workplace()
+    var options = Synthesis.Options()
+    (options.limit, options.temperature, options.topP) = (6, 2, 1)
+    let job = work.model.synthesize(like: work.data, options: options)
+    var told: [Synthesis.Text] = []
+    for try await text in job { told.append(text) }
+    let written = try await job.value
+    #expect(told == written && written.count == 6 && written.allSatisfy { Workplace.labels.contains($0.label) && !$0.text.isEmpty })
+    options.limit = 0
+    let fault = await failure { [options] () throws(DibitError) in
+      try await work.model.synthesize(like: work.data, options: options).value
+    }
+    #expect(try #require(fault).kind == .invalidArgument)
+  }
+
   @Test("a cancelled training is gone on with, to the same bytes")
   func resuming() async throws {
     let work = try await Workplace()

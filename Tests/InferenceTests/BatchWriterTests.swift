@@ -31,7 +31,9 @@ private func makePrompts() -> [[Int32]] {
       batch[index] = result
       return true
     }
-    let alone = prompts.map { prompt in
+    let alone = prompts.enumerated().map { index, prompt in
+      var options = options
+      options.sampling.seed += UInt64(index)
       var session = Session(configuration, weights: weights, context: context, precision: .int8, on: Compute(threads: 1))
       return Result { () throws(InferenceError) in
         try session.generate(prompt, tokenizer: tokenizer, options: options, constraint: guide)
@@ -40,7 +42,7 @@ private func makePrompts() -> [[Int32]] {
     return (batch, alone)
   }
 
-  @Test("each text is what a session of its own writes", arguments: ["llama", "afm7"], [1, 3])
+  @Test("each text is what a session of its own writes, with a seed of its own", arguments: ["llama", "afm7"], [1, 3])
   func sessions(family: String, threads: Int) throws {
     var options = GenerationOptions()
     (options.maximumTokens, options.sampling.temperature, options.sampling.seed) = (12, 1, 4)
