@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# From few labelled texts an adapter on two bits that is nearly as good as one on floats: the float model writes more texts like them, its own
+# adapter labels these, and the adapter on two bits learns from both.
+#
+#   recipes/two-bits/taught.sh CHECKPOINT MODEL DATA [OUTPUT-DIRECTORY [TEXTS]]
+#
+# CHECKPOINT is the float checkpoint that MODEL was converted from, DATA labelled texts as for `dibit train`. Writes
+#
+#   OUTPUT/floats             CHECKPOINT in 16 bits
+#   OUTPUT/teacher            an adapter of it, trained on DATA
+#   OUTPUT/written.jsonl      TEXTS texts (1000) like those of DATA
+#   OUTPUT/adapter            the adapter of MODEL
+#   OUTPUT/report.html        is it any good? Beside MODEL without it, and cheap classifiers
+#
+# OUTPUT is .build-taught unless it is given. What is there already is not made again, and what was stopped goes on. DIBIT names the program; by
+# default the one on the PATH.
+
+set -u -o pipefail
+case "${1:-}" in
+-h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+if [ $# -lt 3 ] || [ $# -gt 5 ]; then
+    printf 'usage: taught.sh CHECKPOINT MODEL DATA [OUTPUT-DIRECTORY [TEXTS]]\n' >&2
+    exit 64
+fi
+checkpoint=$1 model=$2 data=$3 out=${4:-.build-taught} texts=${5:-1000}
+dibit=${DIBIT:-dibit}
+command -v "$dibit" >/dev/null 2>&1 || { printf 'taught: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
+mkdir -p "$out" || exit 73
+
+# shellcheck source=../step.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../step.sh"
+
+step floats convert "$checkpoint" --bits 16 --no-check
+step teacher train "$out/floats" --data "$data" --resume
+"$dibit" synthesize "$out/floats" --data "$data" --limit "$texts" --output "$out/written.jsonl" --resume || exit
+step adapter train "$model" --data "$data" --teacher "$out/floats" --teacher-adapter "$out/teacher" \
+    --unlabelled-texts "$out/written.jsonl" --resume
+"$dibit" evaluate "$model" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite
