@@ -24,9 +24,9 @@ extension Model {
       var job = try SynthesisJob(
         stored, like: Dataset.read(data, rows: rows), at: data, options: options, on: runtime.compute(for: .scoring))
       var texts: [Synthesis.Text] = []
-      let attempts = try job.run { text in
-        texts.append(text)
-        return report(text)
+      let attempts = try job.run { written in
+        texts += written
+        return written.allSatisfy { report($0) } && !report.isCancelled
       }
       guard attempts != nil, !report.isCancelled else { throw DibitError.cancelled }
       return texts

@@ -43,9 +43,7 @@ package struct SynthesisJob {
   ///
   /// - Throws: ``DibitError`` for data without labels.
   package init(_ model: StoredModel, like dataset: Dataset, at path: String, options: Synthesis.Options, on compute: Compute) throws {
-    guard dataset.kind == .labelled else {
-      throw DibitError(.invalidData, "'\(path)': expected labelled texts, found conversations")
-    }
+    guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: path) }
     let context = model.configuration.contextLength
     let written = min(200, context / 4)
     let read = min(1_024, context - written)
@@ -78,12 +76,12 @@ package struct SynthesisJob {
     self.compute = Compute(isa: compute.isa, threads: compute.threads, usesBLAS: false, floats: .bfloat16)
   }
 
-  /// Writes texts until there are as many as were asked for; `receive` is told each, in the order of their attempts, and stops the writing by
-  /// returning false. Texts that are in the data or come again are passed over, as are those that find no end.
+  /// Writes texts until there are as many as were asked for; `receive` is told those of each attempt in its order, often none, and stops the
+  /// writing by returning false. Texts that are in the data or come again are passed over, as are those that find no end.
   ///
   /// - Parameter kept: Those that an earlier job wrote.
   /// - Returns: The attempts in all; nil where it was stopped.
-  package mutating func run(behind kept: [Synthesis.Text] = [], receive: (Synthesis.Text) throws -> Bool) throws -> Int? {
+  package mutating func run(behind kept: [Synthesis.Text] = [], receive: ([Synthesis.Text]) throws -> Bool) throws -> Int? {
     known.formUnion(kept.map { Self.digest($0.text) })
     let first = kept.last.map { $0.attempt + 1 } ?? 0
     let end = Self.patience * options.limit
@@ -105,11 +103,9 @@ package struct SynthesisJob {
       waiting[first + index] = result
       do {
         while let result = waiting.removeValue(forKey: done), !isStopped, count < options.limit {
-          for text in try texts(of: result.get(), attempt: done) where !isStopped && count < options.limit {
-            count += 1
-            isStopped = try !receive(text)
-          }
-          done += 1
+          let texts = try texts(of: result.get(), attempt: done).prefix(options.limit - count)
+          (count, done) = (count + texts.count, done + 1)
+          isStopped = try !receive(Array(texts))
         }
       } catch { fault = error }
       return fault == nil && !isStopped && count < options.limit

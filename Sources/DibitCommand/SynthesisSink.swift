@@ -23,7 +23,7 @@ struct SynthesisSink: ~Copyable {
   ///
   /// - Throws: when the file exists and is neither to be gone on with nor replaced, holds something else, is an input, was begun with
   ///   something else than `identity`, or another job has it.
-  init(output: String?, resume: Bool, overwrite: Bool, inputs: JobInputs, identity: RunIdentity) throws {
+  init(output: String?, limit: Int, resume: Bool, overwrite: Bool, inputs: JobInputs, identity: RunIdentity) throws {
     (self.output, self.inputs, self.identity) = (output, inputs, identity)
     guard let output else { return }
     try inputs.check(output: output)
@@ -39,7 +39,7 @@ struct SynthesisSink: ~Copyable {
     }
     begun = try IdentityFile(of: output, job: "synthesize", inputs: inputs)
     guard isThere, resume else { return }
-    try read(output)
+    try read(output, limit)
     guard !kept.isEmpty else { return }
     guard let earlier = begun?.identity else {
       findings.append("'\(output)' has no file that says what it was begun with: model, data and options are taken to be the same")
@@ -48,8 +48,9 @@ struct SynthesisSink: ~Copyable {
     if let difference = identity.difference(from: earlier) { throw difference.failure(of: output) }
   }
 
-  /// Reads the texts of an earlier job up to its last attempt, which may have brought more and is made again.
-  private mutating func read(_ output: String) throws {
+  /// Reads the texts of an earlier job: all where they are as many as are wanted, and otherwise those up to its last attempt, which may have
+  /// brought more and is made again.
+  private mutating func read(_ output: String, _ limit: Int) throws {
     var (read, whole) = (0, 0)
     let bytes = try readFile(output, limit: 1 << 32)
     // Of what was torn in its first line only the beginning tells.
@@ -67,7 +68,7 @@ struct SynthesisSink: ~Copyable {
       kept.append(Synthesis.Text(text: text, label: label, attempt: attempt))
       read += line.count + 1
     }
-    kept.removeLast(kept.count - whole)
+    if kept.count < limit { kept.removeLast(kept.count - whole) } else { keptBytes = read }
   }
 
   private func unfit(_ output: String) -> Failure {
@@ -92,12 +93,13 @@ struct SynthesisSink: ~Copyable {
     try begun?.write(identity)
   }
 
-  /// Writes a text; false when nobody reads it any more.
-  mutating func write(_ text: Synthesis.Text) throws -> Bool {
-    let row: JSONValue = ["text": .string(text.text), "label": .string(text.label), "attempt": .integer(text.attempt)]
-    let bytes = Array((row.serialized() + "\n").utf8)
+  /// Writes the texts of an attempt; false when nobody reads them any more.
+  mutating func write(_ texts: [Synthesis.Text]) throws -> Bool {
+    let rows = texts.map { text -> JSONValue in
+      ["text": .string(text.text), "label": .string(text.label), "attempt": .integer(text.attempt)]
+    }
+    let bytes = Array(rows.map { $0.serialized() + "\n" }.joined().utf8)
     guard output != nil else { return try StandardOutput.write(bytes) }
-    // One call for each line: whatever ends the job, at most the last one is torn.
     try file?.append(bytes.span)
     return true
   }

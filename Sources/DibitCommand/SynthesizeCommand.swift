@@ -52,14 +52,14 @@ struct SynthesizeCommand: ParsableCommand {
     let model = try OpenedModels.open(model)
     var job = try SynthesisJob(model, like: rows.readLabelled(data), at: data, options: options, on: compute)
     var sink = try SynthesisSink(
-      output: output, resume: resume, overwrite: overwrite, inputs: JobInputs([self.model, data]), identity: job.identity)
+      output: output, limit: limit, resume: resume, overwrite: overwrite, inputs: JobInputs([self.model, data]), identity: job.identity)
     for finding in sink.findings { Terminal.note(finding) }
     if !sink.kept.isEmpty { Terminal.write("going on behind \(counted(sink.kept.count, "text"))\n") }
     try sink.begin()
     var (line, count, isRead) = (ProgressLine("writing texts"), sink.kept.count, true)
-    let attempts = try job.run(behind: sink.kept) { text in
-      isRead = try sink.write(text)
-      count += 1
+    let attempts = try job.run(behind: sink.kept) { texts in
+      isRead = try sink.write(texts)
+      count += texts.count
       line.update(count, of: limit, counted(count))
       return isRead && !Interrupt.isRequested
     }

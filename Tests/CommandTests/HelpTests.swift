@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "convert", "export", "inspect", "verify", "dataset", "synthesize", "train", "pretrain", "qat", "recover", "evaluate", "crossvalidate", "curve",
+    "convert", "export", "inspect", "verify", "dataset", "synthesize", "train", "pretrain", "qat", "recover", "evaluate", "crossvalidate",
+    "curve",
     "report",
     "perplexity", "compare",
     "predict", "generate", "chat", "embed", "tokenize", "detokenize", "trace", "bench", "selftest", "version", "manual",

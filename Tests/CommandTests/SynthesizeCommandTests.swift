@@ -45,6 +45,9 @@ import Testing
       #expect(resumed.status == 0, "\(resumed.errors)")
       #expect(try contents(output) == whole)
     }
+    // Fewer than are there take nothing away.
+    #expect(try dibit(arguments(["--resume"], to: output).map { $0 == "12" ? "5" : $0 }).status == 0)
+    #expect(try contents(output) == whole)
     // Where there is nothing yet, it begins.
     let fresh = work.scratch("fresh.jsonl")
     #expect(try dibit(arguments(["--resume"], to: fresh)).status == 0)
