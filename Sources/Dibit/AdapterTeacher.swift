@@ -17,7 +17,8 @@ struct AdapterTeacher: Sendable {
   /// Texts that nobody has labelled; nil where none were asked for.
   let texts: UnlabelledTexts?
 
-  /// Opens the teacher of an adapter of `model`, and reads the texts that it is to label, none of which is in `dataset`.
+  /// Opens the teacher of an adapter of `model`, and reads the texts that it is to label, none of which is in `dataset`. It lacks nothing: see
+  /// ``TeacherPreparation``.
   ///
   /// - Throws: ``DibitError`` for one with another tokenizer, and for texts of which none is left.
   init(
@@ -27,9 +28,12 @@ struct AdapterTeacher: Sendable {
     self.options = options
     self.model = try StoredModel.openConverted(options.model)
     try self.model.checkTokenizer(against: model, as: "a teacher")
-    adapter = try OpenedAdapter(options.adapter, of: self.model, on: compute)
+    guard let path = options.adapter else { preconditionFailure("a teacher without an adapter") }
+    adapter = try OpenedAdapter(path, of: self.model, on: compute)
     texts = try options.unlabelledTexts.map {
-      try UnlabelledTexts(at: $0, limit: options.unlabelledLimit, seed: seed, beside: dataset, textColumn: textColumn)
+      // A column of that name is the data's; the model's own file has another.
+      let column = options.writtenTexts == nil ? textColumn : nil
+      return try UnlabelledTexts(at: $0, limit: options.unlabelledLimit, seed: seed, beside: dataset, textColumn: column)
     }
     guard let texts, texts.examples.isEmpty else { return }
     throw DibitError(

@@ -32,6 +32,10 @@ extension AdapterTraining.Options {
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
     try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
     try DibitError.check("unlabelledLimit", teacher?.unlabelledLimit, 1...10_000_000)
+    try DibitError.check("writtenTexts", teacher?.writtenTexts, 1...1_000_000)
+    guard teacher?.writtenTexts == nil || teacher?.unlabelledTexts == nil else {
+      throw DibitError(.invalidArgument, option: "writtenTexts", "expected either it or \(optionName("unlabelledTexts")), found both")
+    }
     try DibitError.check(overwrites: overwrites, resumes: resumes)
     guard let budget else { return }
     guard budget >= .seconds(1), budget <= .seconds(1_000_000) else {

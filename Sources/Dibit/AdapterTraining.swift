@@ -14,8 +14,30 @@ public enum AdapterTraining {
     case saved(step: Int)
     /// Settings were tried, before the run itself: see ``Options/budget``.
     case tried(Trial)
+    /// Something that the teacher lacks is made, before the run itself: see ``Teacher``.
+    case preparing(Preparation)
     /// Something that a reader of the result should know, in one sentence.
     case note(String)
+  }
+
+  /// How far something is that a teacher lacks.
+  public struct Preparation: Equatable, Sendable {
+    /// The things that a teacher may lack.
+    public enum Part: String, Equatable, Sendable, CaseIterable {
+      /// Texts like the labelled ones, which its model writes: see ``Teacher/writtenTexts``.
+      case texts
+      /// Its adapter, which is trained on the same data: see ``Teacher/adapter``.
+      case adapter
+      /// The labels of texts that have none.
+      case labels
+    }
+
+    /// What is made.
+    public let part: Part
+    /// Texts that are written or labelled, or training steps that are done.
+    public let done: Int
+    /// How many there will be.
+    public let total: Int
   }
 
   /// A trial of settings.
@@ -116,16 +138,18 @@ public enum AdapterTraining {
     case plain
   }
 
-  /// An adapter that has learnt the task already, usually on a float model, whose answers the new one learns to give.
+  /// A model, usually of floats, whose answers the new adapter learns to give: under an adapter of its own, which knows the task.
   ///
   /// ```swift
-  /// options.teacher = .init(model: "llama-float", adapter: "notes-float")
+  /// options.teacher = .init(model: "llama-float")
+  /// options.teacher?.writtenTexts = 1000
   /// ```
   public struct Teacher: Equatable, Sendable {
-    /// The model that the adapter belongs to, converted, with the tokenizer of the one in training.
+    /// The model, converted, with the tokenizer of the one in training.
     public var model: String
-    /// The adapter, of the same labels and prompt.
-    public var adapter: String
+    /// Its adapter, of the same labels and prompt. Nil for one that is trained first, on the same data with the same options: its directory is the
+    /// output with `.teacher` behind it.
+    public var adapter: String?
     /// The part that labels have in what is learnt, from 0 to 0.99; the teacher has the rest.
     public var labelShare: Double
     /// A file or a folder of texts that nobody has labelled: the teacher labels them, and they are learnt from beside the labelled ones. Nil for
@@ -133,6 +157,9 @@ public enum AdapterTraining {
     public var unlabelledTexts: String?
     /// The most of these texts that are learnt from; of more the seed draws as many.
     public var unlabelledLimit = 2000
+    /// The number of texts like the labelled ones that the teacher's model writes, to be learnt from as ``unlabelledTexts`` are, in place of these;
+    /// their file is the output with `.written.jsonl` behind it. Nil for none.
+    public var writtenTexts: Int?
 
     /// A teacher of half of what is learnt.
     ///
@@ -141,10 +168,10 @@ public enum AdapterTraining {
     /// ```
     ///
     /// - Parameters:
-    ///   - model: The model that the adapter belongs to.
-    ///   - adapter: The adapter.
+    ///   - model: The model that answers.
+    ///   - adapter: Its adapter; nil for one that is trained first.
     ///   - labelShare: The part that labels have in what is learnt.
-    public init(model: String, adapter: String, labelShare: Double = 0.5) {
+    public init(model: String, adapter: String? = nil, labelShare: Double = 0.5) {
       (self.model, self.adapter, self.labelShare) = (model, adapter, labelShare)
     }
   }

@@ -25,9 +25,7 @@ extension Model {
           .invalidArgument, option: "adapters", "are asked as they were trained; expected neither 'instruction' nor 'promptForm'")
       }
       let line = try EvaluationLine([stored] + others.map(\.stored), adapters: adapters.map(\.opened))
-      var rows = RowOptions()
-      (rows.textColumn, rows.labelColumn) = (options.textColumn, options.labelColumn)
-      let dataset = try Dataset.read(data, rows: rows)
+      let dataset = try Dataset.read(data, rows: RowOptions(textColumn: options.textColumn, labelColumn: options.labelColumn))
       guard dataset.kind == .labelled else { throw DatasetError.notLabelled(path: data) }
       let job = try EvaluationJob(line, dataset, at: data, options: options, note: { _ in })
       let found = try job.run(on: runtime.compute(for: .scoring), keepsTexts: false) { progress in

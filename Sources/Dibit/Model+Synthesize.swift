@@ -19,10 +19,8 @@ extension Model {
   ) -> Job<Synthesis.Text, [Synthesis.Text]> {
     Job(on: worker) { [stored, runtime] report in
       try options.check()
-      var rows = RowOptions()
-      (rows.textColumn, rows.labelColumn) = (options.textColumn, options.labelColumn)
-      var job = try SynthesisJob(
-        stored, like: Dataset.read(data, rows: rows), at: data, options: options, on: runtime.compute(for: .scoring))
+      let dataset = try Dataset.read(data, rows: RowOptions(textColumn: options.textColumn, labelColumn: options.labelColumn))
+      var job = try SynthesisJob(stored, like: dataset, at: data, options: options, on: runtime.compute(for: .scoring))
       var texts: [Synthesis.Text] = []
       let attempts = try job.run { written in
         texts += written

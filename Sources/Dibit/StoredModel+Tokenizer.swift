@@ -1,10 +1,10 @@
 internal import DibitModel
-internal import DibitModelStore
+package import DibitModelStore
 internal import DibitTokenizer
 
 extension StoredModel {
   /// Refuses a model that stands beside `model` if a token does not mean the same to both; `purpose` says as what it does.
-  func checkTokenizer(against model: StoredModel, as purpose: String) throws(DibitError) {
+  package func checkTokenizer(against model: StoredModel, as purpose: String) throws(DibitError) {
     let sizes = [self, model].map(\.configuration.vocabularySize)
     guard sizes[0] == sizes[1] else {
       throw DibitError(

@@ -1,3 +1,4 @@
+internal import Dibit
 internal import DibitCheckpoint
 internal import DibitEvaluation
 internal import DibitFiles

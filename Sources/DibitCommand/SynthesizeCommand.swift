@@ -1,9 +1,6 @@
 internal import ArgumentParser
 internal import Dibit
 internal import DibitDataset
-internal import DibitFailure
-internal import DibitFiles
-internal import DibitModelStore
 
 struct SynthesizeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,6 +10,8 @@ struct SynthesizeCommand: ParsableCommand {
       Example: dibit synthesize ./llama-float --data ./notes --output written.jsonl
       Example: dibit train ./llama-2bit --data ./notes --teacher ./llama-float --teacher-adapter ./notes-float --unlabelled-texts \
       written.jsonl -o notes-2bit
+
+      'dibit train --teacher ./llama-float --written-texts 1000' does both, and trains the teacher's adapter too.
 
       The model reads up to ten texts of a label, a list, and goes on with the list; labels take turns. What training with the same seed \
       holds out is not read. One JSON object on each line: the text, the label of those that were read, and the number of the attempt. \
@@ -48,33 +47,8 @@ struct SynthesizeCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let compute = try compute.makeScoringCompute()
-    let model = try OpenedModels.open(model)
-    var job = try SynthesisJob(model, like: rows.readLabelled(data), at: data, options: options, on: compute)
-    var sink = try SynthesisSink(
-      output: output, limit: limit, resume: resume, overwrite: overwrite, inputs: JobInputs([self.model, data]), identity: job.identity)
-    for finding in sink.findings { Terminal.note(finding) }
-    if !sink.kept.isEmpty { Terminal.write("going on behind \(counted(sink.kept.count, "text"))\n") }
-    try sink.begin()
-    var (line, count, isRead) = (ProgressLine("writing texts"), sink.kept.count, true)
-    let attempts = try job.run(behind: sink.kept) { texts in
-      isRead = try sink.write(texts)
-      count += texts.count
-      line.update(count, of: limit, counted(count))
-      return isRead && !Interrupt.isRequested
-    }
-    line.finish()
-    guard isRead else { return }
-    try sink.finish()
-    guard let attempts else {
-      let goesOn = output == nil ? "" : "; the same command with --resume\(overwrite ? " instead of --overwrite" : "") goes on"
-      throw Failure(.interrupted, "interrupted after \(counted(count))\(goesOn)")
-    }
-    guard count > 0 else { throw Failure(.badData, "'\(data)': the model wrote no text like these; use a larger model") }
-    if count < limit {
-      Terminal.note(
-        "\(counted(count, "text")) and not \(grouped(limit)) in \(counted(attempts, "attempt")): the rest was there already, or had no end")
-    }
-    if let output { Terminal.wrote(output) }
+    let writing = TextWriting(
+      model: model, data: data, options: options, output: output, resumes: resume, overwrites: overwrite)
+    try writing.run(like: rows.readLabelled(data), on: compute.makeScoringCompute())
   }
 }

@@ -27,6 +27,9 @@ struct TrainCommand: ParsableCommand {
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
       after a crash or a power cut, the same command with --resume goes on, and the adapter has the same bytes as without the stop.
+
+      Few texts, and a model at two bits? Its floats may teach it: --teacher ./floats --written-texts 1000 has them write a thousand \
+      texts like yours and train an adapter of their own, which labels them, and the new adapter learns from both.
       """)
 
   @Argument(help: "The model: the output of 'dibit convert'.") var model: String
@@ -36,22 +39,7 @@ struct TrainCommand: ParsableCommand {
     help: ArgumentHelp(
       "Go on from this adapter of the same model, which gives the start and the shape; its labels may be others.", valueName: "adapter"))
   var from: String?
-  @Option(
-    help: ArgumentHelp(
-      "Learn the answers of an adapter of this model, usually one of floats with the same tokenizer, beside the labels.", valueName: "model"
-    ))
-  var teacher: String?
-  @Option(help: ArgumentHelp("The adapter of the teacher: its labels and prompt are those of the new one.", valueName: "adapter"))
-  var teacherAdapter: String?
-  @Option(help: ArgumentHelp("The part that labels have in what is learnt beside a teacher, 0 to 0.99.", valueName: "share"))
-  var labelShare: Double?
-  @Option(
-    help: ArgumentHelp(
-      "Texts that nobody has labelled, read as predict reads them: the teacher labels them, and they are learnt from beside the others.",
-      valueName: "path"))
-  var unlabelledTexts: String?
-  @Option(help: ArgumentHelp("The most unlabelled texts to learn from; of more a seeded draw takes as many.", valueName: "n"))
-  var unlabelledLimit: Int?
+  @OptionGroup var teaching: TeacherArguments
   @OptionGroup var adapter: AdapterRecipeArguments
   @Option(
     help: ArgumentHelp(
@@ -67,51 +55,73 @@ struct TrainCommand: ParsableCommand {
 
   func validate() throws {
     guard output != nil || plan else { throw ValidationError("--output: the adapter directory to create is missing") }
-    guard (teacher == nil) == (teacherAdapter == nil) else {
-      throw ValidationError(
-        "--teacher and --teacher-adapter: expected both or neither, found \(teacher == nil ? "the adapter" : "the model") alone")
-    }
     guard budget == nil || !plan else { throw ValidationError("--budget: expected without --plan, which measures a single training") }
     _ = try budget.map { try TimeSpan(option: "--budget", $0) }
-    for (name, isGiven) in [("label-share", labelShare != nil), ("unlabelled-texts", unlabelledTexts != nil)] where isGiven {
-      guard teacher != nil else { throw ValidationError("--\(name): expected beside --teacher, found without one") }
-    }
-    guard unlabelledLimit == nil || unlabelledTexts != nil else {
-      throw ValidationError("--unlabelled-limit: expected beside --unlabelled-texts, found without them")
+    if plan, let lacking = lacking(of: options.teacher) {
+      throw ValidationError("--plan: expected \(lacking) beside --teacher, found none: what is not there yet cannot be measured")
     }
     try checkOptions(options.check)
   }
 
   private var options: AdapterTraining.Options {
     var options = adapter.options(settings: training.settings.set, from: from)
-    if let teacher, let teacherAdapter {
-      options.teacher = AdapterTraining.Teacher(model: teacher, adapter: teacherAdapter)
-      if let labelShare { options.teacher?.labelShare = labelShare }
-      options.teacher?.unlabelledTexts = unlabelledTexts
-      if let unlabelledLimit { options.teacher?.unlabelledLimit = unlabelledLimit }
-    }
+    options.teacher = teaching.options
     // What cannot be read is refused in validate().
     options.budget = budget.flatMap { try? TimeSpan(option: "--budget", $0).duration }
     return options
+  }
+
+  /// The option that a teacher needs instead of what it lacks; nil where it lacks nothing.
+  private func lacking(of teacher: AdapterTraining.Teacher?) -> String? {
+    guard let teacher else { return nil }
+    return teacher.adapter == nil ? "--teacher-adapter" : teacher.writtenTexts == nil ? nil : "--unlabelled-texts"
   }
 
   func run() throws {
     Interrupt.listen()
     var options = options
     options.memoryLimit = try training.memoryLimitBytes()
+    // Without an output there is only a plan: see validate().
+    let output = output ?? ""
+    (options.overwrites, options.resumes) = (overwrite, training.resume)
+    guard let preparation = TeacherPreparation(for: options, recipe: try options.readRecipe(), output: output) else {
+      return try train(model, options, into: output)
+    }
+    try prepare(preparation, for: output)
+    try train(model, preparation.options, into: output)
+  }
+
+  /// Makes what the teacher lacks.
+  private func prepare(_ preparation: TeacherPreparation, for output: String) throws {
+    try preparation.check(output, inputs: preparation.options.inputs(of: model, data))
+    let teacher = try OpenedModels.openConverted(preparation.model)
+    try teacher.checkTokenizer(against: OpenedModels.openConverted(model), as: "a teacher")
+    if let texts = preparation.texts {
+      let writing = TextWriting(
+        model: preparation.model, data: data, options: texts.options, output: texts.path, resumes: training.resume, overwrites: overwrite,
+        inputs: JobInputs([model, output]))
+      try writing.run(like: rows.readLabelled(data), on: compute.makeScoringCompute())
+    }
+    guard let adapter = preparation.adapter else { return }
+    Terminal.write("the teacher learns first\n")
+    try train(preparation.model, adapter.options, into: adapter.path, isTeacher: true)
+  }
+
+  /// Trains an adapter by a teacher that lacks nothing, or none.
+  private func train(_ modelPath: String, _ options: AdapterTraining.Options, into path: String, isTeacher: Bool = false) throws {
     let recipe = try options.readRecipe()
     let trained = try compute.makeCompute(for: recipe?.optimization)
-    let model = try OpenedModels.openConverted(model)
+    let model = try OpenedModels.openConverted(modelPath)
     let asked = try answering(
       AdapterTrainingJob(options, recipe: recipe, model: model, dataset: rows.read(data), at: data, on: trained, note: Terminal.note))
     asked.prompts.announce(asked.task.form)
-    // Without an output there is only a plan: see validate().
-    var output = AdapterTrainingJob.Output(self.output ?? "", inputs: options.inputs(of: self.model, data))
+    var output = AdapterTrainingJob.Output(path, inputs: options.inputs(of: modelPath, data))
     (output.overwrites, output.resumes, output.interval) = (overwrite, training.resume, training.interval(recipe?.optimization))
     if !plan {
       try training.checkOutputs(output.path, output.inputs)
       if training.resume, let manifest = try asked.completed(output) {
-        return json ? printJSON(manifest) : Output.print("'\(output.path)' is the finished adapter of this run")
+        if isTeacher { return Terminal.note("'\(path)' is the finished adapter of the teacher") }
+        return json ? printJSON(manifest) : Output.print("'\(path)' is the finished adapter of this run")
       }
       try output.check()
     }
@@ -129,7 +139,7 @@ struct TrainCommand: ParsableCommand {
     var run = try AdapterTrainingJob.Run(job, trainer, into: output, note: Terminal.note)
     // Nothing is learnt from damaged weights.
     try OpenedModels.waitForChecks()
-    var view = try RunView("training", tensorboard: training.tensorboard, inputs: output.inputs)
+    var view = try RunView("training", tensorboard: isTeacher ? nil : training.tensorboard, inputs: output.inputs)
     let result = try Failure.context("training on '\(data)'") {
       try run.train { event in
         view.show(event)
@@ -139,9 +149,10 @@ struct TrainCommand: ParsableCommand {
     view.finish()
     guard !result.wasInterrupted else { throw training.interruption(result, run.checkpoints) }
     let manifest = try run.write(result, note: Terminal.note)
+    if isTeacher { return Terminal.wrote(path) }
     if json { printJSON(.object(manifest)) } else { show(result, view) }
-    Terminal.wrote(output.path)
-    if adapter.recipe == nil { describeDefaults(job.options, result, output.path) }
+    Terminal.wrote(path)
+    if adapter.recipe == nil { describeDefaults(job.options, result, path) }
   }
 
   /// The job with the texts that its teacher labels, before a person's eyes; itself without such texts.

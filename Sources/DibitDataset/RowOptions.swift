@@ -24,8 +24,8 @@ package struct RowOptions: Equatable, Sendable {
   /// True where rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
   var needsLabels = true
 
-  /// The defaults.
-  package init() {}
+  /// The defaults, with the names of columns where somebody gives them.
+  package init(textColumn: String? = nil, labelColumn: String? = nil) { (self.textColumn, self.labelColumn) = (textColumn, labelColumn) }
 
   /// Names of a text, the first of which wins.
   static let textNames = ["text", "sentence", "content", "utterance", "query", "question", "body", "review", "message"]

@@ -70,7 +70,7 @@ package func join(_ directory: String, _ name: String) -> String {
 }
 
 /// A path as it was given, without the slashes at its end.
-func outputPath(_ path: String) -> String {
+package func outputPath(_ path: String) -> String {
   var bytes = path.utf8[...]
   while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
   return String(Substring(bytes))

@@ -135,10 +135,18 @@ import Testing
     func fails(_ options: [String], _ status: Int32, _ message: String) throws {
       try expectFailure(pair.command("no") + options, status: status, message: message)
     }
-    let usage = "--teacher and --teacher-adapter: expected both or neither, found"
+    let unmeasured = "beside --teacher, found none: what is not there yet cannot be measured"
     for (options, message) in [
-      (["--teacher", floats], "\(usage) the model alone"), (["--teacher-adapter", adapter], "\(usage) the adapter alone"),
+      (["--teacher-adapter", adapter], "--teacher-adapter: expected beside --teacher, found without one"),
       (["--label-share", "0.5"], "--label-share: expected beside --teacher, found without one"),
+      (["--written-texts", "5"], "--written-texts: expected beside --teacher, found without one"),
+      (pair.teacher + ["--written-texts", "0"], "--written-texts: expected a number from 1 to 1000000, found 0"),
+      (
+        pair.teacher + ["--written-texts", "5", "--unlabelled-texts", "x"],
+        "--written-texts: expected either it or --unlabelled-texts, found both"
+      ),
+      (["--plan", "--teacher", floats], "--plan: expected --teacher-adapter \(unmeasured)"),
+      (["--plan", "--written-texts", "5"] + pair.teacher, "--plan: expected --unlabelled-texts \(unmeasured)"),
       (pair.teacher + ["--label-share", "1"], "--label-share: expected a number from 0.0 to 0.99, found 1.0"),
     ] {
       let outcome = try dibit(pair.command("no") + options)
@@ -163,6 +171,54 @@ import Testing
     // What it learns from is not overwritten.
     let over = try dibit(["train", work.model, "--data", work.data, "-o", adapter, "--overwrite"] + pair.teacher)
     #expect(over.status == 73 && over.errorLines.count == 1, "\(over.errors)")
+  }
+
+  @Test("a teacher that lacks an adapter and texts gets both first, as by the commands one by one, and a stop anywhere loses nothing")
+  func prepares() throws {
+    let pair = try Pair()
+    let work = pair.work
+    // Data whose column of texts has a name of its own, which the written ones do not have.
+    let lines = topics(perLabel: 8).map { #"{"body": "\#($0.text)", "label": "\#($0.label)"}"# }
+    let data = try work.scratch.write(lines.joined(separator: "\n") + "\n", to: "rows.jsonl")
+    let training = ["--data", data, "--text-column", "body", "--epochs", "2", "--rank", "4"]
+    func command(_ name: String) -> [String] {
+      ["train", work.model, "-o", work.scratch(name)] + training + ["--teacher", pair.floats, "--written-texts", "9"]
+    }
+    let whole = try dibit(command("whole"))
+    try #require(whole.status == 0, "\(whole.errors)")
+    #expect(whole.errors.contains("9 texts that the teacher labelled"), "\(whole.errors)")
+    #expect(whole.output.count { $0 == "\n" } == 1, "\(whole.output)")
+    #expect(try pair.manifest("whole")["teacher"]?["texts"]?["path"] == .string(work.scratch("whole") + ".written.jsonl"))
+
+    // The commands one by one.
+    let (adapter, texts) = (work.scratch("own"), work.scratch("own.jsonl"))
+    try #require(try dibit(["train", pair.floats, "-o", adapter] + training).status == 0)
+    try #require(
+      try dibit("synthesize", pair.floats, "--data", data, "--text-column", "body", "--limit", "9", "-o", texts).status == 0)
+    #expect(try contents(texts) == contents(work.scratch("whole") + ".written.jsonl"))
+    #expect(try pair.weights("own") == pair.weights("whole.teacher"))
+
+    // What is there is in the way, and with --resume not made again.
+    let again = try dibit(command("whole"))
+    #expect(again.status == 73 && again.errorLines.count == 1, "\(again.errors)")
+    let finished = try dibit(command("whole") + ["--resume"])
+    #expect(finished.status == 0 && finished.output.contains("is the finished adapter of this run"), "\(finished.errors)")
+    let weights = try pair.weights("whole")
+    try work.scratch.remove("whole")
+    let gone = try dibit(command("whole"))
+    #expect(gone.status == 73 && gone.errors.contains("whole.written.jsonl': the output exists already"), "\(gone.errors)")
+
+    for stage in ["writing texts", "the teacher learns first", "the teacher labels texts"] {
+      let name = stage.filter { $0 != " " }
+      let process = try DibitProcess(command(name))
+      try process.wait { process.errors.contains(stage) }
+      process.interrupt()
+      _ = try process.finish()
+      let resumed = try dibit(command(name) + ["--resume"])
+      try #require(resumed.status == 0, "\(stage): \(resumed.errors)")
+      #expect(try pair.weights(name) == weights && pair.weights(name + ".teacher") == pair.weights("own"))
+      #expect(try contents(work.scratch(name) + ".written.jsonl") == contents(texts))
+    }
   }
 
   /// A run whose teacher learnt something else.

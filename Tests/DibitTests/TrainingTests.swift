@@ -16,7 +16,7 @@ import Testing
       case .started(let value): start = value
       case .step(let step): steps.append(step.step)
       case .validated(let validation): validations.append(validation.epoch)
-      case .saved, .tried, .note: break
+      case .saved, .tried, .preparing, .note: break
       }
     }
     let report = try await job.value
@@ -54,6 +54,42 @@ import Testing
       try await work.model.synthesize(like: work.data, options: options).value
     }
     #expect(try #require(fault).kind == .invalidArgument)
+  }
+
+  @Test("a teacher that lacks texts and an adapter gets them first, and a cancelled training is gone on with")
+  func teaching() async throws {
+    let work = try await Workplace()
+    var options = work.quick
+    options.teacher = AdapterTraining.Teacher(model: work.model.path)
+    options.teacher?.writtenTexts = 6
+    let job = work.model.train(on: work.data, to: work.scratch("taught"), options: options)
+    var last: [AdapterTraining.Preparation.Part: AdapterTraining.Preparation] = [:]
+    var order: [AdapterTraining.Preparation.Part] = []
+    for try await event in job {
+      guard case .preparing(let preparation) = event else { continue }
+      if last.updateValue(preparation, forKey: preparation.part) == nil { order.append(preparation.part) }
+    }
+    let report = try await job.value
+    #expect(order == [.texts, .adapter, .labels] && last.values.allSatisfy { $0.done == $0.total })
+    #expect(report.manifest.contains("taught.teacher") && report.manifest.contains("taught.written.jsonl"))
+    let teacher = try await work.model.adapter(at: work.scratch("taught.teacher"))
+    #expect(try await teacher.tag(["the soup needs salt"]).value.count == 1)
+
+    options.resumes = true
+    #expect(try await work.model.train(on: work.data, to: work.scratch("taught"), options: options).value == report)
+    let stopped = work.model.train(on: work.data, to: work.scratch("stopped"), options: options)
+    for try await case .preparing(let preparation) in stopped where preparation.part == .adapter { break }
+    stopped.cancel()
+    let fault = await failure { () throws(DibitError) in try await stopped.value }
+    #expect(try #require(fault).kind == .cancelled)
+    let resumed = try await work.model.train(on: work.data, to: work.scratch("stopped"), options: options).value
+    #expect(resumed.trainingLoss == report.trainingLoss && resumed.steps == report.steps)
+
+    options.teacher?.unlabelledTexts = "texts"
+    let both = await failure { [options] () throws(DibitError) in
+      try await work.model.train(on: work.data, to: work.scratch("both"), options: options).value
+    }
+    #expect(try #require(both).kind == .invalidArgument)
   }
 
   @Test("a cancelled training is gone on with, to the same bytes")

@@ -6,11 +6,11 @@
 #
 # CHECKPOINT is the float checkpoint that MODEL was converted from, DATA labelled texts as for `dibit train`. Writes
 #
-#   OUTPUT/floats             CHECKPOINT in 16 bits
-#   OUTPUT/teacher            an adapter of it, trained on DATA
-#   OUTPUT/written.jsonl      TEXTS texts (1000) like those of DATA
-#   OUTPUT/adapter            the adapter of MODEL
-#   OUTPUT/report.html        is it any good? Beside MODEL without it, and cheap classifiers
+#   OUTPUT/floats                  CHECKPOINT in 16 bits
+#   OUTPUT/adapter                 the adapter of MODEL
+#   OUTPUT/adapter.teacher         the adapter of the floats, trained on DATA
+#   OUTPUT/adapter.written.jsonl   TEXTS texts (1000) like those of DATA
+#   OUTPUT/report.html             is it any good? Beside MODEL without it, and cheap classifiers
 #
 # OUTPUT is .build-taught unless it is given. What is there already is not made again, and what was stopped goes on. DIBIT names the program; by
 # default the one on the PATH.
@@ -32,8 +32,5 @@ mkdir -p "$out" || exit 73
 . "$(dirname "${BASH_SOURCE[0]}")/../step.sh"
 
 step floats convert "$checkpoint" --bits 16 --no-check
-step teacher train "$out/floats" --data "$data" --resume
-"$dibit" synthesize "$out/floats" --data "$data" --limit "$texts" --output "$out/written.jsonl" --resume || exit
-step adapter train "$model" --data "$data" --teacher "$out/floats" --teacher-adapter "$out/teacher" \
-    --unlabelled-texts "$out/written.jsonl" --resume
+step adapter train "$model" --data "$data" --teacher "$out/floats" --written-texts "$texts" --resume
 "$dibit" evaluate "$model" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite
