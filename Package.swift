@@ -248,7 +248,7 @@ let package = Package(
         .product(name: "BasicContainers", package: "swift-collections"),
         .product(name: "ComplexModule", package: "swift-numerics"), .product(name: "RealModule", package: "swift-numerics"),
       ]),
-    tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitJSON", "DibitTestSupport"]),
+    tests("DibitModelTests", ["DibitModel", "DibitKernels", "DibitTensor", "DibitJSON", "DibitTestSupport"]),
     tests(
       "ModelStoreTests",
       [

@@ -20,7 +20,7 @@ public enum AdapterTraining {
     case note(String)
   }
 
-  /// How far something is that a teacher lacks.
+  /// The progress of something that a teacher lacks.
   public struct Preparation: Equatable, Sendable {
     /// The things that a teacher may lack.
     public enum Part: String, Equatable, Sendable, CaseIterable {
@@ -32,11 +32,11 @@ public enum AdapterTraining {
       case labels
     }
 
-    /// What is made.
+    /// The part that is made.
     public let part: Part
     /// Texts that are written or labelled, or training steps that are done.
     public let done: Int
-    /// How many there will be.
+    /// Their number in the end.
     public let total: Int
   }
 

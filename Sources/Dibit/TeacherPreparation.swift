@@ -2,7 +2,7 @@ package import DibitFiles
 package import DibitRecipe
 internal import DibitTraining
 
-/// What a teacher lacks before an adapter learns from it, where that is made, and the training when it is there.
+/// The things that a teacher lacks before an adapter learns from it, where they are made, and the training when they are there.
 package struct TeacherPreparation: Sendable {
   /// The teacher's model, as the caller named it.
   package let model: String

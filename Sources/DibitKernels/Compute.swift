@@ -49,6 +49,17 @@ package final class Compute: Sendable {
     scratch = (0..<pool.threads).map { _ in Scratch() }
   }
 
+  /// The context `other` with all products of float matrices on Dibit's own kernels.
+  private init(ownProductsOf other: Compute) {
+    (isa, activations, keysAndValues, gradients) = (other.isa, other.activations, other.keysAndValues, other.gradients)
+    (floats, profiler, pool, scratch) = (other.floats, other.profiler, other.pool, other.scratch)
+    kernels = other.kernels
+    products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: false, callers: pool.threads)
+  }
+
+  /// The same context, its threads and memory included, without a library: what an op makes of a row does not depend on the other rows.
+  package var withoutBLAS: Compute { Compute(ownProductsOf: self) }
+
   /// The number of threads that share an op.
   package var threads: Int { pool.threads }
 

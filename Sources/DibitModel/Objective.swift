@@ -46,12 +46,16 @@ package final class ModelTeacher: Teacher {
   private var rows: Matrix  // [r, C]
   private var rounded: QuantizedRows
   private var layers: Int?
+  private var states: HiddenStates?
+  private var waiting: (tokens: [Int32], lengths: [Int])?
 
   /// A teacher for batches of up to `rows` rows in `sequences` sequences, of which `chunk` rows of logits exist at a time; it runs under
   /// `adapter`, if there is one.
+  ///
+  /// - Parameter kept: Hidden states to keep of sequences that come again. Products must then not depend on the number of rows, as a library's may.
   package init(
     _ configuration: ModelConfiguration, weights: DecoderWeights, adapter: LoadedAdapter? = nil, rows: Int, sequences: Int,
-    chunk: Int = 1024, layers: Int? = nil, on compute: Compute
+    chunk: Int = 1024, layers: Int? = nil, keeping kept: Int = 0, on compute: Compute
   ) {
     self.adapter = adapter
     decoder = Decoder(configuration, weights: weights)
@@ -59,13 +63,23 @@ package final class ModelTeacher: Teacher {
     self.rows = Matrix(rows: chunk, columns: configuration.hiddenSize)
     rounded = QuantizedRows(capacity: chunk, columns: configuration.hiddenSize)
     self.layers = layers
+    if kept > 0 { states = HiddenStates(capacity: kept, columns: configuration.hiddenSize) }
   }
 
   /// The bytes that it holds, its weights included.
-  package var byteCount: Int { decoder.weights.byteCount + runner.byteCount + rows.byteCount }
+  package var byteCount: Int { decoder.weights.byteCount + runner.byteCount + rows.byteCount + (states?.byteCount ?? 0) }
 
-  /// Runs the tokens of the next batch.
+  /// Runs the tokens of the next batch; where states are kept, not before one is asked for that is not.
   package func run(_ tokens: Span<Int32>, lengths: [Int]) {
+    guard states == nil else {
+      states?.begin(tokens, lengths: lengths)
+      waiting = (tokens.indices.map { tokens[$0] }, lengths)
+      return
+    }
+    forward(tokens, lengths: lengths)
+  }
+
+  private func forward(_ tokens: Span<Int32>, lengths: [Int]) {
     runner.removeAll()
     var start = 0
     for length in lengths {
@@ -78,7 +92,11 @@ package final class ModelTeacher: Teacher {
   /// Overwrites `logits: [n, V]` with those of some rows of the batch.
   package func logits(of rows: Span<Int>, into logits: inout Matrix) {
     self.rows.setRows(rows.count)
-    for index in rows.indices { self.rows.copyRow(rows[index], of: runner.hidden, to: index) }
+    if states?.copy(rows, to: &self.rows) != true {
+      if let (tokens, lengths) = waiting.take() { forward(tokens.span, lengths: lengths) }
+      for index in rows.indices { self.rows.copyRow(rows[index], of: runner.hidden, to: index) }
+      states?.keep(rows, self.rows)
+    }
     decoder.logits(self.rows, rounded: &rounded, into: &logits, on: runner.compute)
   }
 

@@ -29,7 +29,10 @@ package struct AdapterTrainer: ~Copyable {
       adapter = Adapter(options.adapter, for: decoder.weights, seed: options.optimization.seed, on: compute)
     }
     let source = ExampleEpochs(examples, validation: validation, options: options)
-    let (objective, bytes) = teacher?.objective(for: source.capacity, on: compute) ?? (.crossEntropy, 0)
+    let (objective, bytes) =
+      teacher?.objective(
+        for: source.capacity, repeated: (examples + validation).reduce(0) { $0 + $1.isAnswer.count(where: \.self) },
+        limit: options.optimization.memoryLimit, on: compute) ?? (.crossEntropy, 0)
     let loop = TrainingLoop(
       .adapter, source, decoder: Decoder(decoder.configuration, weights: decoder.weights), adapter: adapter, trainsWeights: false,
       options: options.optimization, objective: objective, besides: bytes, on: compute)

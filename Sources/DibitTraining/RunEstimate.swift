@@ -29,25 +29,34 @@ package struct RunEstimate: Equatable, Sendable {
 extension TrainingLoop {
   /// Measures steps that change nothing, for about `seconds` and at least one after the first, which touches memory for the first time.
   mutating func estimate(seconds: Double) -> RunEstimate {
-    var probe = source
-    var batches = source.makeBatches()
-    let clock = ContinuousClock()
-    var rates: (training: Double, validation: Double) = (0, 0)
-    for isTraining in [true, false] {
-      var (tokens, start, isWarm) = (0, clock.now, false)
-      repeat {
-        probe.next(into: &batches)
-        for index in 0..<batches.count {
-          if isTraining { accumulate(batches[index]) } else { evaluate(batches[index]) }
-          tokens += batches[index].tokens.count
-        }
-        if !isWarm { (tokens, start, isWarm) = (0, clock.now, true) }
-      } while tokens == 0 || (clock.now - start) / .seconds(1) < (isTraining ? 0.8 : 0.2) * seconds
-      let rate = Double(tokens) / ((clock.now - start) / .seconds(1))
-      if isTraining { rates.training = rate } else { rates.validation = rate }
-    }
+    let first = rate(seconds: 0.4 * seconds) { loop, batch in loop.accumulate(batch) }
+    // What a teacher keeps of examples is not made again when they come again.
+    let again = rate(seconds: 0.4 * seconds, steps: first.steps) { loop, batch in loop.accumulate(batch) }
+    let validation = rate(seconds: 0.2 * seconds) { loop, batch in loop.evaluate(batch) }
+    let passes = Double(source.passes)
     return RunEstimate(
-      trainingTokens: source.totalTokens.training, validationTokens: source.totalTokens.validation, trainingRate: rates.training,
-      validationRate: rates.validation)
+      trainingTokens: source.totalTokens.training, validationTokens: source.totalTokens.validation,
+      trainingRate: passes / (1 / first.tokens + (passes - 1) / again.tokens), validationRate: validation.tokens)
+  }
+
+  /// Runs steps from where the source is, `steps` at most behind the first; returns tokens in each second, and how many steps there were.
+  private mutating func rate(seconds: Double, steps most: Int = .max, _ run: (inout Self, Batch) -> Void) -> (tokens: Double, steps: Int) {
+    var (probe, batches) = (source, source.makeBatches())
+    let clock = ContinuousClock()
+    var (tokens, steps, begin): (Int, Int, ContinuousClock.Instant?) = (0, 0, nil)
+    while true {
+      probe.next(into: &batches)
+      for index in 0..<batches.count {
+        run(&self, batches[index])
+        tokens += batches[index].tokens.count
+      }
+      guard let start = begin else {
+        (tokens, begin) = (0, clock.now)
+        continue
+      }
+      steps += 1
+      let elapsed = (clock.now - start) / .seconds(1)
+      if steps >= most || elapsed >= seconds { return (Double(tokens) / elapsed, steps) }
+    }
   }
 }

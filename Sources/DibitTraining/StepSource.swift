@@ -20,6 +20,8 @@ protocol StepSource {
   var capacity: (rows: Int, sequences: Int) { get }
   /// Training and validation examples, or tokens of text.
   var counts: (training: Int, validation: Int) { get }
+  /// The number of times that a run goes through its data.
+  var passes: Int { get }
   /// Tokens of all steps of a run, and of all its looks at the validation data.
   var totalTokens: (training: Int, validation: Int) { get }
   /// Room for the batches of a step.
@@ -105,6 +107,8 @@ struct ExampleEpochs: StepSource {
 
   var counts: (training: Int, validation: Int) { (examples.count, validation.count) }
 
+  var passes: Int { options.epochs }
+
   var dataPosition: DataPosition {
     get { DataPosition(epoch: epoch, position: position, generator: passStart) }
     set {
@@ -185,6 +189,9 @@ struct TextWindows: StepSource {
   var totalSteps: Int { options.steps }
 
   var counts: (training: Int, validation: Int) { (text.count, validation.count) }
+
+  /// Windows are drawn anew, and hardly one comes again.
+  var passes: Int { 1 }
 
   var dataPosition: DataPosition {
     get { DataPosition(epoch: min(steps, 1), position: steps, generator: generator.state) }

@@ -17,10 +17,24 @@ package struct TeacherModel: Sendable {
     (self.configuration, self.weights, self.adapter, self.targetShare) = (configuration, weights, adapter, targetShare)
   }
 
+  /// The most bytes of what is kept of examples that come again.
+  private static let mostKept = 256 << 20
+
   /// Returns what training minimises under it on batches of a source, and the bytes that it holds.
-  func objective(for capacity: (rows: Int, sequences: Int), on compute: Compute) -> (objective: Objective, byteCount: Int) {
+  ///
+  /// - Parameters:
+  ///   - repeated: Tokens that come again in every epoch and are predicted: it runs on their sequences once, as long as a quarter of a gigabyte holds
+  ///     what comes of it.
+  ///   - limit: The most bytes of the whole run; nil for no limit.
+  func objective(
+    for capacity: (rows: Int, sequences: Int), repeated: Int = 0, limit: Int? = nil, on compute: Compute
+  ) -> (objective: Objective, byteCount: Int) {
+    let most = min(Self.mostKept, (limit ?? .max) / 16) / (configuration.hiddenSize * MemoryLayout<Float>.stride)
+    // Whether an example was met before or a run was taken up again must not be seen in the bytes: no product may depend on its batch.
+    let own = repeated == 0 ? compute : compute.withoutBLAS
     let teacher = ModelTeacher(
-      configuration, weights: weights, adapter: adapter, rows: capacity.rows, sequences: capacity.sequences, on: compute)
+      configuration, weights: weights, adapter: adapter, rows: capacity.rows, sequences: capacity.sequences, keeping: min(repeated, most),
+      on: own)
     return (.divergence(from: teacher, targetShare: targetShare), teacher.byteCount)
   }
 }

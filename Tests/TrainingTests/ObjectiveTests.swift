@@ -115,6 +115,34 @@ import Testing
     if isItself { #expect(loss < 1e-3) } else { #expect(loss > 0.05) }
   }
 
+  @Test("a teacher that keeps what it made of sequences says the same of them in any batch", arguments: [0, 5, 1000])
+  func keeping(capacity: Int) throws {
+    let training = try TrainingCase("llama")
+    let compute = Compute(threads: 2).withoutBLAS
+    let examples = Array(training.examples.prefix(6))
+    let rows = examples.reduce(0) { $0 + $1.tokens.count }
+    func teacher(keeping capacity: Int) -> ModelTeacher {
+      ModelTeacher(training.model.configuration, weights: training.model.weights, rows: rows, sequences: 6, keeping: capacity, on: compute)
+    }
+    /// The logits of each example's first and last tokens.
+    func logits(_ teacher: ModelTeacher, of order: [Int]) -> [[Float]] {
+      let batch = Batch(order.map { examples[$0] }[...])
+      teacher.run(batch.tokens.span, lengths: batch.lengths)
+      var (asked, start) = ([Int](), 0)
+      for length in batch.lengths {
+        asked += [start, start + length - 1]
+        start += length
+      }
+      var logits = Matrix(rows: asked.count, columns: training.model.configuration.vocabularySize)
+      teacher.logits(of: asked.span, into: &logits)
+      return asked.indices.map { row in (0..<logits.columns).map { logits[row, $0] } }
+    }
+    let (plain, keeping) = (teacher(keeping: 0), teacher(keeping: capacity))
+    for order in [[0, 1, 2], [3, 4, 5], [5, 0, 3, 1], [2], [4, 2, 0, 1, 3, 5]] {
+      #expect(logits(keeping, of: order) == logits(plain, of: order))
+    }
+  }
+
   @Test("an adapter beside packed weights comes closer to a teacher of floats")
   func distillation() throws {
     let training = try TrainingCase("llama")

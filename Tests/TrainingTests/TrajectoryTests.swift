@@ -137,6 +137,7 @@ private struct FixedBatches: StepSource {
   var capacity: (rows: Int, sequences: Int) {
     (steps.map { $0.reduce(0) { $0 + $1.count } }.max() ?? 0, steps.map(\.count).max() ?? 0)
   }
+  var passes: Int { 1 }
   var counts: (training: Int, validation: Int) { (steps.count, 0) }
   var totalTokens: (training: Int, validation: Int) { (steps.joined().reduce(0) { $0 + $1.count }, 0) }
   func makeBatches() -> StepBatches { StepBatches(sequences: capacity.sequences, tokens: capacity.rows) }
