@@ -10,42 +10,23 @@ package struct WrittenTexts: ~Copyable {
   /// Notes on how the file is gone on with.
   package private(set) var findings: [String] = []
   private let path: String
-  private let inputs: JobInputs
-  private let identity: RunIdentity
-  private var file: JournalFile?
-  private var begun: IdentityFile?
+  private var file: ResumableFile?
   private var keptBytes = 0
 
-  private static let mark = OutputMark("a file of written texts", text: "\"attempt\":")
-
-  /// Looks at the file, and locks one that exists; nothing is created, written or cut before ``begin()``.
+  /// Looks at the file; nothing is created, written or cut before ``begin()``.
   ///
   /// - Parameter limit: The number of texts that are wanted.
-  /// - Throws: when the file exists and is neither to be gone on with nor replaced, holds something else, is an input, was begun with
-  ///   something else than `identity`, or another job has it.
+  /// - Throws: as ``ResumableFile``, and when the file holds something else, or was begun with something else than `identity`.
   package init(at path: String, limit: Int, resumes: Bool, overwrites: Bool, inputs: JobInputs, identity: RunIdentity) throws {
-    (self.path, self.inputs, self.identity) = (path, inputs, identity)
-    try inputs.check(output: path)
-    let isThere = isRegularFile(path)
-    if isThere {
-      guard resumes || overwrites else {
-        throw DibitError(
-          .cannotCreate,
-          "'\(path)': the output exists already; pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew")
-      }
-      let file = try JournalFile(path: path, inputs: inputs)
-      if overwrites { try file.check(Self.mark) }
-      self.file = consume file
+    self.path = path
+    let file = try ResumableFile(
+      at: path, of: "synthesize", mark: OutputMark("a file of written texts", text: "\"attempt\":"), resumes: resumes,
+      overwrites: overwrites, inputs: inputs, identity: identity)
+    if file.isResumed {
+      try read(limit)
+      if !kept.isEmpty, let note = try file.checkIdentity("model, data and options") { findings.append(note) }
     }
-    begun = try IdentityFile(of: path, job: "synthesize", inputs: inputs)
-    guard isThere, resumes else { return }
-    try read(limit)
-    guard !kept.isEmpty else { return }
-    guard let earlier = begun?.identity else {
-      findings.append("'\(path)' has no file that says what it was begun with: model, data and options are taken to be the same")
-      return
-    }
-    if let difference = identity.difference(from: earlier) { throw difference.failure(of: path) }
+    self.file = consume file
   }
 
   /// Reads the texts of an earlier job: all where they are as many as are wanted, and otherwise those up to its last attempt, which may have
@@ -71,18 +52,7 @@ package struct WrittenTexts: ~Copyable {
   }
 
   /// Opens the file. The model was found to be whole.
-  package mutating func begin() throws {
-    if file == nil {
-      let created = try JournalFile(path: path, inputs: inputs)
-      // Another job made it since this one looked.
-      guard created.byteCount == 0 else { throw FileError.outputExists(path: path) }
-      file = consume created
-    }
-    try file?.cut(after: keptBytes)
-    // Rows of another job must not come back beside what is said of this one, which is there before the first row.
-    try file?.sync()
-    try begun?.write(identity)
-  }
+  package mutating func begin() throws { try file?.begin(behind: keptBytes) }
 
   /// Adds the texts of an attempt.
   package mutating func append(_ texts: [Synthesis.Text]) throws { try file?.append(Self.lines(texts).span) }
