@@ -1,26 +1,26 @@
 internal import DibitCheckpoint
 internal import DibitFailure
-package import DibitFiles
+internal import DibitFiles
 internal import DibitJSON
-package import DibitTraining
+internal import DibitTraining
 
 /// A hidden file beside an output that grows, which says what the job was begun with: the output itself has room for its rows only.
 ///
 /// It is written while the output holds no row, and rows follow when it is on the disk. So one that is torn belongs to an output without
 /// rows, and counts as none.
-package struct IdentityFile {
+struct IdentityFile {
   /// Its path: `.NAME.job` for an output called NAME. Jobs that read a folder leave hidden files out.
-  package let path: String
+  let path: String
   private let inputs: JobInputs
   /// The identity that it tells; nil where there is no such file, or one that is torn.
-  package private(set) var identity: RunIdentity?
+  private(set) var identity: RunIdentity?
 
   private let job: String
 
   /// Reads the file that belongs to `output` of a command called `job`.
   ///
   /// - Throws: ``FileError`` where something else has its name.
-  package init(of output: String, job: String, inputs: JobInputs) throws(FileError) {
+  init(of output: String, job: String, inputs: JobInputs) throws(FileError) {
     let end = output.lastIndex(of: "/").map { output.index(after: $0) } ?? output.startIndex
     path = "\(output[..<end]).\(output[end...]).job"
     (self.inputs, self.job) = (inputs, job)
@@ -39,7 +39,7 @@ package struct IdentityFile {
 
   /// Says that the job was begun with `identity`, and waits until that is on the disk. The output holds no row, or nobody knows what they
   /// were begun with.
-  package mutating func write(_ identity: RunIdentity) throws(FileError) {
+  mutating func write(_ identity: RunIdentity) throws(FileError) {
     guard self.identity?.json.serialized() != identity.json.serialized() else { return }
     var file = try JournalFile(path: path, inputs: inputs)
     try file.cut(after: 0)

@@ -31,7 +31,8 @@ extension TrainingLoop {
   mutating func estimate(seconds: Double) -> RunEstimate {
     let first = rate(seconds: 0.4 * seconds) { loop, batch in loop.accumulate(batch) }
     // What a teacher keeps of examples is not made again when they come again.
-    let again = rate(seconds: 0.4 * seconds, steps: first.steps) { loop, batch in loop.accumulate(batch) }
+    let again =
+      source.passes == 1 ? first : rate(seconds: 0.4 * seconds, steps: first.steps) { loop, batch in loop.accumulate(batch) }
     let validation = rate(seconds: 0.2 * seconds) { loop, batch in loop.evaluate(batch) }
     let passes = Double(source.passes)
     return RunEstimate(
