@@ -19,6 +19,8 @@ extension OptimizationOptions {
     if let steps = recipe.fallingSteps { fallingSteps = steps }
     set(\.initialLearningRate, recipe.initialLearningRate.map { Float($0) })
     set(\.optimizer.weightDecay, recipe.weightDecay.map { Float($0) })
+    set(\.optimizer.beta1, recipe.meanDecay.map { Float($0) })
+    set(\.optimizer.beta2, recipe.squareDecay.map { Float($0) })
     set(\.clipNorm, recipe.clipNorm.map { Float($0) })
     set(\.averageDecay, recipe.averageDecay.map { Float($0) })
     set(\.microBatchTokens, recipe.microBatchTokens)
@@ -40,6 +42,7 @@ extension OptimizationOptions {
     var members: [(key: String, value: JSONValue)] = [
       ("seed", .string(String(seed))), ("learning_rate", number(learningRate)), ("lr_schedule", .string(schedule.recipeName)),
       ("lr_end", number(finalLearningRate)), warmUpMember, ("weight_decay", number(optimizer.weightDecay)),
+      ("adam_beta1", number(optimizer.beta1)), ("adam_beta2", number(optimizer.beta2)),
       ("grad_clip", number(clipNorm)), ("ema_decay", number(averageDecay)), ("micro_batch_tokens", .integer(microBatchTokens)),
       ("patience", .integer(patience)), ("keep", keepsBest ? "best" : "last"), ("watchdog_factor", number(watchdog.factor)),
       ("watchdog_steps", .integer(watchdog.steps)),

@@ -18,6 +18,10 @@ package struct OptimizationRecipe: Equatable, Sendable {
   package var initialLearningRate: Double?
   /// Multiplied by the learning rate and the parameter at each step, `weight_decay`.
   package var weightDecay: Double?
+  /// The decay of the mean of gradients, `adam_beta1`.
+  package var meanDecay: Double?
+  /// The decay of the mean of squared gradients, `adam_beta2`.
+  package var squareDecay: Double?
   /// The largest gradient norm, `grad_clip`.
   package var clipNorm: Double?
   /// The share of the running average that a step keeps, `ema_decay`.
@@ -45,6 +49,8 @@ package struct OptimizationRecipe: Equatable, Sendable {
     learningRate = try root.number("learning_rate", 0...10)
     warmUp = try root.number("warmup", 0...1)
     weightDecay = try root.number("weight_decay", 0...10)
+    meanDecay = try root.number("adam_beta1", 0...0.999999)
+    squareDecay = try root.number("adam_beta2", 0...0.999999)
     clipNorm = try root.number("grad_clip", 1e-6...1e6)
     averageDecay = try root.number("ema_decay", 0...0.999999)
     microBatchTokens = try root.int("micro_batch_tokens", 1...(1 << 24))

@@ -51,8 +51,8 @@ import Testing
   }
 
   private static let pretrainingKeys =
-    "batch_size, compute_dtype, data, ema_decay, embedding_learning_rate, grad_clip, initial, keep, learning_rate, lr_schedule, "
-    + "max_seq_length, micro_batch_tokens, model, parse_special_tokens, patience, quantization, save_every, seed, steps, validation_data, "
+    "adam_beta1, adam_beta2, batch_size, compute_dtype, data, ema_decay, embedding_learning_rate, grad_clip, initial, keep, "
+    + "learning_rate, lr_schedule, max_seq_length, micro_batch_tokens, model, parse_special_tokens, patience, quantization, save_every, seed, steps, validation_data, "
     + "validation_interval, warmup, watchdog, weight_decay"
 
   @Test func badData() throws {

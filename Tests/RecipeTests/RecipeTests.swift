@@ -47,6 +47,8 @@ private func pretrainingProblem(_ yaml: String) -> String? {
         learning_rate: 2e-3
         warmup: 0.25
         weight_decay: 0.01
+        adam_beta1: 0.8
+        adam_beta2: 0.99
         grad_clip: 0.5
         max_seq_length: 128
         grad_accumulation_steps: 4
@@ -79,6 +81,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     #expect(recipe.optimization.learningRate == 2e-3)
     #expect(recipe.optimization.warmUp == 0.25)
     #expect(recipe.optimization.weightDecay == 0.01)
+    #expect(recipe.optimization.meanDecay == 0.8 && recipe.optimization.squareDecay == 0.99)
     #expect(recipe.optimization.clipNorm == 0.5)
     #expect(recipe.optimization.computeType == "float32")
     #expect(recipe.maximumTokens == 128)
@@ -202,7 +205,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
     ("lora_parameters:\n  rnk: 2", "r.yaml:2: unknown key 'lora_parameters.rnk'; did you mean 'lora_parameters.rank'?"),
     (
       "seed: 1\n\ncolour: red",
-      "r.yaml:3: unknown key 'colour'; allowed keys are batch_size, class_weights, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
+      "r.yaml:3: unknown key 'colour'; allowed keys are adam_beta1, adam_beta2, batch_size, class_weights, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
         + "learning_rate, lora_parameters, lr_schedule, max_seq_length, micro_batch_tokens, patience, prompt, save_every, seed, "
         + "steps_per_eval, warmup, watchdog, weight_decay"
     ),
