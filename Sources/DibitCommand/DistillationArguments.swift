@@ -10,7 +10,7 @@ struct DistillationArguments: ParsableArguments {
         + "is no --data.", valueName: "tokens"))
   var ownText: Int?
 
-  @Option(help: ArgumentHelp("Training steps; by default 1000, of 4 sequences of 256 tokens.", valueName: "n")) var steps: Int?
+  @Option(help: ArgumentHelp("Training steps; by default as many as read a million tokens.", valueName: "n")) var steps: Int?
 
   func validate() throws {
     if data.isEmpty, ownText == 0 { throw ValidationError("--own-text: expected --data beside 0, as there is no other text") }

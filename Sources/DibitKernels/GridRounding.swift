@@ -7,10 +7,12 @@ package import DibitTensor
 #endif
 
 /// Rounding to a grid as a part of training: the scales are trained too, and gradients go straight through the choice of the level (Bengio,
-/// Léonard and Courville, 2013; Esser et al., "Learned step size quantization", 2020).
+/// Léonard and Courville, 2013).
 ///
-/// A weight `w` under the scale `s` runs as `s q(w / s)`. Between the ends of the grid the derivative is taken to be one by `w` and `q - w / s`
-/// by `s`; beyond them none by `w`, and `q` by `s`. Scales are trained as their logarithms, so that a step changes each by a share of itself.
+/// A weight `w` under the scale `s` runs as `s q(w / s)`. The derivative by `w` is taken to be one between the ends of the grid and none beyond
+/// them. That by `s` is `q`, which it is as long as no weight changes its level. To take `q - w / s` between the ends (Esser et al., "Learned step
+/// size quantization", 2020) counts a change of levels that the step does not make, and trains more slowly. Scales are trained as their logarithms,
+/// so that a step changes each by a share of itself.
 package enum GridRounding {
   /// Overwrites `logScales: [rows, groups]` with the logarithms of the magnitudes of a packed weight's scales; a scale of zero counts as the
   /// least.

@@ -11,7 +11,7 @@
 #   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
 #   OUTPUT/four               four bits, calibrated: minutes
 #   OUTPUT/four-scales        the same, and scales trained on TRAINING-TEXT in 100 steps: minutes
-#   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (150): minutes to hours
+#   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (40, of 4,096 tokens each): minutes to hours
 #   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
 #
 # OUTPUT is .build-two-bits unless it is given. What is there already is not made again, and what was stopped goes on. DIBIT names the
@@ -25,7 +25,7 @@ if [ $# -lt 3 ] || [ $# -gt 5 ]; then
     printf 'usage: steps.sh CHECKPOINT TRAINING-TEXT TEST-TEXT [OUTPUT-DIRECTORY [STEPS]]\n' >&2
     exit 64
 fi
-checkpoint=$1 training=$2 test=$3 out=${4:-.build-two-bits} steps=${5:-150}
+checkpoint=$1 training=$2 test=$3 out=${4:-.build-two-bits} steps=${5:-40}
 dibit=${DIBIT:-dibit}
 command -v "$dibit" >/dev/null 2>&1 || { printf 'steps: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
 mkdir -p "$out" || exit 73

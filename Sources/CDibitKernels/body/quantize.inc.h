@@ -111,8 +111,8 @@ INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, int in_scale
         const ptrdiff_t some = last - c < LANES ? last - c : LANES;
         const V u = load_some(x + c, some) * inverse, d = load_some(dx + c, some);
         const VI is_inside = (u < highest) & (u > lowest);
-        // Beyond the ends the nearest level is the last one, however far.
-        total += d * (level_v(twice, u) - (V)((VI)u & is_inside));
+        // Codes as they are: the weight is its level times the scale.
+        total += d * level_v(twice, u);
         store_some(dx + c, (V)((VI)(in_scales ? d * s : d) & is_inside), some);
       }
       if (dlog_scales) dlog_scales[r * groups + g] = sum(total) * s;
