@@ -166,8 +166,6 @@ class Start:
         self.groups, bits, self.units = on_device(groups), on_device(bits).float(), on_device(units)[:, None]
         self.sign, self.logarithms = torch.where(scales < 0, -1.0, 1.0), scales.abs().clamp_min(LEAST).log()
         self.low, self.high = -(2 ** (bits - 1))[:, None], (2 ** (bits - 1) - 1)[:, None]
-        of_groups = torch.zeros_like(scales).index_copy_(0, self.groups, bits)
-        self.scale_bits = torch.where(of_groups == 2, 8.0, 9 - of_groups)
         # Floats of other codes begin a fifth of a scale from their level.
         scale = (self.sign * self.logarithms.exp())[self.groups][:, None]
         ratio = self.weights / scale
@@ -245,9 +243,8 @@ class Training:
         self.round()
 
     def round(self):
-        magnitude = self.logarithms.exp()
-        unit = torch.exp2(torch.floor(torch.log2(magnitude)) - self.start.scale_bits + 1)
-        self.scale.copy_(((magnitude / unit).round() * unit * self.start.sign)[self.start.groups][:, None])
+        scales = self.logarithms.exp().half() * self.start.sign
+        self.scale.copy_(scales[self.start.groups][:, None])
         FAST["fill"](self.packed, self.weights, self.scale, self.start.low, self.start.high)
 
     def step(self):

@@ -52,7 +52,6 @@ extension OptimizationOptions {
     if let normLearningRate { members.append(("norm_learning_rate", number(normLearningRate))) }
     if ratesAreInScales { members.append(("rates_in_scales", true)) }
     if let embeddingLearningRate { members.append(("embedding_learning_rate", number(embeddingLearningRate))) }
-    if let offsetLearningRate { members.append(("offset_learning_rate", number(offsetLearningRate))) }
     if let scaleLearningRate { members.append(("scale_learning_rate", number(scaleLearningRate))) }
     guard let rounding else { return members }
     members.append(("quantization", rounding.scheme.json))

@@ -54,24 +54,6 @@ package enum GridRounding {
     return Float(exp(sum / Double(max(logs.count, 1))))
   }
 
-  /// Overwrites `w` with `base + s v`, for `v: [rows, columns]` in units of the scales `s` of `packed`: all of one shape.
-  package static func shift(
-    _ base: Weight, by offsets: borrowing Matrix, scalesOf packed: Weight, into w: inout Weight, on compute: Compute
-  ) {
-    let offset = unsafe offsets.pointer
-    let start = base.values
-    w.withMutableValues { values in
-      // SAFETY: as many elements; rows of a task are its own.
-      unsafe values.withUnsafeMutableBufferPointer { values in
-        unsafe start.withUnsafeBufferPointer { start in
-          forEachGroup(packed, on: compute) { scale, _, _, part in
-            for index in part { unsafe values[index] = start[index] + scale * offset[index] }
-          }
-        }
-      }
-    }
-  }
-
   /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, to `distance` scales from that
   /// level, on the side that it comes from: rounded to these scales, `w` has these codes. The distance is less than half, as scales are rounded.
   package static func pull(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
@@ -95,30 +77,26 @@ package enum GridRounding {
     }
   }
 
-  /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`; with
-  /// `inScales`, of what is added to them in units of the scale. Where `dLogScales: [rows, groups]` has elements, overwrites it with the
-  /// gradient of the scales' logarithms.
+  /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`, and
+  /// overwrites `dLogScales: [rows, groups]` with the gradient of the scales' logarithms.
   package static func backward(
-    _ weight: Weight, packed: Weight, dWeight: inout Matrix, inScales: Bool = false, dLogScales: inout Matrix, on compute: Compute
+    _ weight: Weight, packed: Weight, dWeight: inout Matrix, dLogScales: inout Matrix, on compute: Compute
   ) {
     guard let grid = packed.format.grid else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(
       weight.count == packed.count && dWeight.count == packed.count, "GridRounding: \(weight.shape), \(dWeight.shape), \(packed.shape)")
-    let (columns, groups) = (packed.columns, packed.groups)
-    var scaleGradient: UnsafeMutablePointer<Float>?
-    if dLogScales.count > 0 {
-      _ = Self.groups(of: packed, dLogScales.shape, dLogScales.count)
-      unsafe scaleGradient = dLogScales.mutablePointer
-    }
-    let (view, values, gradient) = unsafe (packed.kernelView, weight.values, dWeight.mutablePointer)
+    let (columns, groups) = (packed.columns, groups(of: packed, dLogScales.shape, dLogScales.count))
+    let (view, values, gradient, scaleGradient) = unsafe (
+      packed.kernelView, weight.values, dWeight.mutablePointer, dLogScales.mutablePointer
+    )
     unsafe values.withUnsafeBufferPointer { values in
       guard let floats = values.baseAddress, let scales = unsafe view.scales else { return }
       compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, _ in
         let at = rows.lowerBound
         // SAFETY: three matrices of one shape, and a scale for each group of whole panels.
         unsafe compute.kernels.round_backward(
-          grid.kernel, grid.kernelGroup(columns), inScales ? 1 : 0, floats + at * columns, rows.count, columns, scales + at * groups,
-          gradient + at * columns, scaleGradient.map { unsafe $0 + at * groups })
+          grid.kernel, grid.kernelGroup(columns), floats + at * columns, rows.count, columns, scales + at * groups,
+          gradient + at * columns, scaleGradient + at * groups)
       }
     }
   }

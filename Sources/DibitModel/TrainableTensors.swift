@@ -15,8 +15,6 @@ package struct Trainable: Equatable, Sendable {
     case magnitude(entry: Int)
     /// A parameter of the decoder, by ``Parameter/index``.
     case weight(index: Int, ParameterRole)
-    /// The summand of a parameter before it is rounded to a grid, in units of its scales.
-    case offset(index: Int, ParameterRole)
     /// The logarithms `[rows, groups]` of the scales that a parameter is rounded with.
     case logScale(index: Int, ParameterRole)
   }
@@ -34,7 +32,7 @@ package struct Trainable: Equatable, Sendable {
   package var decays: Bool {
     switch role {
     case .adapterA, .adapterB: true
-    case .magnitude, .offset, .logScale: false
+    case .magnitude, .logScale: false
     case .weight(_, let role): role.isMatrix
     }
   }
@@ -46,8 +44,6 @@ package struct TrainedRounding: Equatable, Sendable {
   package enum Codes: String, Sendable {
     /// Floats, which move.
     case floats
-    /// Floats that stay as they are, and offsets beside them that move, in units of the scale.
-    case offsets
     /// Those that the weight has, which stay: only scales move. Embedding and head stay as a whole.
     case fixed
   }
@@ -109,15 +105,9 @@ package struct TrainableList: Equatable, Sendable {
       let parameters = weights.parameters.filter { isTrained($0) && rounding?.trains($0) != false }
       for parameter in parameters {
         let isRounded = rounding?.scheme.format(of: parameter.name, parameter.role).grid != nil
-        let (index, role, columns) = (parameter.index, parameter.role, parameter.weight.columns)
-        let codes = isRounded ? rounding?.codes : nil
-        guard codes != .fixed else { continue }
+        guard !isRounded || rounding?.codes != .fixed else { continue }
         indices[parameter.index] = entries.count
-        if codes == .offsets {
-          add(parameter, .offset(index: index, role), columns: columns, suffix: ".offset")
-        } else {
-          add(parameter, .weight(index: index, role), columns: columns)
-        }
+        add(parameter, .weight(index: parameter.index, parameter.role), columns: parameter.weight.columns)
       }
       if let rounding, rounding.movesScales {
         for parameter in parameters {
@@ -137,7 +127,7 @@ package struct TrainableList: Equatable, Sendable {
   /// The number of trained numbers.
   package var elementCount: Int { entries.reduce(0) { $0 + $1.rows * $1.columns } }
 
-  /// The index of the gradient of a parameter as passes run it: of the parameter itself or of its offsets; nil where none of them moves.
+  /// The index of the gradient of a parameter as passes run it; nil where it does not move.
   package func weight(_ index: Int) -> Int? { weights[index] }
 
   /// The index of the logarithms of a parameter's scales; nil where they are not trained.

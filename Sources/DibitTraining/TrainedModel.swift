@@ -8,18 +8,15 @@ internal import DibitTensor
 ///
 /// In quantisation-aware training these are not the decoder's own weights: every pass runs weights on the grid in which they will ship, through
 /// the kernels that will run them, and after each step of the optimiser the decoder's weights are rounded anew. Gradients of the rounded weights
-/// go straight through to the float masters (Bengio, Léonard and Courville, 2013), or to offsets beside masters that stay as they were; scales
-/// follow the masters or are trained as well, see ``GridRounding``. Where only scales are trained there are no masters.
+/// go straight through to the float masters (Bengio, Léonard and Courville, 2013); scales follow the masters or are trained as well, see
+/// ``GridRounding``. Where only scales are trained there are no masters.
 struct TrainedModel: ~Copyable {
   /// The decoder that passes run.
   var decoder: Decoder
   private let rounding: TrainedRounding?
   /// The floats that are rounded.
   private var masters: DecoderWeights?
-  /// The floats that offsets are added to; nil where none move.
-  private var base: DecoderWeights?
-  private var offsets = UniqueArray<Matrix>()  // [rows, columns] by parameter; without elements where it has none
-  private var logScales = UniqueArray<Matrix>()  // [rows, groups]
+  private var logScales = UniqueArray<Matrix>()  // [rows, groups] by parameter, without elements where it has none; empty where scales follow
   /// The unit of each parameter's learning rate, where rates are in scales: the mean scale at the start, the root of the mean square of a
   /// matrix that is not rounded, and 1 for norms and biases.
   private(set) var rateUnits: [Float] = []
@@ -35,18 +32,11 @@ struct TrainedModel: ~Copyable {
       masters = self.decoder.weights
       self.decoder.weights.prepare(for: rounding.scheme)
     }
-    if rounding.codes == .offsets { base = masters }
-    guard rounding.codes != .floats || rounding.movesScales else { return }
+    guard rounding.movesScales else { return }
     for parameter in self.decoder.weights.parameters {
       let weight = parameter.weight
-      guard let grid = weight.format.grid, rounding.trains(parameter) else {
-        offsets.append(Matrix(rows: 0, columns: 0))
-        logScales.append(Matrix(rows: 0, columns: 0))
-        continue
-      }
-      offsets.append(Matrix(rows: rounding.codes == .offsets ? weight.rows : 0, columns: weight.columns))
-      // Offsets are in units of scales, which therefore do not follow them.
-      logScales.append(Matrix(rows: weight.rows, columns: grid.groups(columns: weight.columns)))
+      let grid = rounding.trains(parameter) ? weight.format.grid : nil
+      logScales.append(Matrix(rows: grid == nil ? 0 : weight.rows, columns: grid?.groups(columns: weight.columns) ?? 0))
     }
     if rounding.codes == .fixed {
       takeLogScales(of: self.decoder.weights)
@@ -66,8 +56,8 @@ struct TrainedModel: ~Copyable {
 
   /// Bytes that are held beside the decoder.
   var byteCount: Int {
-    var total = (masters?.byteCount ?? 0) + (base?.byteCount ?? 0)
-    for index in 0..<offsets.count { total += offsets[index].byteCount + logScales[index].byteCount }
+    var total = masters?.byteCount ?? 0
+    for index in 0..<logScales.count { total += logScales[index].byteCount }
     return total
   }
 
@@ -82,12 +72,6 @@ struct TrainedModel: ~Copyable {
     try weights.update(index) { parameter throws(E) in try parameter.weight.withMutableValues(body) }
   }
 
-  /// Calls `body` with the offsets of a parameter; ``round(on:)`` must follow.
-  mutating func updateOffsets<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
-    var span = offsets[index].mutableSpan
-    try body(&span)
-  }
-
   /// Calls `body` with the logarithms of a parameter's scales; ``round(on:)`` must follow.
   mutating func updateLogScales<E: Error>(_ index: Int, _ body: (inout MutableSpan<Float>) throws(E) -> Void) throws(E) {
     var span = logScales[index].mutableSpan
@@ -100,7 +84,6 @@ struct TrainedModel: ~Copyable {
     case .weight(let index, _):
       let weight = trained.parameters[index].weight
       try body(weight.values)
-    case .offset(let index, _): try body(offsets[index].span)
     case .logScale(let index, _): try body(logScales[index].span)
     case .adapterA, .adapterB, .magnitude: break
     }
@@ -108,30 +91,19 @@ struct TrainedModel: ~Copyable {
 
   /// Brings the decoder's weights up to date where they are rounded: after whatever changed what is trained.
   mutating func round(on compute: Compute) {
-    guard var masters else { return Self.setScales(of: &decoder.weights, logScales, on: compute) }
-    guard !offsets.isEmpty else { return decoder.weights.round(masters, on: compute) }
-    // Out of their place, so that writing does not copy.
-    self.masters = nil
-    Self.round(&decoder.weights, &masters, base, offsets, logScales, on: compute)
-    self.masters = masters
+    guard let masters else { return Self.setScales(of: &decoder.weights, logScales, on: compute) }
+    guard !logScales.isEmpty else { return decoder.weights.round(masters, on: compute) }
+    Self.round(&decoder.weights, masters, logScales, on: compute)
   }
 
   // The owners come apart here: a closure that has one field would lock the whole struct.
   private static func round(
-    _ weights: inout DecoderWeights, _ masters: inout DecoderWeights, _ base: DecoderWeights?, _ offsets: borrowing UniqueArray<Matrix>,
-    _ logScales: borrowing UniqueArray<Matrix>, on compute: Compute
+    _ weights: inout DecoderWeights, _ masters: DecoderWeights, _ logScales: borrowing UniqueArray<Matrix>, on compute: Compute
   ) {
     weights.updateEach { parameter in
       let index = parameter.index
-      guard let grid = parameter.weight.format.grid else { return parameter.copyValues(of: masters.parameters[index].weight) }
-      GridRounding.setScales(
-        logScales[index], of: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
-      if let base {
-        masters.update(index) { master in
-          GridRounding.shift(
-            base.parameters[index].weight, by: offsets[index], scalesOf: parameter.weight, into: &master.weight, on: compute)
-        }
-      }
+      guard parameter.weight.isPacked else { return parameter.copyValues(of: masters.parameters[index].weight) }
+      GridRounding.setScales(logScales[index], of: &parameter.weight, on: compute)
       GridQuantization.round(masters.parameters[index].weight, into: &parameter.weight, scaleBits: nil, on: compute)
     }
   }
@@ -140,34 +112,24 @@ struct TrainedModel: ~Copyable {
   private static func setScales(of weights: inout DecoderWeights, _ logScales: borrowing UniqueArray<Matrix>, on compute: Compute) {
     guard !logScales.isEmpty else { return }
     weights.updateEach { parameter in
-      guard let grid = parameter.weight.format.grid, logScales[parameter.index].count > 0 else { return }
-      GridRounding.setScales(
-        logScales[parameter.index], of: &parameter.weight, scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels),
-        on: compute)
+      guard parameter.weight.isPacked, logScales[parameter.index].count > 0 else { return }
+      GridRounding.setScales(logScales[parameter.index], of: &parameter.weight, on: compute)
     }
   }
 
   /// Turns the gradients of the rounded weights into those of what is trained; nothing where they go straight through to the masters as they are.
   func finish(_ gradients: inout TrainableTensors, on compute: Compute) {
-    guard let rounding, !offsets.isEmpty, let masters else { return }
+    guard !logScales.isEmpty, let masters else { return }
     let list = gradients.list
     for parameter in decoder.weights.parameters where parameter.weight.isPacked {
-      guard let dense = list.weight(parameter.index) else { continue }
-      Self.finish(
-        &gradients, dense, list.logScale(parameter.index), masters.parameters[parameter.index].weight, parameter.weight,
-        inScales: rounding.codes == .offsets, on: compute)
+      guard let dense = list.weight(parameter.index), let scales = list.logScale(parameter.index) else { continue }
+      let master = masters.parameters[parameter.index].weight
+      // Two of one array cannot be written at a time.
+      swap(&gradients.spare, &gradients.values[scales])
+      GridRounding.backward(
+        master, packed: parameter.weight, dWeight: &gradients.values[dense], dLogScales: &gradients.spare, on: compute)
+      swap(&gradients.spare, &gradients.values[scales])
     }
-  }
-
-  private static func finish(
-    _ gradients: inout TrainableTensors, _ dense: Int, _ scales: Int?, _ master: Weight, _ packed: Weight, inScales: Bool,
-    on compute: Compute
-  ) {
-    // Two of one array cannot be written at a time.
-    if let scales { swap(&gradients.spare, &gradients.values[scales]) }
-    GridRounding.backward(
-      master, packed: packed, dWeight: &gradients.values[dense], inScales: inScales, dLogScales: &gradients.spare, on: compute)
-    if let scales { swap(&gradients.spare, &gradients.values[scales]) }
   }
 
   /// The distance from a level, in scales, of what calibration moved to it. At the edge of the interval, 0.5, the noise of the first steps
@@ -200,10 +162,8 @@ struct TrainedModel: ~Copyable {
   private mutating func fitScales(on compute: Compute) {
     guard let masters else { return }
     decoder.weights.updateEach { parameter in
-      guard let grid = parameter.weight.format.grid else { return }
-      GridQuantization.fitScales(
-        of: masters.parameters[parameter.index].weight, into: &parameter.weight,
-        scaleBits: GridQuantization.scaleBits(forBFloatLevelsOf: grid.levels), on: compute)
+      guard parameter.weight.isPacked else { return }
+      GridQuantization.fitScales(of: masters.parameters[parameter.index].weight, into: &parameter.weight, on: compute)
       GridRounding.takeLogScales(of: parameter.weight, into: &logScales[parameter.index])
     }
   }

@@ -26,7 +26,7 @@ extension TrainedParameters {
       case .adapterA(let index): try writer.append(floats: values.adapter.a[index].span, as: .f32)
       case .adapterB(let index): try writer.append(floats: values.adapter.b[index].span, as: .f32)
       case .magnitude(let index): try writer.append(floats: values.adapter.magnitudes[index].span, as: .f32)
-      case .weight, .offset, .logScale:
+      case .weight, .logScale:
         try values.model.read(entry.role) { numbers throws(CheckpointError) in try writer.append(floats: numbers, as: .f32) }
       }
     }

@@ -19,8 +19,6 @@ struct TrainedValues: ~Copyable {
       case .magnitude(let entry): try Self.apply(body, index, &adapter.magnitudes[entry])
       case .weight(let parameter, _):
         try model.updateTrained(parameter) { values throws(E) in try body(index, &values) }
-      case .offset(let parameter, _):
-        try model.updateOffsets(parameter) { values throws(E) in try body(index, &values) }
       case .logScale(let parameter, _):
         try model.updateLogScales(parameter) { values throws(E) in try body(index, &values) }
       }

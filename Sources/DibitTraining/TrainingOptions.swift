@@ -12,8 +12,6 @@ package struct OptimizationOptions: Equatable, Sendable {
   /// True where the rates of rounded weights are in units of their mean scale, a share of which moves a weight to the next level; those of
   /// other matrices in units of the root of their mean square.
   package var ratesAreInScales = false
-  /// The peak for offsets, in units of scales, where they are trained; nil for that of all others.
-  package var offsetLearningRate: Float?
   /// The peak for the logarithms of scales, where they are trained; nil for that of all others.
   package var scaleLearningRate: Float?
   /// The course of the learning rate after the warm-up.
@@ -57,7 +55,6 @@ package struct OptimizationOptions: Equatable, Sendable {
       switch role {
       case .weight(_, .embedding): embeddingLearningRate
       case .weight(_, let role) where !role.isMatrix: normLearningRate
-      case .offset: offsetLearningRate
       case .logScale: scaleLearningRate
       default: nil as Float?
       }

@@ -73,8 +73,8 @@ import Testing
   }
 
   @Test(
-    "gradients of rounded weights go through to floats and scales", arguments: forms, [false, true])
-  func backward(grid: Grid, inScales: Bool) throws {
+    "gradients of rounded weights go through to floats and scales", arguments: forms)
+  func backward(grid: Grid) throws {
     let rounded = Rounded(grid)
     var rng = SplitMix64(seed: 7)
     let start = Matrix(rows: 21, columns: 80, values: (0..<21 * 80).map { _ in rng.normal() })
@@ -83,7 +83,7 @@ import Testing
     gradient.copy(start)
     scales.fill(.nan)
     GridRounding.backward(
-      rounded.weight, packed: rounded.packed, dWeight: &gradient, inScales: inScales, dLogScales: &scales, on: Self.compute)
+      rounded.weight, packed: rounded.packed, dWeight: &gradient, dLogScales: &scales, on: Self.compute)
     let floats = rounded.packed.floats(on: Self.compute)
     var (expected, outside) = ([Double](repeating: 0, count: scales.count), 0)
     for row in 0..<21 {
@@ -94,7 +94,7 @@ import Testing
         // Nearest to a level, or beyond the last one.
         let isInside = abs(u - level) <= 0.5 + 1e-6
         outside += isInside ? 0 : 1
-        let wanted = isInside ? g * (inScales ? scale : 1) : 0
+        let wanted = isInside ? g : 0
         #expect(abs(Double(gradient[row, column]) - wanted) <= 1e-6 * abs(wanted))
         let group = row * scales.columns + column / rounded.grid.groupLength(columns: 80)
         expected[group] += g * level * scale
@@ -140,22 +140,6 @@ import Testing
       GridRounding.setScales(logs, of: &rounded.packed, on: Self.compute)
       let scale = rounded.packed.scale(row: 20, group: 0)
       #expect(scale.isNormal && (scale > 1) == (value > 0))
-    }
-  }
-
-  @Test("offsets are in units of scales")
-  func shift() throws {
-    let rounded = Rounded(Grid(.two, group: 32))
-    var rng = SplitMix64(seed: 9)
-    let offsets = Matrix(rows: 21, columns: 80, values: (0..<21 * 80).map { _ in rng.normal() })
-    var moved = Weight(zerosWithRows: 21, columns: 80)
-    GridRounding.shift(rounded.weight, by: offsets, scalesOf: rounded.packed, into: &moved, on: Self.compute)
-    for row in 0..<21 {
-      for column in 0..<80 {
-        let index = row * 80 + column
-        let wanted = Double(rounded.weight.values[index]) + rounded.scale(row, column) * Double(offsets[row, column])
-        #expect(abs(Double(moved.values[index]) - wanted) <= 1e-6 * max(1, abs(wanted)))
-      }
     }
   }
 }

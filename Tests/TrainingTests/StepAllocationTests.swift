@@ -38,7 +38,6 @@ import Testing
     Case(), Case(threads: 1), Case(dropout: 0.1), Case(decomposesWeights: true), Case(keptLayers: 1), Case(trainsWeights: true),
     Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme())),
     Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), movesScales: true)),
-    Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), codes: .offsets, movesScales: true)),
     Case(trainsWeights: true, rounding: TrainedRounding(QuantizationScheme(), codes: .fixed)),
   ]
 

@@ -97,8 +97,8 @@ static void pack_codes(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows,
   FOR_GRID(grid, pack_codes_of, chosen, rows, columns, codes);
 }
 
-INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, int in_scales, const float *x, ptrdiff_t rows, ptrdiff_t columns,
-                              const uint16_t *scales, float *dx, float *dlog_scales) {
+INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
+                              float *dx, float *dlog_scales) {
   (void)bits;
   const ptrdiff_t groups = (columns + group - 1) / group;
   const float highest = (float)last_index(twice) + (has_zero(twice) ? 0.5f : 1.0f), lowest = is_full_range(twice) ? -highest - 1 : -highest;
@@ -113,17 +113,16 @@ INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, int in_scale
         const VI is_inside = (u < highest) & (u > lowest);
         // Codes as they are: the weight is its level times the scale.
         total += d * level_v(twice, u);
-        store_some(dx + c, (V)((VI)(in_scales ? d * s : d) & is_inside), some);
+        store_some(dx + c, (V)((VI)d & is_inside), some);
       }
-      if (dlog_scales) dlog_scales[r * groups + g] = sum(total) * s;
+      dlog_scales[r * groups + g] = sum(total) * s;
     }
   }
 }
 
-// The gradient dx of what was rounded, turned into that of the floats x that were rounded with these scales, [panels, groups, 16]; with
-// `in_scales`, of what is added to x in units of the scale. Overwrites dlog_scales [rows, groups], if there is one, with the gradient of the
-// logarithms of the scales. The first row begins a panel.
-static void round_backward(dibit_format grid, ptrdiff_t group, int in_scales, const float *x, ptrdiff_t rows, ptrdiff_t columns,
-                           const uint16_t *scales, float *dx, float *dlog_scales) {
-  FOR_GRID(grid, round_backward_of, group, in_scales, x, rows, columns, scales, dx, dlog_scales);
+// The gradient dx of what was rounded, turned into that of the floats x that were rounded with these scales, [panels, groups, 16]. Overwrites
+// dlog_scales [rows, groups] with the gradient of the logarithms of the scales. The first row begins a panel.
+static void round_backward(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
+                           float *dx, float *dlog_scales) {
+  FOR_GRID(grid, round_backward_of, group, x, rows, columns, scales, dx, dlog_scales);
 }

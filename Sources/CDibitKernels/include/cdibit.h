@@ -105,8 +105,8 @@ typedef struct {
   void (*choose_codes)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
                        uint8_t *codes, double *signal, double *noise);
   void (*pack_codes)(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes);
-  void (*round_backward)(dibit_format grid, ptrdiff_t group, int in_scales, const float *x, ptrdiff_t rows, ptrdiff_t columns,
-                         const uint16_t *scales, float *dx, float *_Nullable dlog_scales);
+  void (*round_backward)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
+                         float *dx, float *dlog_scales);
   // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n]; see feedback.inc.h
   void (*fit_important)(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales);
   void (*solve_factored)(ptrdiff_t n, const float *a, float *x);
