@@ -13,7 +13,6 @@ internal import DibitTensor
 struct TrainedModel: ~Copyable {
   /// The decoder that passes run.
   var decoder: Decoder
-  private let rounding: TrainedRounding?
   /// The floats that are rounded.
   private var masters: DecoderWeights?
   private var logScales = UniqueArray<Matrix>()  // [rows, groups] by parameter, without elements where it has none; empty where scales follow
@@ -26,7 +25,6 @@ struct TrainedModel: ~Copyable {
   /// first pass.
   init(_ decoder: consuming Decoder, rounding: TrainedRounding?, from start: DecoderWeights? = nil, on compute: Compute) {
     self.decoder = decoder
-    self.rounding = rounding
     guard let rounding else { return }
     if rounding.codes != .fixed {
       masters = self.decoder.weights
