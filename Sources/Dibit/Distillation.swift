@@ -202,10 +202,12 @@ extension PretrainingOptions {
   /// Takes the settings of a training towards a float model, whose peak learning rate without any is `learningRate`.
   init(_ recipe: WindowTrainingRecipe, learningRate: Float, memoryLimit: Int?) {
     self.init()
-    steps = recipe.steps ?? 1000
     batchSize = recipe.batchSize ?? 4
     sequenceLength = recipe.sequenceLength ?? 255
-    validationInterval = recipe.validationInterval ?? 100
+    // A million tokens, and a look at the held-out text for each tenth of them.
+    let tokens = batchSize * (sequenceLength + 1)
+    steps = recipe.steps ?? max(1, 1_024_000 / tokens)
+    validationInterval = recipe.validationInterval ?? max(1, 102_400 / tokens)
     optimization.learningRate = learningRate
     optimization.optimizer.weightDecay = 0
     optimization.warmUp = .share(0.03)

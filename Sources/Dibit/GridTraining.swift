@@ -16,7 +16,7 @@ public enum GridTraining {
   /// options.settings = ["batch_size=8"]
   /// ```
   public struct Options: Equatable, Sendable {
-    /// Steps in all; nil for as many as read a million tokens: 250, and 1000 of scales alone.
+    /// Steps in all; nil for as many as read a million tokens.
     public var steps: Int?
     /// Tokens of text that the float model writes itself, to train on beside any that is given; nil for as many as the steps read, up to a
     /// million, where none is given.

@@ -125,11 +125,9 @@ extension PretrainingOptions {
     if !alone {
       // Large steps learn as much from a text as four times as many small ones, and round and move all weights a quarter as often.
       training.batchSize = training.batchSize ?? 16
-      training.steps = training.steps ?? 250
-      training.validationInterval = training.validationInterval ?? 25
+      training.optimization.schedule = training.optimization.schedule ?? Schedule.Shape.linear.recipeName
     }
     self.init(training, learningRate: 6e-3, memoryLimit: memoryLimit)
-    if !alone, training.optimization.schedule == nil { optimization.schedule = .linear }
     optimization.ratesAreInScales = true
     optimization.rounding = TrainedRounding(scheme, codes: alone ? .fixed : .floats, movesScales: true)
     optimization.scaleLearningRate = recipe.scaleLearningRate.map { Float($0) } ?? (alone ? 4e-3 : 5e-4)

@@ -21,7 +21,7 @@ public enum Recovery {
     public var rank: Int?
     /// Bits of the adapter's matrices, 4 or 8, inside of the model that is written; nil for an adapter of its own, in floats.
     public var bits: Int? = 4
-    /// Steps in all; nil for 1000.
+    /// Steps in all; nil for as many as read a million tokens.
     public var steps: Int?
     /// Tokens of text that the float model writes itself, to train on beside any that is given; nil for as many as the steps read, up to a
     /// million, where none is given.

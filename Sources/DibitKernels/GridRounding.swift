@@ -23,11 +23,8 @@ package enum GridRounding {
     }
   }
 
-  /// Gives a packed weight the scales with these logarithms, `[rows, groups]`, rounded to `scaleBits` significant bits. Their signs and the
-  /// codes stay as they are.
-  package static func setScales(
-    _ logScales: borrowing Matrix, of packed: inout Weight, scaleBits: Int = GridQuantization.fullScaleBits, on compute: Compute
-  ) {
+  /// Gives a packed weight the scales with these logarithms, `[rows, groups]`. Their signs and the codes stay as they are.
+  package static func setScales(_ logScales: borrowing Matrix, of packed: inout Weight, on compute: Compute) {
     let (rows, groups) = (packed.rows, groups(of: packed, logScales.shape, logScales.count))
     let logs = unsafe logScales.pointer
     unsafe packed.withMutableGrid { _, scales in
@@ -36,7 +33,7 @@ package enum GridRounding {
           for row in panel * Grid.panelRows..<min((panel + 1) * Grid.panelRows, rows) {
             for group in 0..<groups {
               // SAFETY: `rows * groups` logarithms, and scales for whole panels.
-              let magnitude = unsafe rounded(exp(logs[row * groups + group]), bits: scaleBits)
+              let magnitude = unsafe rounded(exp(logs[row * groups + group]))
               let index = (panel * groups + group) * Grid.panelRows + row % Grid.panelRows
               unsafe scales[index] = magnitude.bitPattern | scales[index] & Float16.signBit
             }
@@ -64,7 +61,7 @@ package enum GridRounding {
       // SAFETY: as many elements; rows of a task are its own.
       unsafe values.withUnsafeMutableBufferPointer { values in
         unsafe rounded.withUnsafeBufferPointer { rounded in
-          forEachGroup(packed, on: compute) { scale, _, _, part in
+          forEachGroup(packed, on: compute) { scale, part in
             guard scale != 0 else { return }
             for index in part {
               let (u, level) = unsafe (values[index] / scale, levels.nearest(rounded[index] / scale))
@@ -145,14 +142,12 @@ package enum GridRounding {
   /// The nearest F16 number that a scale can be; a group of zeros has the scale zero.
   static func stored(_ scale: Float) -> Float16 {
     guard scale != 0, !scale.isNaN else { return 0 }
-    return Float16(signOf: Float16(scale), magnitudeOf: rounded(abs(scale), bits: GridQuantization.fullScaleBits))
+    return Float16(signOf: Float16(scale), magnitudeOf: rounded(abs(scale)))
   }
 
-  /// The nearest F16 number of up to `bits` significant bits that the magnitude of a scale can be.
-  private static func rounded(_ scale: Float, bits: Int) -> Float16 {
-    let clamped = min(max(scale, least), Float(Float16.greatestFiniteMagnitude))
-    let unit = Float(sign: .plus, exponent: clamped.exponent - bits + 1, significand: 1)
-    return Float16(min((clamped / unit).rounded() * unit, Float(Float16.greatestFiniteMagnitude)))
+  /// The nearest F16 number that the magnitude of a scale can be.
+  private static func rounded(_ scale: Float) -> Float16 {
+    Float16(min(max(scale, least), Float(Float16.greatestFiniteMagnitude)))
   }
 
   private static func groups(of packed: Weight, _ shape: String, _ count: Int) -> Int {
@@ -160,9 +155,9 @@ package enum GridRounding {
     return packed.groups
   }
 
-  /// Calls `body` with each group of a packed weight: its scale, row and number, and where its elements lie in `[rows, columns]`.
+  /// Calls `body` with each group of a packed weight: its scale, and where its elements lie in `[rows, columns]`.
   private static func forEachGroup(
-    _ packed: Weight, on compute: Compute, _ body: (_ scale: Float, _ row: Int, _ group: Int, _ elements: Range<Int>) -> Void
+    _ packed: Weight, on compute: Compute, _ body: (_ scale: Float, _ elements: Range<Int>) -> Void
   ) {
     let (groups, columns) = (packed.groups, packed.columns)
     let length = packed.format.grid?.groupLength(columns: columns) ?? columns
@@ -170,7 +165,7 @@ package enum GridRounding {
       for row in rows {
         for group in 0..<groups {
           let first = row * columns + group * length
-          body(Float(packed.scale(row: row, group: group)), row, group, first..<min(first + length, (row + 1) * columns))
+          body(Float(packed.scale(row: row, group: group)), first..<min(first + length, (row + 1) * columns))
         }
       }
     }
