@@ -47,7 +47,7 @@ library: dependencies
 digests: build
 	@.ci/digests $(DIBIT) .ci/digests.scalar
 
-## bench: rates of this machine, beside llama.cpp with LLAMA_BENCH= and GGUF_1B= (SHAPES=, ROUNDS=, THREADS=)
+## bench: rates of this machine, beside llama.cpp with LLAMA_BENCH= and GGUF_1B=, and ik_llama.cpp with IK_LLAMA_BENCH= and IK_GGUF_1B= (SHAPES=, ROUNDS=, THREADS=)
 bench: build
 	@.ci/bench $(DIBIT)
 
