@@ -14,7 +14,7 @@ internal import DibitTokenizer
 package struct CalibrationText {
   /// Tokens of a window, where the context is no shorter.
   private static let window = 512
-  /// Tokens of a text without which second moments say nothing.
+  /// Tokens of a text without which second moments say nothing, and training learns it by heart.
   private static let minimum = 1_000
   /// Tokens of a user's text that are read.
   private static let maximumRead = 4 << 20
@@ -72,15 +72,18 @@ package struct CalibrationText {
         tokens = []
       }
     }
-    guard text.tokens >= Self.minimum else {
-      let names = paths.map { "'\($0)'" }.joined(separator: ", ")
-      throw DibitError(
-        .invalidData,
-        "\(names): \(counted(text.tokens, "token")) to calibrate on; at least \(Self.minimum) are needed, and 50,000 are better")
-    }
+    try Self.checkLength(text.tokens, of: paths, to: "calibrate on")
     let windows = text.windows
     guard windows.count > count else { return windows }
     return (0..<count).map { windows[$0 * windows.count / count] }
+  }
+
+  /// Refuses a text of so few tokens, read from `paths`, that there is nothing `to` do with it.
+  static func checkLength(_ tokens: Int, of paths: [String], to purpose: String) throws(DibitError) {
+    guard tokens < minimum else { return }
+    let names = paths.isEmpty ? "the text" : paths.map { "'\($0)'" }.joined(separator: ", ")
+    throw DibitError(
+      .invalidData, "\(names): \(counted(tokens, "token")) to \(purpose); at least \(minimum) are needed, and 50,000 are better")
   }
 
   /// Windows that the model writes itself, each token drawn from its own probabilities: plain text, and chats of which it writes both sides.

@@ -141,6 +141,23 @@ import Testing
     #expect(try tokens(own: 4_000) == 4_096 + 4_000)
   }
 
+  @Test("a text that the steps read more often than it is worth is told, and trained on")
+  func readAgain() throws {
+    let (source, model, text) = try prepare()
+    func notes(steps: Int) throws -> [Substring] {
+      let outcome = try dibit(
+        ["qat", source, "--from", model, "--data", text, "--overwrite", "-o", scratch("trained"), "--scales-only"]
+          + ["--steps", "\(steps)"] + Self.small)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      return outcome.errors.matches(of: /about ([0-9,]+) times, .* give more --data or --own-text, or fewer --steps/).map(\.1)
+    }
+    let words = TinyCheckpoint.sentences.joined(separator: ". ")
+    try scratch.write(String(repeating: words + "\n", count: 20), to: "text/a.txt")
+    #expect(try notes(steps: 10).isEmpty)
+    let found = try notes(steps: 200)
+    #expect(found.count == 1 && found.allSatisfy { (5...20).contains(Int($0) ?? 0) }, "\(found)")
+  }
+
   @Test("models and texts that do not do are told, and nothing is written")
   func failures() throws {
     let (source, model, text) = try prepare()
@@ -161,7 +178,7 @@ import Testing
     try fails([try renamed.write(to: scratch, "renamed"), "--from", model, "--data", text], 65, "a teacher needs the same tokenizer")
     try fails([source, "--from", model, "--data", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try scratch.write("a few words", to: "short.txt")
-    try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "tokens")
+    try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "'\(scratch("short.txt"))': 9 tokens to train on; at least 1000")
     try fails(
       [source, "--from", model, "--data", text], 65, "'max_seq_length': expected less than 64, the context of '\(source)', found 255")
     try fails([source, "--from", model, "--own-text", "0"], 64, "--own-text: expected --data beside 0, as there is no other text")
