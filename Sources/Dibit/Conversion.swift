@@ -61,7 +61,8 @@ public enum Conversion {
     case nearest
     /// By the inputs of each layer on a text, layer by layer: what counts is the error of outputs. Minutes.
     ///
-    /// The text lies in files and folders; without any, the source writes it. More effort takes longer, and comes nearer to the source.
+    /// Three quarters of the text lie in files and folders; the source writes the rest, and without any, all. More effort takes longer, and
+    /// comes nearer to the source.
     case calibrated(texts: [String] = [], effort: Effort = .standard)
   }
 
@@ -69,8 +70,8 @@ public enum Conversion {
   public enum Effort: String, Equatable, Sendable, CaseIterable {
     /// Each layer is rounded: five minutes for a model of 135 M parameters.
     case quick
-    /// Each layer is rounded; below four bits all scales are then trained towards the source's predictions: half as long again, with the source in
-    /// memory as BF16.
+    /// Each layer is rounded; below eight bits all scales are then trained towards the source's predictions: half as long again and more, with
+    /// the source in memory as BF16.
     case standard
     /// As ``standard``, and weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded: longer
     /// still.

@@ -45,7 +45,8 @@ package struct ConversionJob {
   package func forecast(progress: (Progress) -> Bool) throws -> ConversionReport {
     guard converter.measures else { return try converter.forecast() }
     try converter.check()
-    return try converter.forecast(measuringOn: try text(progress), calibrates: options.rounding != .nearest) { progress(.converting($0)) }
+    let text = try write(beside: given(), progress: progress).windows
+    return try converter.forecast(measuringOn: text, calibrates: options.rounding != .nearest) { progress(.converting($0)) }
   }
 
   /// Converts, until `progress` returns false.
@@ -54,44 +55,80 @@ package struct ConversionJob {
     // Before minutes of work: what the conversion would refuse.
     try converter.check()
     guard case .calibrated(let texts, let effort) = options.rounding else {
-      return try converter.run(measuringOn: try text(progress)) { progress(.converting($0)) }
+      return try converter.run(measuringOn: write(progress: progress).windows) { progress(.converting($0)) }
     }
-    let store = try converter.calibrationStore(ownText: texts.isEmpty, resumes: options.resumes)
-    let text = try text(keptIn: store, progress)
-    var conversion = try converter.prepare(calibratingOn: text, measuringOn: text, keepingIn: store) { progress(.converting($0)) }
+    let given = try given()
+    let store = try converter.calibrationStore(text: given, resumes: options.resumes)
+    let text = try write(beside: given, keptIn: store, progress)
+    var conversion = try converter.prepare(calibratingOn: text.windows, measuringOn: text.windows, keepingIn: store) {
+      progress(.converting($0))
+    }
     if effort != .quick {
-      try ScaleTraining(source: source, windows: text, compute: compute).run(on: &conversion, keptIn: store) {
+      let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
+      try ScaleTraining(source: source, windows: windows, compute: compute).run(on: &conversion, keptIn: store) {
         progress(.trainingScales(step: $0, total: $1))
       }
     }
     return try conversion.write { progress(.converting($0)) }
   }
 
-  /// The text to calibrate on, which is kept; what the source wrote before is not written again.
-  private func text(keptIn store: CalibrationStore, _ progress: (Progress) -> Bool) throws -> [[Int32]] {
-    let kept = try store.windows()
-    guard case .calibrated(let texts, _) = options.rounding, !texts.isEmpty else {
-      do { return try text(behind: kept, keep: store.keep(_:behind:), progress) } catch ConversionError.interrupted {
-        throw try store.windows().isEmpty ? ConversionError.interrupted : .interruptedCalibration(directory: store.path, layers: 0)
+  /// The text to calibrate or to measure on, in windows.
+  private struct Text {
+    /// The windows of a user.
+    let given: [[Int32]]
+    /// The windows that the source wrote.
+    let own: [[Int32]]
+
+    /// All windows, those of the one evenly among those of the other.
+    var windows: [[Int32]] {
+      let count = given.count + own.count
+      return (0..<count).map { index in
+        let before = index * own.count / count
+        return (index + 1) * own.count / count > before ? own[before] : given[index - before]
       }
     }
-    let text = try text(progress)
-    if kept.isEmpty { try store.keep(text) }
-    guard kept.isEmpty || text == kept else { throw ConversionError.otherConversion(directory: store.path) }
-    return text
   }
 
-  /// The text to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
-  private func text(
-    behind kept: [[Int32]] = [], keep: ([[Int32]], Int) throws -> Void = { _, _ in }, _ progress: (Progress) -> Bool
-  ) throws -> [[Int32]] {
-    let count = options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits)
-    let text = try CalibrationText(for: source, tokenizer: options.tokenizer, windows: count)
-    if case .calibrated(let texts, _) = options.rounding, !texts.isEmpty { return try text.read(texts) }
-    guard
-      let windows = try text.write(
-        behind: kept, keep: keep, on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) })
-    else { throw ConversionError.interrupted }
-    return windows
+  /// The share of a user's text beside which the source writes the rest: what it says in chats is in few texts, and without it is lost first.
+  private static let givenShare = (part: 3, of: 4)
+
+  /// The windows to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
+  private var count: Int { options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits) }
+
+  /// The windows of the text that a user gave; none where nobody did.
+  private func given() throws -> [[Int32]] {
+    guard case .calibrated(let texts, _) = options.rounding, !texts.isEmpty else { return [] }
+    return try calibrationText(windows: count * Self.givenShare.part / Self.givenShare.of).read(texts)
+  }
+
+  /// The text to calibrate on; what the source writes of it is kept, and what it wrote before is not written again.
+  private func write(beside given: [[Int32]], keptIn store: CalibrationStore, _ progress: (Progress) -> Bool) throws -> Text {
+    do {
+      return try write(beside: given, behind: store.windows(), keep: store.keep(_:behind:), progress: progress)
+    } catch ConversionError.interrupted {
+      throw try store.windows().isEmpty ? ConversionError.interrupted : .interruptedCalibration(directory: store.path, layers: 0)
+    }
+  }
+
+  /// The text to calibrate or to measure on, of which the source writes what a user's lacks.
+  private func write(
+    beside given: [[Int32]] = [], behind kept: [[Int32]] = [], keep: ([[Int32]], Int) throws -> Void = { _, _ in },
+    progress: (Progress) -> Bool
+  ) throws -> Text {
+    let own = try calibrationText(windows: count - given.count).write(
+      behind: kept, keep: keep, on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) })
+    guard let own else { throw ConversionError.interrupted }
+    return Text(given: given, own: own)
+  }
+
+  /// The windows that scales are trained on: of a user's text, which is read anew, as many as no step reads twice, and what the source wrote as
+  /// often as it has the same share again.
+  private func scaleWindows(_ texts: [String], beside own: [[Int32]]) throws -> [[Int32]] {
+    let given = ScaleTraining.windowCount * Self.givenShare.part / Self.givenShare.of
+    return try calibrationText(windows: given).read(texts) + (given..<ScaleTraining.windowCount).map { own[$0 % own.count] }
+  }
+
+  private func calibrationText(windows: Int) throws -> CalibrationText {
+    try CalibrationText(for: source, tokenizer: options.tokenizer, windows: windows)
   }
 }

@@ -100,8 +100,7 @@ struct DistillationText {
   private static let mostOwnTokens = 1_000_000
   /// Tokens of the pieces in which a part of a long text is taken.
   private static let piece = 4_096
-  /// How often a text may be read before it is said that it is: up to four times brings nearly what as much other text would (Muennighoff et
-  /// al., "Scaling data-constrained language models", 2023).
+  /// The readings of a text that are worth nearly as much as other text (Muennighoff et al., "Scaling data-constrained language models", 2023).
   private static let readings = 4
 
   /// Reads the texts of `inputs`, for a model with this tokenizer.

@@ -139,7 +139,7 @@ package struct PretrainingJob: ~Copyable, WeightTraining {
     var data = SHA256()
     for tokens in [text, validation] {
       data.update(Array("\(tokens.count) tokens".utf8))
-      for token in tokens { data.update((0..<4).map { UInt8(truncatingIfNeeded: token >> (8 * $0)) }) }
+      data.update(tokens)
     }
     let own: [(key: String, value: JSONValue)] = [
       ("steps", .integer(options.steps)), ("batch_size", .integer(options.batchSize)),

@@ -8,11 +8,13 @@ internal import DibitQuantization
 internal import DibitRecipe
 package import DibitTraining
 
-/// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on the text that rounding was
-/// calibrated on. Weights keep their codes.
+/// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on text of the
+/// kind that rounding was calibrated on. Weights keep their codes.
 package struct ScaleTraining {
   /// Steps of 1,024 tokens.
   private static let steps = 100
+  /// Windows of 512 tokens that the steps read.
+  static let windowCount = 2 * steps
 
   /// The float checkpoint.
   let source: String
@@ -20,15 +22,13 @@ package struct ScaleTraining {
   let windows: [[Int32]]
   let compute: Compute
 
-  /// Trains the model of a conversion in which less than four bits were calibrated; the checkpoints lie in `store`.
-  ///
-  /// From four bits on there is nothing to win: the divergence of SmolLM2-135M stays.
+  /// Trains the model of a conversion in which less than eight bits were calibrated; the checkpoints lie in `store`.
   ///
   /// - Parameter progress: is told the steps that are done, of all, and stops the training, whose checkpoint stays, by returning false.
   func run(
     on conversion: inout PreparedConversion, keptIn store: CalibrationStore, progress: (_ step: Int, _ total: Int) -> Bool
   ) throws {
-    guard conversion.scheme.bits < 4, let (configuration, weights) = try conversion.rounded() else { return }
+    guard conversion.scheme.bits < 8, let (configuration, weights) = try conversion.rounded() else { return }
     let compute = Compute(isa: compute.isa, threads: compute.threads, gradients: .bfloat16, floats: .bfloat16)
     var recipe = try GridTrainingRecipe(settings: [])
     recipe.trainsScalesAlone = true

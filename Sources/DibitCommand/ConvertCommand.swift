@@ -67,12 +67,12 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Round by the inputs of each layer on a text: minutes, and far nearer to the source.") var calibrate = false
   @Option(
     help: ArgumentHelp(
-      "A file or a folder of text for --calibrate, which may be given more than once; by default the source writes its own.",
+      "A file or a folder of text for --calibrate, which may be given more than once, for three quarters of the text; the source writes the rest, and without this option all.",
       valueName: "text"))
   var calibrationText: [String] = []
   @Option(
     help: ArgumentHelp(
-      "The effort of --calibrate: quick, which rounds layer by layer; standard, which below 4 bits trains all scales behind that: half as long again, and far nearer; or thorough, which trains each layer, too.",
+      "The effort of --calibrate: quick, which rounds layer by layer; standard, which below 8 bits trains all scales behind that: half as long again and more, and nearer; or thorough, which trains each layer, too.",
       valueName: "effort"), transform: { try choice($0, "--effort") })
   var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments

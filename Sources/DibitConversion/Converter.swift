@@ -76,19 +76,25 @@ package struct Converter: Sendable {
 
   /// Opens what a calibration of this conversion keeps beside its output; see ``CalibrationStore``.
   ///
-  /// - Parameter ownText: True where the source writes the text.
-  package func calibrationStore(ownText: Bool = true, resumes: Bool) throws(ConversionError) -> CalibrationStore {
+  /// - Parameter text: What is calibrated on, in tokens, beside what the source writes.
+  package func calibrationStore(text: [[Int32]] = [], resumes: Bool) throws(ConversionError) -> CalibrationStore {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     var digests: [JSONValue] = []
     for path in opened.checkpoint.filePaths { digests.append(.string(try rethrow(as: ConversionError.file, fileDigest(path)))) }
     let identity: JSONValue = [
       "source": .array(digests), "quantization": options.scheme.json, "budget": .string(options.budget.map { "\($0)" } ?? "none"),
       "tables": .bool(options.budgetsTables), "trains_layers": .bool(options.trainsLayers), "isa": .string("\(compute.isa)"),
-      "tokenizer": options.tokenizer.map { .string($0) } ?? .null, "own_text": .bool(ownText),
+      "tokenizer": options.tokenizer.map { .string($0) } ?? .null, "text": .string(Self.digest(of: text)),
     ]
     return try CalibrationStore(
       output: output, inputs: JobInputs([source, options.tokenizer]), identity: identity,
       vocabulary: opened.configuration.vocabularySize, resumes: resumes, discards: options.overwrite)
+  }
+
+  private static func digest(of text: [[Int32]]) -> String {
+    var digest = SHA256()
+    for window in text { digest.update(window) }
+    return digest.finalize()
   }
 
   func checkedPlan() throws(ConversionError) -> ConversionPlan {

@@ -43,6 +43,11 @@ package struct SHA256: Sendable {
   /// Adds bytes to the message.
   package mutating func update(_ bytes: [UInt8]) { update(bytes.span) }
 
+  /// Adds numbers to the message, four bytes each, the lowest first.
+  package mutating func update(_ numbers: [Int32]) {
+    for number in numbers { update((0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }) }
+  }
+
   /// The digest of everything added, as 64 lowercase hexadecimal digits.
   package consuming func finalize() -> String {
     finalizeWords().map { word in

@@ -38,7 +38,7 @@ import Testing
     try JSONValue(parsing: contents(scratch(name) + "/manifest.json"))["source"]?["training"]
   }
 
-  @Test("scales are trained below four bits alone, and where rounding lost something")
+  @Test("scales are trained below eight bits alone, and where rounding lost something")
   func whatIsTrained() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
     func training(_ source: String, _ name: String, _ options: String...) throws -> JSONValue? {
@@ -47,7 +47,7 @@ import Testing
       #expect(outcome.errors.contains("training scales") == (try self.training(name) != nil))
       return try self.training(name)
     }
-    #expect(try training(source, "four", "--bits", "4") == nil)
+    #expect(try training(source, "eight", "--bits", "8") == nil && training(source, "four", "--bits", "4") != nil)
     #expect(try training(source, "two") != nil && training(source, "thorough", "--effort", "thorough") != nil)
     // A mean of bits: the least of them count.
     #expect(try training(source, "mean", "--bits", "5") != nil)
@@ -163,7 +163,9 @@ import Testing
       "convert", source, "-o", scratch("model"), "--calibrate", "--calibration-text", scratch("a.txt"), "--calibration-text",
       scratch("folder"))
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(!outcome.errors.contains("writing text") && outcome.errors.contains("calibrating: 100 %"))
+    // What the source says in chats is in few texts: it writes a quarter.
+    #expect(outcome.errors.contains("writing text") && outcome.errors.contains("calibrating: 100 %"))
+    #expect(outcome.errors.contains("training scales: 100 %"))
     #expect(try dibit("verify", scratch("model")).status == 0)
   }
 

@@ -91,7 +91,10 @@ import Testing
     let work = converter(source, output, trains: false)
     #expect(throws: ConversionError.self) { try stop(behind: 1, work, windows) }
     #expect(throws: ConversionError.incomplete(directory: directory, layers: 1)) { try work.calibrationStore(resumes: false) }
-    // Other options, and another source under the same name.
+    // Another text, and other options.
+    #expect(throws: ConversionError.otherConversion(directory: directory)) {
+      try work.calibrationStore(text: [[1, 2, 3]], resumes: true).windows()
+    }
     for other in [converter(source, output, trains: true), converter(source, output, trains: false, bits: 4)] {
       let store = try other.calibrationStore(resumes: true)
       #expect(throws: ConversionError.otherConversion(directory: directory)) { try store.windows() }
