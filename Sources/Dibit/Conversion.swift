@@ -70,8 +70,8 @@ public enum Conversion {
   public enum Effort: String, Equatable, Sendable, CaseIterable {
     /// Each layer is rounded: five minutes for a model of 135 M parameters.
     case quick
-    /// Each layer is rounded; below eight bits all scales are then trained towards the source's predictions: half as long again and more, with
-    /// the source in memory as BF16.
+    /// Each layer is rounded; below four bits, or eight with texts of a user's own, all scales are then trained towards the source's predictions:
+    /// half as long again and more, with the source in memory as BF16.
     case standard
     /// As ``standard``, and weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded: longer
     /// still.

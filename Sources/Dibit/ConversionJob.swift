@@ -65,7 +65,9 @@ package struct ConversionJob {
     }
     if effort != .quick {
       let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
-      try ScaleTraining(source: source, windows: windows, compute: compute).run(on: &conversion, keptIn: store) {
+      // From four bits on scales learn by heart what the source wrote, and other texts win nothing.
+      let training = ScaleTraining(source: source, windows: windows, bitLimit: texts.isEmpty ? 4 : 8, compute: compute)
+      try training.run(on: &conversion, keptIn: store) {
         progress(.trainingScales(step: $0, total: $1))
       }
     }

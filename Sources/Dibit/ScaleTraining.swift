@@ -20,15 +20,17 @@ package struct ScaleTraining {
   let source: String
   /// The text, in tokens.
   let windows: [[Int32]]
+  /// The bits from which on a model stays as it was rounded.
+  let bitLimit: Int
   let compute: Compute
 
-  /// Trains the model of a conversion in which less than eight bits were calibrated; the checkpoints lie in `store`.
+  /// Trains the model of a conversion in which less than ``bitLimit`` bits were calibrated; the checkpoints lie in `store`.
   ///
   /// - Parameter progress: is told the steps that are done, of all, and stops the training, whose checkpoint stays, by returning false.
   func run(
     on conversion: inout PreparedConversion, keptIn store: CalibrationStore, progress: (_ step: Int, _ total: Int) -> Bool
   ) throws {
-    guard conversion.scheme.bits < 8, let (configuration, weights) = try conversion.rounded() else { return }
+    guard conversion.scheme.bits < bitLimit, let (configuration, weights) = try conversion.rounded() else { return }
     let compute = Compute(isa: compute.isa, threads: compute.threads, gradients: .bfloat16, floats: .bfloat16)
     var recipe = try GridTrainingRecipe(settings: [])
     recipe.trainsScalesAlone = true

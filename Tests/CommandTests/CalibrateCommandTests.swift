@@ -38,7 +38,7 @@ import Testing
     try JSONValue(parsing: contents(scratch(name) + "/manifest.json"))["source"]?["training"]
   }
 
-  @Test("scales are trained below eight bits alone, and where rounding lost something")
+  @Test("scales are trained below four bits alone, or eight on a user's text, and where rounding lost something")
   func whatIsTrained() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
     func training(_ source: String, _ name: String, _ options: String...) throws -> JSONValue? {
@@ -47,7 +47,11 @@ import Testing
       #expect(outcome.errors.contains("training scales") == (try self.training(name) != nil))
       return try self.training(name)
     }
-    #expect(try training(source, "eight", "--bits", "8") == nil && training(source, "four", "--bits", "4") != nil)
+    #expect(try training(source, "four", "--bits", "4") == nil)
+    try scratch.write(String(repeating: TinyCheckpoint.sentences.joined(separator: ". ") + "\n", count: 40), to: "text.txt")
+    let given = ["--calibration-text", scratch("text.txt")]
+    #expect(try training(source, "four-given", "--bits", "4", given[0], given[1]) != nil)
+    #expect(try training(source, "eight", "--bits", "8", given[0], given[1]) == nil)
     #expect(try training(source, "two") != nil && training(source, "thorough", "--effort", "thorough") != nil)
     // A mean of bits: the least of them count.
     #expect(try training(source, "mean", "--bits", "5") != nil)
