@@ -73,12 +73,9 @@ package struct CalibrationText {
       }
     }
     try Self.checkLength(text.tokens, of: paths, to: "calibrate on")
-    return Self.spread(text.windows, to: count)
-  }
-
-  /// Up to so many windows, evenly spaced over all.
-  static func spread(_ windows: [[Int32]], to count: Int) -> [[Int32]] {
-    windows.count > count ? (0..<count).map { windows[$0 * windows.count / count] } : windows
+    let windows = text.windows
+    guard windows.count > count else { return windows }
+    return (0..<count).map { windows[$0 * windows.count / count] }
   }
 
   /// Refuses a text of so few tokens, read from `paths`, that there is nothing `to` do with it.

@@ -60,12 +60,13 @@ package struct ConversionJob {
     let given = try given()
     let store = try converter.calibrationStore(text: given, resumes: options.resumes)
     let text = try write(beside: given, keptIn: store, progress)
-    let windows = text.windows
-    var conversion = try converter.prepare(calibratingOn: windows, measuringOn: windows, keepingIn: store) { progress(.converting($0)) }
+    var conversion = try converter.prepare(calibratingOn: text.windows, measuringOn: text.windows, keepingIn: store) {
+      progress(.converting($0))
+    }
     if effort != .quick {
+      let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
       // From four bits on scales learn by heart what the source wrote, and other texts win nothing.
-      let training = ScaleTraining(
-        source: source, windows: text.scaleWindows, bitLimit: texts.isEmpty ? 4 : 8, compute: compute)
+      let training = ScaleTraining(source: source, windows: windows, bitLimit: texts.isEmpty ? 4 : 8, compute: compute)
       try training.run(on: &conversion, keptIn: store) {
         progress(.trainingScales(step: $0, total: $1))
       }
@@ -75,25 +76,18 @@ package struct ConversionJob {
 
   /// The text to calibrate or to measure on, in windows.
   private struct Text {
-    /// The windows of a user, which scales are trained on.
+    /// The windows of a user.
     let given: [[Int32]]
     /// The windows that the source wrote.
     let own: [[Int32]]
-    /// The number of windows that rounding is calibrated on.
-    let count: Int
 
-    /// The windows that rounding is calibrated on: some of a user's, and the source's evenly among them.
+    /// All windows, those of the one evenly among those of the other.
     var windows: [[Int32]] {
-      let given = CalibrationText.spread(given, to: count - own.count)
+      let count = given.count + own.count
       return (0..<count).map { index in
         let before = index * own.count / count
         return (index + 1) * own.count / count > before ? own[before] : given[index - before]
       }
-    }
-
-    /// The windows that scales are trained on: the source's, or a user's and the source's as often as makes them enough.
-    var scaleWindows: [[Int32]] {
-      given.isEmpty ? own : given + (given.count..<ScaleTraining.windowCount).map { own[$0 % own.count] }
     }
   }
 
@@ -103,13 +97,10 @@ package struct ConversionJob {
   /// The windows to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
   private var count: Int { options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits) }
 
-  /// The part of so many windows that a user's text has.
-  private static func given(of count: Int) -> Int { count * givenShare.part / givenShare.of }
-
-  /// The windows of the text that a user gave, as many as scales are trained on; none where nobody did.
+  /// The windows of the text that a user gave; none where nobody did.
   private func given() throws -> [[Int32]] {
     guard case .calibrated(let texts, _) = options.rounding, !texts.isEmpty else { return [] }
-    return try calibrationText(windows: Self.given(of: ScaleTraining.windowCount)).read(texts)
+    return try calibrationText(windows: count * Self.givenShare.part / Self.givenShare.of).read(texts)
   }
 
   /// The text to calibrate on; what the source writes of it is kept, and what it wrote before is not written again.
@@ -126,10 +117,17 @@ package struct ConversionJob {
     beside given: [[Int32]] = [], behind kept: [[Int32]] = [], keep: ([[Int32]], Int) throws -> Void = { _, _ in },
     progress: (Progress) -> Bool
   ) throws -> Text {
-    let own = try calibrationText(windows: count - min(given.count, Self.given(of: count))).write(
+    let own = try calibrationText(windows: count - given.count).write(
       behind: kept, keep: keep, on: compute, progress: { progress(.writingText(tokens: $0, total: $1)) })
     guard let own else { throw ConversionError.interrupted }
-    return Text(given: given, own: own, count: count)
+    return Text(given: given, own: own)
+  }
+
+  /// The windows that scales are trained on: of a user's text about as much as the steps read, and what the source wrote as often as it has the
+  /// same share again. The text is read anew, for windows that lie elsewhere: those of the rounding among them did worse, where it was tried.
+  private func scaleWindows(_ texts: [String], beside own: [[Int32]]) throws -> [[Int32]] {
+    let given = ScaleTraining.windowCount * Self.givenShare.part / Self.givenShare.of
+    return try calibrationText(windows: given).read(texts) + (given..<ScaleTraining.windowCount).map { own[$0 % own.count] }
   }
 
   private func calibrationText(windows: Int) throws -> CalibrationText {
