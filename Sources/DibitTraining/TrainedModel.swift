@@ -15,7 +15,8 @@ struct TrainedModel: ~Copyable {
   var decoder: Decoder
   /// The floats that are rounded.
   private var masters: DecoderWeights?
-  private var logScales = UniqueArray<Matrix>()  // [rows, groups] by parameter, without elements where it has none; empty where scales follow
+  // [rows, groups] by parameter, without elements where it has none; empty where scales follow
+  private var logScales = UniqueArray<Matrix>()
   /// The unit of each parameter's learning rate, where rates are in scales: the mean scale at the start, the root of the mean square of a
   /// matrix that is not rounded, and 1 for norms and biases.
   private(set) var rateUnits: [Float] = []

@@ -178,7 +178,9 @@ import Testing
     try fails([try renamed.write(to: scratch, "renamed"), "--from", model, "--data", text], 65, "a teacher needs the same tokenizer")
     try fails([source, "--from", model, "--data", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try scratch.write("a few words", to: "short.txt")
-    try fails([source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65, "'\(scratch("short.txt"))': 9 tokens to train on; at least 1000")
+    try fails(
+      [source, "--from", model, "--data", scratch("short.txt"), "--set", "max_seq_length=32"], 65,
+      "'\(scratch("short.txt"))': 9 tokens to train on; at least 1000")
     try fails(
       [source, "--from", model, "--data", text], 65, "'max_seq_length': expected less than 64, the context of '\(source)', found 255")
     try fails([source, "--from", model, "--own-text", "0"], 64, "--own-text: expected --data beside 0, as there is no other text")
