@@ -59,21 +59,26 @@ package struct CalibrationText {
     ]
   }
 
-  /// Windows of the text in files and folders, evenly spaced over it.
+  /// Windows of the text in files and folders, evenly spaced over it. Conversations follow each other, as in what the model writes itself.
   package func read(_ paths: [String]) throws -> [[Int32]] {
     var text = MeasuredText(window: length, tokenizer: tokenizer)
     for path in paths {
-      var tokens: [Int32] = []
-      var reader = try TextFolder.open(path: path).makeIterator()
-      while text.tokens < Self.maximumRead, let piece = reader.next() {
-        tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
-        guard piece.endsDocument || tokens.count > Self.maximumRead else { continue }
-        text.append(tokens)
-        tokens = []
+      switch try GivenText(path) {
+      case .conversations(let conversations, _):
+        text.append(try GivenText.tokens(of: conversations, for: source.path, tokenizer))
+      case .plain(let folder):
+        var tokens: [Int32] = []
+        var reader = folder.makeIterator()
+        while text.tokens < Self.maximumRead, let piece = reader.next() {
+          tokens += tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
+          guard piece.endsDocument || tokens.count > Self.maximumRead else { continue }
+          text.append(tokens)
+          tokens = []
+        }
       }
     }
     try Self.checkLength(text.tokens, of: paths, to: "calibrate on")
-    let windows = text.windows
+    let windows = text.windows.map(\.tokens)
     guard windows.count > count else { return windows }
     return (0..<count).map { windows[$0 * windows.count / count] }
   }

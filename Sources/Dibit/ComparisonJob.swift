@@ -41,8 +41,7 @@ package struct ComparisonJob {
   ) throws {
     (self.models, self.reference) = (models, reference)
     jobs = try models.map { try PerplexityJob($0.model, reference: reference.model, at: path, window: window, limit: limit) }
-    let text = jobs[0].text
-    words = "\(counted(text.tokens, "token")) of \(counted(text.documents, "document")) from '\(path)', in windows of \(text.window)"
+    words = "\(jobs[0].extent) from '\(path)', in windows of \(jobs[0].text.window)"
   }
 
   /// Compares; nil when `progress` stops it by returning false.
@@ -50,7 +49,7 @@ package struct ComparisonJob {
     // What matrices read is that of the float model, in the precision that is fast.
     let floats = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     let losses = WeightedErrors(
-      reference.model.configuration, reference.model.weights, windows: jobs[0].text.windows, on: floats)
+      reference.model.configuration, reference.model.weights, windows: jobs[0].text.windows.map(\.tokens), on: floats)
     var entries: [ModelComparison.Entry] = []
     var expected = 0.0
     for (index, (name, model)) in models.enumerated() {
@@ -98,26 +97,37 @@ package struct ComparisonJob {
     return (total.decibels, tensors.sorted { ($0.decibels, $0.name) < ($1.decibels, $1.name) })
   }
 
-  /// Beginnings evenly spaced over the text, continued by each model with the most likely tokens.
+  /// Beginnings evenly spaced over the text, or what conversations ask first, continued by each model with the most likely tokens.
   private func spoken(on compute: Compute) throws -> [ModelComparison.Continuation] {
-    let windows = jobs[0].text.windows.filter { $0.count > Self.beginning }
-    let count = min(Self.continuations, windows.count)
-    let beginnings = (0..<count).map { Array(windows[$0 * windows.count / count].prefix(Self.beginning)) }
-    let all = try ([reference] + models).map { try continuations(of: $0.model, beginnings, on: compute) }
+    let documents = jobs[0].documents
+    var beginnings: [(words: String, tokens: [Int32])]
+    if let questions = documents.questions {
+      beginnings = zip(questions, documents.text.windows).map { ($0, Array($1.tokens[..<$1.predicted[0].lowerBound])) }
+    } else {
+      let windows = documents.text.windows.map(\.tokens).filter { $0.count > Self.beginning }
+      beginnings = windows.map { (reference.model.tokenizer.decode($0.prefix(Self.beginning)), Array($0.prefix(Self.beginning))) }
+    }
+    let count = min(Self.continuations, beginnings.count)
+    beginnings = (0..<count).map { beginnings[$0 * beginnings.count / count] }
+    // An answer ends where the model that asks says so; text goes on.
+    let endTokens = documents.questions == nil ? [] : try models[0].model.chatFormat().endTokens
+    let all = try ([reference] + models).map { try continuations(of: $0.model, beginnings.map(\.tokens), endTokens, on: compute) }
     return beginnings.indices.map { index in
       ModelComparison.Continuation(
-        beginning: reference.model.tokenizer.decode(beginnings[index]), reference: all[0][index], models: all.dropFirst().map { $0[index] })
+        beginning: beginnings[index].words, reference: all[0][index], models: all.dropFirst().map { $0[index] })
     }
   }
 
-  private func continuations(of model: StoredModel, _ beginnings: [[Int32]], on compute: Compute) throws -> [String] {
-    var session = Session(
-      model.configuration, weights: model.weights, context: min(Self.beginning + Self.continuation, model.configuration.contextLength),
-      on: compute)
+  private func continuations(
+    of model: StoredModel, _ beginnings: [[Int32]], _ endTokens: Set<Int32>, on compute: Compute
+  ) throws -> [String] {
+    let context = min((beginnings.map(\.count).max() ?? 0) + Self.continuation, model.configuration.contextLength)
+    var session = Session(model.configuration, weights: model.weights, context: context, on: compute)
     var options = GenerationOptions()
-    (options.maximumTokens, options.sampling.temperature) = (session.context - Self.beginning, 0)
+    (options.sampling.temperature, options.stopTokens) = (0, endTokens)
     return try beginnings.map { beginning in
       session.rewind()
+      options.maximumTokens = min(Self.continuation, context - beginning.count)
       return try session.generate(beginning, tokenizer: model.tokenizer, options: options) { _ in true }.text
     }
   }

@@ -61,7 +61,7 @@ public enum Conversion {
     case nearest
     /// By the inputs of each layer on a text, layer by layer: what counts is the error of outputs. Minutes.
     ///
-    /// Three quarters of the text lie in files and folders; the source writes the rest, and without any, all. More effort takes longer, and
+    /// Three quarters of the text lie in files and folders, or in `.jsonl` files of conversations; the source writes the rest, and without any, all. More effort takes longer, and
     /// comes nearer to the source.
     case calibrated(texts: [String] = [], effort: Effort = .standard)
   }

@@ -18,8 +18,8 @@ package struct ConversionCheck: Sendable {
     case worse = "noticeably worse than the source"
     case destroyed = "destroyed"
 
-    /// Measured on SmolLM2-135M-Instruct: 0.0001 nats in 16 bits, where answers are the same; 1.3 in 4 bits, where sentences hold and facts
-    /// are lost; 12.5 in 2 bits, where no word is left. Three nats leave what the source says a twentieth of its probability at each token.
+    /// Measured on SmolLM2-135M-Instruct: 0.0001 nats in 16 bits, where answers are the same; 1.2 in 4 bits, where sentences hold and facts
+    /// are lost; 11 in 2 bits, where no word is left. Three nats leave what the source says a twentieth of its probability at each token.
     package init(divergence: Double) {
       self = divergence < 0.1 ? .close : divergence < 3 ? .worse : .destroyed
     }
@@ -27,7 +27,7 @@ package struct ConversionCheck: Sendable {
 
   /// The comparison of the two models.
   package let comparison: PerplexityComparison
-  /// The number of tokens that the source wrote, its beginnings included.
+  /// The number of tokens that the source wrote.
   package let tokens: Int
   /// The time that it took, in seconds.
   package let seconds: Double
@@ -35,14 +35,19 @@ package struct ConversionCheck: Sendable {
   /// The meaning of the divergence.
   package var verdict: Verdict { Verdict(divergence: comparison.divergence) }
 
-  /// Weights that are read while the source writes: the smaller the model, the longer the texts, so that a check takes seconds.
-  private static let weightsRead = 6_000_000_000
-  private static let lengths = 32...256
+  /// Products of a weight while the source writes: the smaller the model, the more text, so that a check takes seconds.
+  private static let products = 50_000_000_000
+  private static let tokenCounts = 128...1_024
+  /// The most texts that the source writes, and the fewest and the most tokens of each.
+  private static let (mostTexts, lengths) = (16, 32...64)
   /// Floats of the source that may have to be held, because its files hold them in another form.
   private static let maximumExpanded = 2 << 30
   /// The beginnings of texts where the tokenizer begins none by itself, and the questions that are asked in chats.
   private static let openings = ["The", "In", "A", "It"]
-  private static let questions = ["What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?"]
+  private static let questions = [
+    "What is the capital of France?", "What is 2+2?", "Write a short story about a cat.", "Who are you?", "Why is the sky blue?",
+    "How do I boil an egg?", "Name three animals that live in the sea.", "What should I pack for a week in the mountains?",
+  ]
 
   /// Runs both models; nil when `progress`, which is told the tokens that are done and their total, returns false.
   ///
@@ -56,34 +61,25 @@ package struct ConversionCheck: Sendable {
     guard expanded <= maximumExpanded else {
       throw DibitError(.invalidData, "the source's floats would take \(fixed(Double(expanded) / 1e9, 1)) GB of memory")
     }
-    let weights = try source.weights()
-    let limit = min(max(weightsRead / max(weights.elementCount, 1), lengths.lowerBound), lengths.upperBound)
-    let context = min(source.configuration.contextLength, 2 * limit)
-    var text = MeasuredText(window: max(2, context))
-    var (written, seed) = (0, UInt64(0))
-    for beginning in beginnings(model, limit: limit) where written < limit && beginning.tokens.count < context {
-      var session = Session(
-        source.configuration, weights: weights, adapter: .none(for: weights), context: context,
-        precision: weights.isPacked ? .int8 : .float32, on: compute)
-      var options = GenerationOptions()
-      options.maximumTokens = min(beginning.length, limit - written)
-      (options.sampling.temperature, options.sampling.seed) = (1, seed)
-      options.stopTokens = beginning.endTokens
-      var made = 0
-      let generated = try session.generate(beginning.tokens, tokenizer: model.tokenizer, options: options) { _ in
-        made += 1
-        return progress(written + made, 2 * limit)
+    let model = (stored: model, measured: MeasuredModel(model.configuration, weights: model.weights))
+    let reference = MeasuredModel(source.configuration, weights: try source.weights())
+    let limit = min(max(products / max(reference.weights.elementCount, 1), tokenCounts.lowerBound), tokenCounts.upperBound)
+    let length = min(max(limit / mostTexts, lengths.lowerBound), lengths.upperBound)
+    let kinds = beginnings(model.stored, count: limit / length)
+    let longest = kinds.joined().map(\.count).max() ?? 0
+    var text = MeasuredText(window: min(longest + length, source.configuration.contextLength))
+    for beginnings in kinds {
+      let end = (beginnings.map(\.count).max() ?? 0) + length
+      var writer = TextWriter(reference, length: end, width: beginnings.count, on: compute)
+      let before = text.tokens
+      let written = try writer.write(beginnings, seed: UInt64(before)) { progress(min(before + $0, limit), 2 * limit) }
+      guard let written else { return nil }
+      for (beginning, tokens) in zip(beginnings, written) where tokens.count > beginning.count {
+        text.append(tokens, predicted: [beginning.count..<tokens.count])
       }
-      guard generated.finishReason != .interrupted else { return nil }
-      written += max(1, generated.tokens.count)
-      text.append(beginning.tokens + generated.tokens)
-      seed += 1
     }
     var isStopped = false
-    let comparison = PerplexityComparison.measure(
-      text, model: MeasuredModel(model.configuration, weights: model.weights),
-      reference: MeasuredModel(source.configuration, weights: weights), on: compute
-    ) { done in
+    let comparison = PerplexityComparison.measure(text, model: model.measured, reference: reference, on: compute) { done in
       isStopped = !progress(limit + done * limit / max(text.tokens, 1), 2 * limit)
       return !isStopped
     }
@@ -91,27 +87,17 @@ package struct ConversionCheck: Sendable {
     return ConversionCheck(comparison: comparison, tokens: text.tokens, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
-  /// The beginning of a text, and the length that it may reach.
-  private struct Beginning {
-    let tokens: [Int32]
-    let endTokens: Set<Int32>
-    let length: Int
-  }
-
-  /// Plain text first, then chats where the model has a template that can be rendered; each form gets half of the tokens.
-  private static func beginnings(_ model: StoredModel, limit: Int) -> [Beginning] {
+  /// Beginnings of so many texts: half of them plain and half chats, where the model has a template that can be rendered. Those of a kind
+  /// are written side by side.
+  private static func beginnings(_ model: StoredModel, count: Int) -> [[[Int32]]] {
     let tokenizer = model.tokenizer
     let start = tokenizer.encode("")
     let source = try? ChatSource.open(model.path)
     let chat = source?.format(for: tokenizer, today: nil) ?? ChatFormat(tokenizer: tokenizer, jinja: nil)
     let prompts = chat.tellsRoles ? questions.compactMap { try? chat.prompt([ChatMessage(role: .user, content: $0)]) } : []
-    let share = prompts.isEmpty ? limit : limit / 2
-    let plain = openings.map { word in
-      let tokens = start.isEmpty ? tokenizer.encode(word, parsingSpecialTokens: false) : start
-      return Beginning(tokens: tokens, endTokens: [], length: share)
-    }
-    let chats = prompts.map { Beginning(tokens: $0, endTokens: chat.endTokens, length: limit - share) }
-    return Array(plain.prefix(1)).filter { !$0.tokens.isEmpty } + chats + plain.dropFirst().filter { !$0.tokens.isEmpty }
+    let plain = start.isEmpty ? openings.map { tokenizer.encode($0, parsingSpecialTokens: false) } : [start]
+    let kinds = [plain, prompts].map { $0.filter { !$0.isEmpty && $0.count < model.configuration.contextLength } }.filter { !$0.isEmpty }
+    return kinds.map { kind in (0..<count / kinds.count).map { kind[$0 % kind.count] } }
   }
 }
 

@@ -18,7 +18,7 @@ package struct DistillationInputs: Equatable, Sendable {
   package var checkpoint: String
   /// The converted model.
   package var model: String
-  /// Folders or files of plain text.
+  /// Folders or files of plain text, and files of conversations.
   package var texts: [String]
   /// Tokens of text that the float model writes; nil for as many as the steps read, up to a million, where no other text is given.
   package var ownTokens: Int?
@@ -35,8 +35,8 @@ package struct DistillationInputs: Equatable, Sendable {
   var paths: JobInputs { JobInputs([checkpoint, model] + texts) }
 
   /// Opens the texts and both models, which must have the same shapes and tokens, the one floats and the other on a grid.
-  func open() throws -> (source: StoredModel, model: StoredModel, texts: [TextFolder]) {
-    let texts = try texts.map { try TextFolder.open(path: $0) }
+  func open() throws -> (source: StoredModel, model: StoredModel, texts: [GivenText]) {
+    let texts = try texts.map { try GivenText($0) }
     let source = try StoredModel.open(checkpoint)
     guard source.scheme == nil else {
       throw DibitError(.invalidData, "'\(checkpoint)': expected the float checkpoint, found a converted model")
@@ -105,11 +105,10 @@ struct DistillationText {
 
   /// Reads the texts of `inputs`, for a model with this tokenizer.
   init(
-    _ inputs: DistillationInputs, _ folders: [TextFolder], _ tokenizer: Tokenizer, _ options: PretrainingOptions, vocabulary: Int,
-    on compute: Compute,
-    report: (PretrainingJob.Event) -> Bool
+    _ inputs: DistillationInputs, _ texts: [GivenText], _ tokenizer: Tokenizer, _ options: PretrainingOptions, vocabulary: Int,
+    on compute: Compute, report: (PretrainingJob.Event) -> Bool
   ) throws {
-    let text = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report)
+    let text = try Self.encode(texts, inputs.model, tokenizer, report)
     window = options.sequenceLength + 1
     let product = options.steps.multipliedReportingOverflow(by: options.batchSize * window)
     let all = product.overflow ? .max : product.partialValue
@@ -126,6 +125,20 @@ struct DistillationText {
       .finding(
         "\(steps) read \(grouped(count)) tokens of text about \(grouped(all / count)) times, and learn them by heart: give more \(asked.0) or \(asked.1), or fewer \(asked.2)"
       ))
+  }
+
+  /// The tokens of plain text, and behind them those of conversations.
+  private static func encode(
+    _ texts: [GivenText], _ model: String, _ tokenizer: Tokenizer, _ report: (PretrainingJob.Event) -> Bool
+  ) throws -> [Int32] {
+    let folders = texts.compactMap { if case .plain(let folder) = $0 { folder } else { nil } }
+    var tokens: [Int32] = []
+    if !folders.isEmpty { tokens = try PretrainingJob.encode(folders, isHeldOut: false, tokenizer, parsesSpecialTokens: false, report) }
+    for case .conversations(let conversations, let findings) in texts {
+      tokens += try GivenText.tokens(of: conversations, for: model, tokenizer)
+      for finding in findings { _ = report(.finding(finding)) }
+    }
+    return tokens
   }
 
   /// Tokens that are trained on.

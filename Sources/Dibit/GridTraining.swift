@@ -99,7 +99,7 @@ extension Model {
   /// - Parameters:
   ///   - checkpoint: The float checkpoint: the teacher, and the floats that are rounded.
   ///   - model: The model that was converted from it, as which training begins.
-  ///   - texts: Files and folders of plain text; none for text that the float model writes itself.
+  ///   - texts: Files and folders of plain text, and `.jsonl` files of conversations; none for text that the float model writes itself.
   ///   - output: The directory of the trained model, which appears when it is whole.
   ///   - options: Steps and settings.
   /// - Returns: The job. It fails with ``DibitError`` for models that do not belong together, text that is missing or too short, an output that

@@ -93,9 +93,9 @@ extension Model {
   /// - Parameters:
   ///   - models: One model or more, with the tokenizer of the reference.
   ///   - reference: The model that they come from, such as the float checkpoint.
-  ///   - path: A text file, or a folder of text files.
+  ///   - path: A text file, a folder of text files, or a `.jsonl` file of conversations, of which the answers are measured.
   ///   - window: Tokens of a window; nil for the models' context, 512 at most.
-  ///   - limit: Tokens of the text that are used; nil for all.
+  ///   - limit: Tokens of the text that are used, or of answers; nil for all.
   /// - Returns: The job. It fails with ``DibitError`` where there is no model or no text, and where a model has another tokenizer.
   public static func compare(
     _ models: [Model], with reference: Model, on path: String, window: Int? = nil, limit: Int? = 8192

@@ -26,7 +26,7 @@ extension Model {
   /// ```
   ///
   /// - Parameters:
-  ///   - path: A text file, or a folder of text files.
+  ///   - path: A text file, a folder of text files, or a `.jsonl` file of conversations, of which the answers are measured.
   ///   - adapter: An adapter of this model; nil for the model alone.
   ///   - window: Tokens of a window; nil for the model's context, 512 at most.
   /// - Returns: The job. It fails with ``DibitError`` where there is no text.

@@ -78,8 +78,16 @@ package struct ModelPrompts: Sendable {
   package func encoder(_ task: TaggingTask, for examples: [DatasetExample]) throws -> ExampleEncoder {
     // Only conversations cannot do without a template that is there.
     let speaks = examples.contains { $0.kind == .conversation }
-    let jinja = speaks && chat == nil ? try ChatSource.open(path).template : chat?.template
-    let format = ConversationFormat(tokenizer: tokenizer, jinja: jinja, maximumTokens: task.maximumTokens)
+    let format =
+      speaks
+      ? try conversationFormat(maximumTokens: task.maximumTokens)
+      : ConversationFormat(tokenizer: tokenizer, jinja: chat?.template, maximumTokens: task.maximumTokens)
     return ExampleEncoder(task: try tokenized(task), format: format, for: examples)
+  }
+
+  /// The way in which conversations become tokens; fails where the model's template cannot be read.
+  package func conversationFormat(maximumTokens: Int) throws -> ConversationFormat {
+    let jinja = chat == nil ? try ChatSource.open(path).template : chat?.template
+    return ConversationFormat(tokenizer: tokenizer, jinja: jinja, maximumTokens: maximumTokens)
   }
 }

@@ -86,7 +86,7 @@ extension Model {
   /// - Parameters:
   ///   - model: The converted model.
   ///   - checkpoint: The float checkpoint that it was made from, whose predictions are the goal.
-  ///   - texts: Files and folders of plain text; none for text that the float model writes itself.
+  ///   - texts: Files and folders of plain text, and `.jsonl` files of conversations; none for text that the float model writes itself.
   ///   - output: The directory of the model, or of the adapter, which appears when it is whole.
   ///   - options: Rank, steps and settings.
   /// - Returns: The job. It fails with ``DibitError`` for models that do not belong together, text that is missing or too short, an output that

@@ -14,14 +14,15 @@ struct CompareCommand: ParsableCommand {
 
       Each MODEL is measured beside the reference on the same text: perplexity, divergence of the probabilities of each token, and how often both \
       have the same most likely token; for each matrix what rounding lost, with each input counted by its energy on the text; and what every \
-      model says behind ten beginnings from the text.
+      model says behind ten beginnings from the text. Of conversations, {"messages": [...]} on each line of a .jsonl file, the answers are \
+      measured, and every model answers what ten of them ask first.
       """)
 
   @Argument(help: ArgumentHelp("Models with the same tokenizer, converted or not.", valueName: "model")) var models: [String]
   @Option(help: ArgumentHelp("The model that they come from, such as the float checkpoint.", valueName: "model")) var reference: String
-  @Option(help: "A text file, or a folder of text files.") var data: String
+  @Option(help: "A text file, a folder of text files, or a .jsonl file of conversations.") var data: String
   @Option(help: ArgumentHelp("Tokens of a window; by default the models' context, 512 at most.", valueName: "tokens")) var window: Int?
-  @Option(help: ArgumentHelp("Use only the first tokens of the text; by default 8,192.", valueName: "n")) var limit = 8192
+  @Option(help: ArgumentHelp("Use only the first tokens of the text, or of answers; by default 8,192.", valueName: "n")) var limit = 8192
   @Option(help: ArgumentHelp("Write the comparison as a page for a browser.", valueName: "file")) var html: String?
   @Flag(help: "Replace an existing page.") var overwrite = false
   @Flag(help: "Print the comparison as JSON.") var json = false

@@ -6,7 +6,8 @@ internal import DibitJSON
 extension ConversionCheck {
   /// For people.
   var line: String {
-    "\(verdict.rawValue), on \(counted(tokens, "token")) of its own texts: divergence \(decimal(comparison.divergence, 4)) nats/token, "
+    let divergence = "\(decimal(comparison.divergence, 4)) ± \(decimal(comparison.standardError, 4))"
+    return "\(verdict.rawValue), on \(counted(tokens, "token")) of its own texts: divergence \(divergence) nats/token, "
       + "same most likely token \(percent(comparison.agreement)) (in \(duration(seconds)))"
   }
 

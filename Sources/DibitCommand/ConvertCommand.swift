@@ -67,7 +67,7 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Round by the inputs of each layer on a text: minutes, and far nearer to the source.") var calibrate = false
   @Option(
     help: ArgumentHelp(
-      "A file or a folder of text for --calibrate, which may be given more than once, for three quarters of the text; the source writes the rest, and without this option all.",
+      "A file or a folder of text for --calibrate, or a .jsonl file of conversations; may be given more than once, for three quarters of the text; the source writes the rest, and without this option all.",
       valueName: "text"))
   var calibrationText: [String] = []
   @Option(

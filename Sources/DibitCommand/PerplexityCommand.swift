@@ -15,7 +15,8 @@ struct PerplexityCommand: ParsableCommand {
       Example: dibit perplexity ./model --data ./texts --reference ./checkpoint
 
       Every file is a document of its own and goes through in windows that do not overlap. A window begins with the token that begins a \
-      text, if the tokenizer has one; otherwise its first token is not predicted.
+      text, if the tokenizer has one; otherwise its first token is not predicted. Of conversations, {"messages": [...]} on each line of a \
+      .jsonl file, the answers are measured, in the model's chat template and each conversation by itself.
 
       With --reference the two models are compared: divergence of their probabilities at each token, and how often both have the same most \
       likely token.
@@ -23,11 +24,11 @@ struct PerplexityCommand: ParsableCommand {
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
   @Option(help: "An adapter of this model.") var adapter: String?
-  @Option(help: "A text file, or a folder of text files.") var data: String
+  @Option(help: "A text file, a folder of text files, or a .jsonl file of conversations.") var data: String
   @Option(help: ArgumentHelp("A model with the same tokenizer to compare with, such as the float checkpoint.", valueName: "model"))
   var reference: String?
   @Option(help: ArgumentHelp("Tokens of a window; by default the model's context, 512 at most.", valueName: "tokens")) var window: Int?
-  @Option(help: ArgumentHelp("Use only the first tokens of the text.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("Use only the first tokens of the text, or of answers.", valueName: "n")) var limit: Int?
   @Flag(help: "Print the result as JSON.") var json = false
   @OptionGroup var compute: RuntimeOptions
 
@@ -54,7 +55,7 @@ struct PerplexityCommand: ParsableCommand {
     }
     line.finish()
     guard let found else { throw Failure(.interrupted, "interrupted") }
-    let result = PerplexityResult(text: job.text, model: found.model, comparison: found.comparison)
+    let result = PerplexityResult(text: job.text, extent: job.extent, model: found.model, comparison: found.comparison)
     if json {
       printJSON(result.json)
     } else if let reference = self.reference {

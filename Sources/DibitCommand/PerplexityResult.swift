@@ -5,6 +5,7 @@ internal import DibitJSON
 /// The findings of `dibit perplexity`, for people and for machines.
 struct PerplexityResult {
   let text: MeasuredText
+  let extent: String
   let model: Perplexity
   let comparison: PerplexityComparison?
 
@@ -33,10 +34,6 @@ struct PerplexityResult {
       (key: "bits_per_byte", value: .number(result.bitsPerByte(bytes: text.bytes))),
       (key: "tokens_per_second", value: .number(result.tokensPerSecond)),
     ]
-  }
-
-  private var extent: String {
-    "\(counted(text.tokens, "token")) of \(counted(text.documents, "document"))"
   }
 
   /// One model.

@@ -17,7 +17,7 @@ struct QATCommand: ParsableCommand {
 
       Quantisation-aware training: every pass runs weights on the model's grid, through the kernels that ship, and what is minimised is the
       divergence of its predictions from those of the float checkpoint, which runs beside it. Without --data the float model writes the text itself. Any plain text will
-      do: no labels are needed, and the more of it, and the more like what the model will read, the better. The result is a model as any other.
+      do, and so will conversations, {"messages": [...]} on each line of a .jsonl file: no labels are needed, and the more of it, and the more like what the model will read, the better. The result is a model as any other.
 
       While it trains, checkpoints and the event log are kept in OUTPUT.checkpoints. Ctrl-C writes a checkpoint and stops; after that, or
       after a crash or a power cut, the same command with --resume goes on, and the model has the same bytes as without the stop.

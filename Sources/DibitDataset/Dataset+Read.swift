@@ -26,6 +26,9 @@ extension Dataset {
     return try scan.dataset()
   }
 
+  /// Checks that a path's ending promises a JSON object on each line.
+  package static func isJSONLines(_ path: String) -> Bool { ["jsonl", "ndjson"].contains(RowFormat.parts(of: path).ending) }
+
   /// Reads rows from memory, as if they were in a file called `name`.
   package static func read(bytes: [UInt8], named name: String, rows: RowOptions = RowOptions()) throws(DatasetError) -> Dataset {
     var scan = RowScan(root: name, rows: rows, report: ScanReport(limit: ScanOptions().maximumPathsPerFinding))

@@ -2,10 +2,21 @@ package import DibitTokenizer
 
 /// Texts that a model's predictions are measured on, cut into windows that do not overlap.
 ///
-/// A window never holds tokens of two documents. Where the tokenizer begins a text with a token of its own, every window begins with it and
-/// all tokens of the text are predicted: models that were trained so predict badly without. Where it does not, the first token of each
-/// window is not predicted.
+/// A window never holds tokens of two documents. Where the tokenizer begins a text with a token of its own, every window of plain text begins
+/// with it and all tokens of the text are predicted: models that were trained so predict badly without. Where it does not, the first token of
+/// each window is not predicted. Of a conversation only the answers are predicted.
 package struct MeasuredText: Sendable {
+  /// Tokens that a model runs at once.
+  package struct Window: Equatable, Sendable {
+    /// The tokens, those that begin the window included.
+    package let tokens: [Int32]
+    /// The tokens that are predicted, in order; never the first.
+    package let predicted: [Range<Int>]
+
+    /// The number of predicted tokens.
+    var predictedCount: Int { predicted.reduce(0) { $0 + $1.count } }
+  }
+
   /// The number of documents.
   package private(set) var documents = 0
   /// The number of predicted tokens.
@@ -14,17 +25,14 @@ package struct MeasuredText: Sendable {
   package private(set) var bytes = 0
   /// The most tokens of a window, those that begin it included.
   package let window: Int
-  /// The tokens of each window.
-  package private(set) var windows: [[Int32]] = []
-  /// The first token of a window that is predicted.
-  let firstPredicted: Int
+  /// The windows in order.
+  package private(set) var windows: [Window] = []
   private let prefix: [Int32]
 
   /// No text yet, for windows of at most `window` tokens, from 2 on, that begin with `prefix`.
   package init(window: Int, prefix: [Int32] = []) {
     self.prefix = Array(prefix.prefix(max(0, window - 1)))
     self.window = max(window, 2)
-    firstPredicted = max(self.prefix.count, 1)
   }
 
   /// No text yet, for windows that begin as the tokenizer begins a text.
@@ -48,11 +56,24 @@ package struct MeasuredText: Sendable {
   /// Adds a document whose bytes do not matter.
   package mutating func append(_ document: [Int32]) {
     documents += 1
+    let firstPredicted = max(prefix.count, 1)
     for first in stride(from: 0, to: document.count, by: window - prefix.count) {
       let piece = prefix + document[first..<min(first + window - prefix.count, document.count)]
       guard piece.count > firstPredicted else { continue }
-      windows.append(piece)
-      tokens += piece.count - firstPredicted
+      append(Window(tokens: piece, predicted: [firstPredicted..<piece.count]))
     }
+  }
+
+  /// Adds a document that is a window by itself, special tokens included and no more than a window has, of which some tokens are predicted, in
+  /// order and without the first; `bytes` are the UTF-8 bytes of these, where they matter.
+  package mutating func append(_ tokens: [Int32], predicted: [Range<Int>], bytes: Int = 0) {
+    documents += 1
+    self.bytes += bytes
+    append(Window(tokens: tokens, predicted: predicted))
+  }
+
+  private mutating func append(_ window: Window) {
+    windows.append(window)
+    tokens += window.predictedCount
   }
 }

@@ -27,9 +27,9 @@ package struct Perplexity: Equatable, Sendable {
     var runner = WindowRunner(model, window: text.window, on: compute)
     var count = 0
     for window in text.windows {
-      runner.run(window)
-      text.forEachChunk(of: window) { rows, targets in runner.predict(rows, targets: targets) }
-      count += window.count - text.firstPredicted
+      runner.run(window.tokens)
+      window.forEachChunk { rows, targets in runner.predict(rows, targets: targets) }
+      count += window.predictedCount
       guard progress(count) else { break }
     }
     return Perplexity(runner, tokens: count)

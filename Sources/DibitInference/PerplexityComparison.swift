@@ -39,9 +39,9 @@ package struct PerplexityComparison: Equatable, Sendable {
     var (p, q) = (LogSoftmax(), LogSoftmax())
     var (nats, agreeing): ([Float], Int) = ([], 0)
     for window in text.windows {
-      left.run(window)
-      right.run(window)
-      text.forEachChunk(of: window) { rows, targets in
+      left.run(window.tokens)
+      right.run(window.tokens)
+      window.forEachChunk { rows, targets in
         left.predict(rows, targets: targets)
         right.predict(rows, targets: targets)
         for row in 0..<rows.count {

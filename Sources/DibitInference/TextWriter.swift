@@ -5,21 +5,23 @@ internal import DibitTensor
 /// Writes texts with a model, many at a time, each token drawn from the model's own probabilities: text that needs no data, and that is as
 /// the model's texts are.
 package struct TextWriter: ~Copyable {
-  /// Texts that are written side by side: the weights are read once for a token of each.
+  /// Texts that are written side by side where nobody says how many: the weights are read once for a token of each.
   package static let width = 64
 
   private let decoder: Decoder
   private let length: Int
+  private let width: Int
   private var runner: ModelRunner
 
-  /// A writer of texts of at most `length` tokens.
-  package init(_ model: MeasuredModel, length: Int, on compute: Compute) {
+  /// A writer of texts of at most `length` tokens, at most `width` at a time.
+  package init(_ model: MeasuredModel, length: Int, width: Int = Self.width, on compute: Compute) {
+    self.width = width
     decoder = Decoder(model.configuration, weights: model.weights)
     self.length = max(1, min(length, model.configuration.contextLength))
     runner = ModelRunner(
       decoder,
       ModelRunner.Limits(
-        rows: max(Self.width, self.length), segments: Self.width, cacheRows: Self.width * self.length, logitRows: Self.width),
+        rows: max(width, self.length), segments: width, cacheRows: width * self.length, logitRows: width),
       precision: .int8, on: compute)
   }
 
@@ -30,14 +32,14 @@ package struct TextWriter: ~Copyable {
     var sampler: Sampler
   }
 
-  /// Writes a text of the full length behind each beginning, of which there are at most ``width`` and none is empty. Text `k` draws with
+  /// Writes a text of the full length behind each beginning, of which there are no more than its width and none is empty. Text `k` draws with
   /// seed `seed + k`.
   ///
   /// - Returns: the tokens with those of the beginning; nil when `progress`, told how many were written so far, returns false.
   package mutating func write(
     _ beginnings: [[Int32]], seed: UInt64 = 0, progress: (Int) -> Bool = { _ in true }
   ) throws(InferenceError) -> [[Int32]]? {
-    require(beginnings.count <= Self.width && !beginnings.contains([]), "TextWriter: \(beginnings.count) beginnings, or an empty one")
+    require(beginnings.count <= width && !beginnings.contains([]), "TextWriter: \(beginnings.count) beginnings, or an empty one")
     var texts: [Text] = []
     for (index, beginning) in beginnings.enumerated() {
       var options = SamplingOptions()

@@ -65,12 +65,14 @@ struct WindowRunner: ~Copyable {
   }
 }
 
-extension MeasuredText {
-  /// Calls `body` with each window and then, for each of its chunks, with the rows whose logits predict and the tokens they predict.
-  func forEachChunk(of window: [Int32], _ body: (Range<Int>, Span<Int32>) -> Void) {
-    for first in stride(from: firstPredicted, to: window.count, by: WindowRunner.rows) {
-      let targets = first..<min(first + WindowRunner.rows, window.count)
-      body(targets.lowerBound - 1..<targets.upperBound - 1, window.span.extracting(targets))
+extension MeasuredText.Window {
+  /// Calls `body` with the rows whose logits predict and the tokens that they predict, at most ``WindowRunner/rows`` at a time.
+  func forEachChunk(_ body: (Range<Int>, Span<Int32>) -> Void) {
+    for range in predicted {
+      for first in stride(from: range.lowerBound, to: range.upperBound, by: WindowRunner.rows) {
+        let targets = first..<min(first + WindowRunner.rows, range.upperBound)
+        body(targets.lowerBound - 1..<targets.upperBound - 1, tokens.span.extracting(targets))
+      }
     }
   }
 }

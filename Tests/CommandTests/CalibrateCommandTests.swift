@@ -1,5 +1,6 @@
 import DibitJSON
 import DibitTestSupport
+import DibitTokenizer
 import Testing
 
 /// `convert --calibrate`, as a user types it.
@@ -249,6 +250,18 @@ import Testing
       #expect(!scratch.names.contains("model"))
     }
     try fails(["--calibrate", "--calibration-text", scratch("short.txt")], 65, "tokens to calibrate on; at least 1000 are needed")
+    // Conversations are read in turns: nothing of the file's JSON counts.
+    let chats = try writeConversations([("the goal", "was late"), ("a comet", "came near")], to: scratch)
+    let tokenizer = try TinyCheckpoint.makeTokenizer()
+    let template = ChatTemplate(tokenizer)
+    let count = [("the goal", "was late"), ("a comet", "came near")].reduce(0) { sum, pair in
+      sum + template.prompt(system: nil, user: pair.0, tokenizer: tokenizer).tokens.count
+        + template.answer(pair.1, tokenizer: tokenizer).count
+    }
+    // The first of each window of 32 is not predicted.
+    try fails(["--calibrate", "--calibration-text", chats], 65, "'\(chats)': \(count - (count + 31) / 32) tokens to calibrate on")
+    let labelled = try scratch.write("{\"text\":\"a\",\"label\":\"b\"}\n{\"text\":\"c\",\"label\":\"d\"}\n", to: "labelled.jsonl")
+    try fails(["--calibrate", "--calibration-text", labelled], 65, "'\(labelled)': expected conversations")
     try fails(["--calibrate", "--calibration-text", scratch("empty.txt")], 65, "'\(scratch("empty.txt"))'")
     try fails(["--calibrate", "--calibration-text", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try fails(["--effort", "thorough"], 64, "--effort: goes with --calibrate")

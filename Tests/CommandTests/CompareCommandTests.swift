@@ -46,6 +46,27 @@ import Testing
     #expect(continuations.contains { $0["models"]?.array?[0] != $0["reference"] })
   }
 
+  @Test("of conversations the answers are measured, and given again by all models")
+  func conversations() throws {
+    let (source, _) = try prepare()
+    let asked = ["the goal of the match", "bake the bread"]
+    let file = try writeConversations(asked.map { ($0, "with care") }, to: scratch)
+    let outcome = try dibit(["compare", scratch("two"), scratch("whole"), "--reference", source, "--data", file, "--json"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let models = try #require(try outcome.json()["models"]?.array)
+    let alone = try dibit("perplexity", scratch("two"), "--reference", source, "--data", file, "--json").json()
+    #expect(models[0]["kl_divergence"] == alone["kl_divergence"] && models[0]["perplexity_ratio"] == alone["perplexity_ratio"])
+    let continuations = try #require(try outcome.json()["continuations"]?.array)
+    #expect(continuations.compactMap { $0["beginning"]?.string } == asked)
+    for (continuation, question) in zip(continuations, asked) {
+      let answer = try dibit("generate", source, "--prompt", question, "--max-tokens", "32", "--no-stream")
+      #expect(continuation["reference"]?.string == String(answer.output.dropLast()))
+      #expect(continuation["models"]?.array?[1] == continuation["reference"])
+    }
+    let table = try dibit(["compare", scratch("two"), "--reference", source, "--data", file])
+    #expect(table.output.contains("tokens of answers in 2 conversations from '\(file)'"), "\(table.output)")
+  }
+
   @Test("a table for people, and a page that holds everything and loads nothing")
   func shown() throws {
     let (source, text) = try prepare()

@@ -1,5 +1,6 @@
 import DibitJSON
 import DibitTestSupport
+import DibitTokenizer
 import Foundation
 import Testing
 
@@ -95,6 +96,52 @@ import Testing
       .json()
     #expect(adapted["kl_divergence"]?["mean"]?.double ?? 0 > 0)
     #expect(adapted["reference"]?["loss"] == result["loss"])
+  }
+
+  private static let chats = [
+    ("the goal of the match", "was late"), ("bake the bread", "with care"), ("a comet", "came near the planet"),
+  ]
+
+  @Test("answers of conversations are measured as a chat has them")
+  func chats() throws {
+    let work = try Workplace(adapter: true)
+    let file = try writeConversations(Self.chats, to: work.scratch)
+    let found = try dibit("perplexity", work.model, "--data", file, "--reference", work.scratch("source"), "--json").json()
+    #expect(found["documents"] == 3)
+    let tokenizer = try TinyCheckpoint.makeTokenizer()
+    let template = ChatTemplate(tokenizer)
+    let answers = Self.chats.map(\.1)
+    #expect(found["tokens"] == .integer(answers.reduce(0) { $0 + template.answer($1, tokenizer: tokenizer).count }))
+    #expect(found["bytes"] == .integer(answers.reduce(0) { $0 + $1.utf8.count }))
+    #expect(found["kl_divergence"]?["mean"]?.double ?? 0 > 0.001)
+    let shown = try dibit("perplexity", work.model, "--data", file)
+    #expect(shown.output.contains(" tokens of answers in 3 conversations\n"), "\(shown.output)")
+    // A limit takes whole conversations.
+    let two = try dibit("perplexity", work.model, "--data", file, "--limit", "4", "--json").json()
+    #expect(two["documents"] == 1 && two["tokens"]?.int ?? 0 >= 4)
+    // A window in which of each answer the first token has a place.
+    let window = Self.chats.map { template.prompt(system: nil, user: $0.0, tokenizer: tokenizer).tokens.count + 1 }.max() ?? 0
+    let short = try dibit("perplexity", work.model, "--data", file, "--window", "\(window)")
+    #expect(short.errors.contains(" longer than \(window) tokens, measured without the rest; --window sets that length"), "\(short.errors)")
+  }
+
+  @Test("files of rows that are no conversations are told")
+  func noConversations() throws {
+    let scratch = Scratch()
+    let model = try TinyCheckpoint.llama().write(to: scratch)
+    let texts = try scratch.write(
+      "{\"text\":\"a comet\",\"label\":\"space\"}\n{\"text\":\"bread\",\"label\":\"food\"}\n", to: "texts.jsonl")
+    try expectFailure(
+      ["perplexity", model, "--data", texts], status: 65,
+      message:
+        "'\(texts)': expected conversations, {\"messages\": [...]} on each line, found labelled texts: give plain text another ending")
+    let empty = try scratch.write("\n", to: "empty.jsonl")
+    #expect(try dibit("perplexity", model, "--data", empty).status == 65)
+    #expect(try dibit("perplexity", model, "--data", scratch("none.jsonl")).status == 66)
+    let file = try writeConversations(Self.chats, to: scratch)
+    try expectFailure(
+      ["perplexity", model, "--data", file, "--window", "4"], status: 65,
+      message: "'chats.jsonl:1': the messages before the answer need 4 tokens or more, which a window has: raise --window")
   }
 
   @Test func referencesThatDoNotFit() throws {

@@ -2,6 +2,7 @@ import DibitCheckpoint
 import DibitJSON
 import DibitTensor
 import DibitTestSupport
+import DibitTokenizer
 import Foundation
 import Testing
 
@@ -156,6 +157,40 @@ import Testing
     #expect(try notes(steps: 10).isEmpty)
     let found = try notes(steps: 200)
     #expect(found.count == 1 && found.allSatisfy { (5...20).contains(Int($0) ?? 0) }, "\(found)")
+  }
+
+  @Test("conversations are trained on in the turns of the model")
+  func conversations() throws {
+    let (source, model, text) = try prepare()
+    let sentences = TinyCheckpoint.sentences
+    let pairs = sentences.flatMap { question in sentences.map { (question, $0) } }
+    let chats = try writeConversations(pairs, to: scratch)
+    let (before, after) = (try divergence(model, source, chats), try trainedDivergence())
+    #expect(after < 0.7 * before, "\(after), before \(before)")
+    // As long as in turns, beside the plain text.
+    func count(_ data: String...) throws -> Int {
+      let outcome = try dibit(
+        ["qat", source, "--from", model, "-o", scratch("counted"), "--overwrite", "--steps", "1", "--set", "max_seq_length=24"]
+          + data.flatMap { ["--data", $0] })
+      let found = try #require(outcome.errors.firstMatch(of: /([0-9,]+) training tokens/), "\(outcome.errors)")
+      return try #require(Int(found.1.filter { $0 != "," }))
+    }
+    let tokenizer = try TinyCheckpoint.makeTokenizer()
+    let template = ChatTemplate(tokenizer)
+    let expected = pairs.reduce(0) { sum, pair in
+      sum + template.prompt(system: nil, user: pair.0, tokenizer: tokenizer).tokens.count
+        + template.answer(pair.1, tokenizer: tokenizer).count
+    }
+    #expect(try count(chats) == expected)
+    #expect(try count(chats, text) == expected + count(text))
+
+    func trainedDivergence() throws -> Double {
+      let outcome = try dibit(
+        ["qat", source, "--from", model, "--data", chats, "-o", scratch("trained"), "--steps", "80", "--set", "learning_rate=0.02"]
+          + Self.small)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      return try divergence(scratch("trained"), source, chats)
+    }
   }
 
   @Test("models and texts that do not do are told, and nothing is written")

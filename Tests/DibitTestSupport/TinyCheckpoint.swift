@@ -189,6 +189,19 @@ package func writeTopics(to scratch: Scratch, _ name: String = "data", perLabel 
   return scratch(name)
 }
 
+/// Writes conversations of a question and an answer, a row for each.
+package func writeConversations(
+  _ pairs: [(question: String, answer: String)], to scratch: Scratch, _ name: String = "chats.jsonl"
+) throws -> String {
+  let rows = pairs.map { pair in
+    let messages: JSONValue = [
+      ["role": "user", "content": .string(pair.question)], ["role": "assistant", "content": .string(pair.answer)],
+    ]
+    return JSONValue.object(JSONObject([(key: "messages", value: messages)])).serialized() + "\n"
+  }
+  return try scratch.write(rows.joined(), to: name)
+}
+
 /// Short texts of four topics: file name, text and label.
 package func topics(perLabel count: Int = 8) -> [(path: String, text: String, label: String)] {
   let words = [

@@ -59,6 +59,25 @@ import Testing
     }
   }
 
+  @Test("of conversations only the answers count, each behind all that was said before")
+  func conversations() throws {
+    let model = try makeModel("llama")
+    let (first, second) = (tokens(90), tokens(20, seed: 8))
+    var text = MeasuredText(window: 90, prefix: [2])
+    text.append(first, predicted: [4..<9, 20..<75, 89..<90], bytes: 30)
+    text.append(second, predicted: [1..<2], bytes: 4)
+    #expect(text.documents == 2 && text.tokens == 62 && text.bytes == 34)
+    #expect(text.windows.map(\.tokens) == [first, second])
+    // Losses of the tokens from the second on.
+    let (one, other) = (try plainLosses([first], known: 1, model), try plainLosses([second], known: 1, model))
+    let losses = one[3..<8] + one[19..<74] + one[88...] + other[..<1]
+    let result = Perplexity.measure(text, model: measured(model), on: compute)
+    #expect(result.tokens == 62)
+    #expect(abs(result.loss - losses.reduce(0, +) / 62) <= 1e-4)
+    let beside = PerplexityComparison.measure(text, model: measured(model), reference: measured(model), on: compute)
+    #expect(beside.model.loss == result.loss && beside.divergence == 0 && beside.model.tokens == 62)
+  }
+
   @Test func bytesOfPredictedText() throws {
     let tokenizer = try TinyCheckpoint.makeTokenizer()
     let sentence = "the goal of the match was late"
