@@ -12,7 +12,7 @@ package struct PerplexityJob: Sendable {
   package var notes: [String] { documents.notes }
   /// The amount of text, in words.
   package var extent: String { documents.extent }
-  /// What is measured, and how it was read.
+  /// The measured texts, and what was noticed about them.
   let documents: MeasuredDocuments
   private let model: StoredModel
   private let adapter: LoadedAdapter?
