@@ -18,18 +18,12 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 file=SmolLM2-135M-Instruct.Q4_1.gguf
 digest=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 
-die() { printf 'smollm2: %s\n' "$2" >&2; exit "$1"; }
-
-case "${1:-}" in
--h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-esac
+# shellcheck source=../script.sh
+. "$here/recipes/script.sh"
 quick=
 if [ "${1:-}" = --quick ]; then quick=1; shift; fi
-case "${1:-}" in -*) die 64 "unknown option $1 (usage: smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]])" ;; esac
-[ $# -le 2 ] || die 64 'usage: smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]]'
+begin 0 2 "$@"
 out=${1:-.build-smollm2} data=${2:-$here/datasets/topics}
-dibit=${DIBIT:-dibit}
-command -v "$dibit" >/dev/null 2>&1 || die 69 "$dibit is not on the PATH: make build, or set DIBIT"
 [ -e "$data" ] || die 66 "there is no '$data'"
 mkdir -p "$out" || exit 73
 
@@ -74,8 +68,6 @@ if [ -n "$quick" ] && [ -d "$data/train" ]; then
 fi
 
 # --- the steps -------------------------------------------------------------
-# shellcheck source=../step.sh
-. "$here/recipes/step.sh"
 
 if [ -n "$quick" ]; then
     printf 'about 8 minutes and 2 GB of memory on two cores; 250 MB in %s\n' "'$out'"

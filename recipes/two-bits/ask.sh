@@ -6,12 +6,9 @@
 # Prints a line for each question and model. Answers are greedy and end after 32 tokens. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
-case "${1:-}" in
--h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-'' | -*) printf 'usage: ask.sh MODEL...\n' >&2; exit 64 ;;
-esac
-dibit=${DIBIT:-dibit}
-command -v "$dibit" >/dev/null 2>&1 || { printf 'ask: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
+# shellcheck source=../script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+begin 1 1000 "$@"
 
 while IFS= read -r question; do
     printf '%s\n' "$question"

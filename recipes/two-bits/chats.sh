@@ -7,17 +7,11 @@
 # after TOKENS tokens (128). What OUTPUT has already is not asked again. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
-case "${1:-}" in
--h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-esac
-if [ $# -lt 3 ] || [ $# -gt 4 ]; then
-    printf 'usage: chats.sh MODEL QUESTIONS OUTPUT.jsonl [TOKENS]\n' >&2
-    exit 64
-fi
+# shellcheck source=../script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+begin 3 4 "$@"
 model=$1 questions=$2 out=$3 tokens=${4:-128}
-dibit=${DIBIT:-dibit}
-command -v "$dibit" >/dev/null 2>&1 || { printf 'chats: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
-[ -r "$questions" ] || { printf 'chats: %s: cannot be read\n' "$questions" >&2; exit 66; }
+[ -r "$questions" ] || die 66 "there is no '$questions'"
 touch "$out" || exit 73
 
 scratch=$(mktemp -d) || exit 73

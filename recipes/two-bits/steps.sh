@@ -17,20 +17,11 @@
 # program; by default the one on the PATH.
 
 set -u -o pipefail
-case "${1:-}" in
--h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-esac
-if [ $# -lt 3 ] || [ $# -gt 5 ]; then
-    printf 'usage: steps.sh CHECKPOINT TRAINING-TEXT TEST-TEXT [OUTPUT-DIRECTORY [STEPS]]\n' >&2
-    exit 64
-fi
+# shellcheck source=../script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+begin 3 5 "$@"
 checkpoint=$1 training=$2 test=$3 out=${4:-.build-two-bits} steps=${5:-40}
-dibit=${DIBIT:-dibit}
-command -v "$dibit" >/dev/null 2>&1 || { printf 'steps: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
 mkdir -p "$out" || exit 73
-
-# shellcheck source=../step.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../step.sh"
 
 step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume

@@ -16,20 +16,11 @@
 # default the one on the PATH.
 
 set -u -o pipefail
-case "${1:-}" in
--h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-esac
-if [ $# -lt 3 ] || [ $# -gt 5 ]; then
-    printf 'usage: taught.sh CHECKPOINT MODEL DATA [OUTPUT-DIRECTORY [TEXTS]]\n' >&2
-    exit 64
-fi
+# shellcheck source=../script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
+begin 3 5 "$@"
 checkpoint=$1 model=$2 data=$3 out=${4:-.build-taught} texts=${5:-1000}
-dibit=${DIBIT:-dibit}
-command -v "$dibit" >/dev/null 2>&1 || { printf 'taught: %s is not on the PATH: make build, or set DIBIT\n' "$dibit" >&2; exit 69; }
 mkdir -p "$out" || exit 73
-
-# shellcheck source=../step.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../step.sh"
 
 step floats convert "$checkpoint" --bits 16 --no-check
 step adapter train "$model" --data "$data" --teacher "$out/floats" --written-texts "$texts" --resume
