@@ -59,7 +59,7 @@ package struct ModelComparisonPage: Sendable {
   private var continuations: String {
     guard !comparison.continuations.isEmpty else { return "" }
     var text =
-      "<p class=\"lead\">The beginning of a text, and what each model says next where it takes the most likely token each time.</p>\n"
+      "<p class=\"lead\">The beginning of a text, or the first question of a conversation, and what each model says next where it takes the most likely token each time.</p>\n"
     for continuation in comparison.continuations {
       text += "<div class=\"scroll below\" role=\"region\" aria-label=\"A continuation\" tabindex=\"0\"><table><tbody>\n"
       let spoken =
