@@ -8,7 +8,7 @@
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
 #   OUTPUT/calibrated         two bits, rounded by what layers read, and scales trained on the same text: minutes
 #   OUTPUT/scales             the same, and scales trained on TRAINING-TEXT in 100 steps: minutes
-#   OUTPUT/mixed              three bits over the whole model, spent where they matter: minutes
+#   OUTPUT/mixed              three bits over the whole model, spent where they matter, on the text of `four`: minutes
 #   OUTPUT/four               four bits, calibrated on TRAINING-TEXT beside the model's own, and scales trained on both: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (40, of 4,096 tokens each): minutes to hours
 #   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
@@ -26,7 +26,7 @@ mkdir -p "$out" || exit 73
 step nearest convert "$checkpoint" --no-check
 step calibrated convert "$checkpoint" --no-check --calibrate --resume
 step scales qat "$checkpoint" --from "$out/calibrated" --data "$training" --scales-only --steps 100 --resume
-step mixed convert "$checkpoint" --no-check --calibrate --resume --bits 3
+step mixed convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 4
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
 "$dibit" compare "$out"/{nearest,calibrated,scales,mixed,four,trained} --reference "$checkpoint" --data "$test" \
