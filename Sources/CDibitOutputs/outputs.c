@@ -74,6 +74,11 @@ static void remove_tree(int parent, const char *name, int depth) {
   unlinkat(parent, name, AT_REMOVEDIR);
 }
 
+void dibit_outputs_discard(const char *path) {
+  remove_tree(AT_FDCWD, path, 0);
+  dibit_outputs_remove(path);
+}
+
 void dibit_outputs_clean_up(void) {
   enum { passes = 50, pause = 1000 };
   pthread_mutex_lock(&lock);

@@ -7,6 +7,9 @@ enum PartialOutputs {
 
   static func remove(_ path: String) { unsafe dibit_outputs_remove(path) }
 
+  /// Removes an output, and only then forgets it: memory may end on the way.
+  static func discard(_ path: String) { unsafe dibit_outputs_discard(path) }
+
   static func contains(_ path: String) -> Bool { unsafe dibit_outputs_contains(path) }
 }
 

@@ -52,8 +52,7 @@ package struct StagedDirectory: ~Copyable {
 
   deinit {
     guard !isCommitted else { return }
-    PartialOutputs.remove(partialPath)
-    removeTree(partialPath)
+    PartialOutputs.discard(partialPath)
   }
 
   /// Returns the path at which to write a file of this output; `file` is a plain name.

@@ -41,10 +41,7 @@ package struct StagedFile: ~Copyable {
     PartialOutputs.add(path)
   }
 
-  deinit {
-    PartialOutputs.remove(path)
-    SystemCall.unlink(path)
-  }
+  deinit { PartialOutputs.discard(path) }
 
   /// Waits until the file is on the disk and gives it its final name. When this throws, the destination is as it was.
   package consuming func commit() throws(FileError) {

@@ -13,6 +13,9 @@ bool dibit_outputs_add(const char *path);
 /// Forgets `path`, which is whole now or gone.
 void dibit_outputs_remove(const char *path);
 
+/// Removes `path`, a directory with what it holds, and forgets it then: without memory of the heap, whose end may be why it is not wanted.
+void dibit_outputs_discard(const char *path);
+
 /// Whether `path` is entered.
 bool dibit_outputs_contains(const char *path);
 
