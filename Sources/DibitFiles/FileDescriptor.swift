@@ -98,6 +98,9 @@ package struct FileDescriptor: ~Copyable {
 
   /// Takes the advisory lock that lives as long as this descriptor; false when another holds it.
   func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
+
+  /// Releases it: closing alone does not where a child that was forked meanwhile has the descriptor, too.
+  func unlock() { flock(number, LOCK_UN) }
 }
 
 /// The system's own words for an error number.

@@ -45,7 +45,10 @@ package struct JobDirectory: ~Copyable {
     return lock
   }
 
-  deinit { if !isKept { removeTree(path) } }
+  deinit {
+    if !isKept { removeTree(path) }
+    lock.unlock()
+  }
 
   /// The path of a file in it; `name` is a plain name.
   package func path(of name: String) -> String { join(path, name) }
