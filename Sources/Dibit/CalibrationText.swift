@@ -65,7 +65,8 @@ package struct CalibrationText {
     for path in paths {
       switch try GivenText(path) {
       case .conversations(let conversations, _):
-        text.append(try GivenText.tokens(of: conversations, for: source.path, tokenizer))
+        let limit = Self.maximumRead - text.tokens
+        text.append(try GivenText.tokens(of: conversations, for: source.path, tokenizer, limit: limit))
       case .plain(let folder):
         var tokens: [Int32] = []
         var reader = folder.makeIterator()

@@ -100,15 +100,14 @@ package struct ComparisonJob {
   /// Beginnings evenly spaced over the text, or what conversations ask first, continued by each model with the most likely tokens.
   private func spoken(on compute: Compute) throws -> [ModelComparison.Continuation] {
     let documents = jobs[0].documents
-    var beginnings: [(words: String, tokens: [Int32])]
+    let beginnings: [(words: String, tokens: [Int32])]
     if let questions = documents.questions {
-      beginnings = zip(questions, documents.text.windows).map { ($0, Array($1.tokens[..<$1.predicted[0].lowerBound])) }
+      let asked = Self.spread(Array(zip(questions, documents.text.windows)))
+      beginnings = asked.map { ($0, Array($1.tokens[..<$1.predicted[0].lowerBound])) }
     } else {
-      let windows = documents.text.windows.map(\.tokens).filter { $0.count > Self.beginning }
+      let windows = Self.spread(documents.text.windows.map(\.tokens).filter { $0.count > Self.beginning })
       beginnings = windows.map { (reference.model.tokenizer.decode($0.prefix(Self.beginning)), Array($0.prefix(Self.beginning))) }
     }
-    let count = min(Self.continuations, beginnings.count)
-    beginnings = (0..<count).map { beginnings[$0 * beginnings.count / count] }
     // An answer ends where the model that asks says so; text goes on.
     let endTokens = documents.questions == nil ? [] : try models[0].model.chatFormat().endTokens
     let all = try ([reference] + models).map { try continuations(of: $0.model, beginnings.map(\.tokens), endTokens, on: compute) }
@@ -116,6 +115,12 @@ package struct ComparisonJob {
       ModelComparison.Continuation(
         beginning: beginnings[index].words, reference: all[0][index], models: all.dropFirst().map { $0[index] })
     }
+  }
+
+  /// As many of some values as are continued, evenly spaced over them.
+  private static func spread<Value>(_ all: [Value]) -> [Value] {
+    let count = min(continuations, all.count)
+    return (0..<count).map { all[$0 * all.count / count] }
   }
 
   private func continuations(

@@ -28,7 +28,7 @@ package struct ConversionCheck: Sendable {
   /// The comparison of the two models.
   package let comparison: PerplexityComparison
   /// The number of tokens that the source wrote.
-  package let tokens: Int
+  package var tokens: Int { comparison.model.tokens }
   /// The time that it took, in seconds.
   package let seconds: Double
 
@@ -84,7 +84,7 @@ package struct ConversionCheck: Sendable {
       return !isStopped
     }
     guard !isStopped else { return nil }
-    return ConversionCheck(comparison: comparison, tokens: text.tokens, seconds: start.duration(to: clock.now) / .seconds(1))
+    return ConversionCheck(comparison: comparison, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
   /// Beginnings of so many texts: half of them plain and half chats, where the model has a template that can be rendered. Those of a kind

@@ -17,10 +17,15 @@ enum GivenText {
     self = .conversations(conversations, findings: findings.map { "'\(path)': \($0)" })
   }
 
-  /// The tokens of conversations, one behind the other, as they are written for the model at `path`.
-  static func tokens(of conversations: [Conversation], for path: String, _ tokenizer: Tokenizer) throws -> [Int32] {
+  /// The tokens of conversations, one behind the other, as they are written for the model at `path`; as many conversations as have `limit`
+  /// tokens.
+  static func tokens(
+    of conversations: [Conversation], for path: String, _ tokenizer: Tokenizer, limit: Int = .max
+  ) throws -> [Int32] {
     let format = try ModelPrompts(path, tokenizer: tokenizer).conversationFormat(maximumTokens: .max)
-    return try conversations.flatMap { try format.encode($0).tokens }
+    var tokens: [Int32] = []
+    for conversation in conversations where tokens.count < limit { tokens += try format.encode(conversation).tokens }
+    return tokens
   }
 }
 
