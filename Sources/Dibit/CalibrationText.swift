@@ -5,7 +5,7 @@ internal import DibitFiles
 internal import DibitInference
 package import DibitJSON
 package import DibitKernels
-internal import DibitModel
+package import DibitModel
 internal import DibitModelStore
 internal import DibitTensor
 internal import DibitTokenizer
@@ -27,6 +27,8 @@ package struct CalibrationText {
   package let count: Int
   /// Tokens of a window.
   package let length: Int
+  /// The model that it is for.
+  package var configuration: ModelConfiguration { source.configuration }
 
   /// Windows to calibrate rounding on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them.
   static func windows(bits: Int) -> Int { bits < 4 ? 128 : 64 }
@@ -60,11 +62,14 @@ package struct CalibrationText {
   }
 
   /// Windows of the text in files and folders, evenly spaced over it. Conversations follow each other, as in what the model writes itself.
-  package func read(_ paths: [String]) throws -> [[Int32]] {
+  ///
+  /// - Parameter notice: is told what was noticed about the text.
+  package func read(_ paths: [String], notice: (String) -> Void = { _ in }) throws -> [[Int32]] {
     var text = MeasuredText(window: length, tokenizer: tokenizer)
-    for path in paths {
-      switch try GivenText(path) {
-      case .conversations(let conversations, _):
+    for given in try paths.flatMap(GivenText.open) {
+      switch given {
+      case .conversations(let conversations, let findings):
+        findings.forEach(notice)
         let limit = Self.maximumRead - text.tokens
         text.append(try GivenText.tokens(of: conversations, for: source.path, tokenizer, limit: limit))
       case .plain(let folder):
@@ -76,6 +81,7 @@ package struct CalibrationText {
           text.append(tokens)
           tokens = []
         }
+        for finding in reader.report.summary { notice("'\(folder.path)': \(finding)") }
       }
     }
     try Self.checkLength(text.tokens, of: paths, to: "calibrate on")

@@ -147,6 +147,8 @@ public enum Conversion {
     public let digest: String
     /// The reason for which the tokenizer may be another model's; nil where nothing speaks for that.
     public let tokenizerDoubt: String?
+    /// Notes on what was noticed while the text to calibrate on was read, a phrase each.
+    public let notes: [String]
     /// The comparison of the model with its source; nil where no weight changed its value, where the source cannot be run, and where
     /// ``Options/checks`` is off.
     public let check: Check?
@@ -185,8 +187,10 @@ public enum Conversion {
 }
 
 extension Conversion.Progress {
-  fileprivate init(_ progress: ConversionJob.Progress) {
+  /// The progress that a job reports; nil for what it noticed or expects.
+  fileprivate init?(_ progress: ConversionJob.Progress) {
     switch progress {
+    case .noticed, .expected: return nil
     case .writingText(let tokens, let total):
       self.init(stage: .writingText, fraction: Double(tokens) / Double(max(1, total)))
     case .trainingScales(let step, let total):
@@ -286,8 +290,10 @@ extension Model {
   ) -> Job<Conversion.Progress, Conversion.Report> {
     Job(on: Worker("conversion"), buffered: 64) { report in
       let compute = try Runtime(Options(threads: threads)).compute(for: .writing)
+      var notes: [String] = []
       let made = try ConversionJob(source, to: output, options: options, on: compute).run { progress in
-        report(Conversion.Progress(progress))
+        if case .noticed(let finding) = progress { notes.append(finding) }
+        return Conversion.Progress(progress).map { report($0) } ?? true
       }
       var check: ConversionCheck?
       if options.checks, !made.isLossless {
@@ -299,7 +305,7 @@ extension Model {
       return Conversion.Report(
         path: made.output, architecture: made.architecture, parameters: made.elements, sourceBytes: made.sourceBytes,
         bytes: made.outputBytes, bitsPerWeight: made.bitsPerWeight, signalToNoise: made.decibels, digest: made.digest,
-        tokenizerDoubt: made.tokenizerDoubt, check: check.map { Conversion.Check($0) })
+        tokenizerDoubt: made.tokenizerDoubt, notes: notes, check: check.map { Conversion.Check($0) })
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import DibitCalibration
 package import DibitConversion
 package import DibitKernels
 internal import DibitModelStore
@@ -7,6 +8,10 @@ internal import DibitQuantization
 package struct ConversionJob {
   /// The progress of a conversion.
   package enum Progress: Equatable, Sendable {
+    /// Something that was noticed while a text was read.
+    case noticed(String)
+    /// The seconds that the work takes about on this machine, but for writing the model: told before it begins.
+    case expected(seconds: Double)
     /// Tokens of the text to calibrate or to measure on that the source has written, of all.
     case writingText(tokens: Int, total: Int)
     /// Steps of the training of scales that are done, of all.
@@ -43,10 +48,17 @@ package struct ConversionJob {
 
   /// Forecasts the output without writing it, until `progress` returns false.
   package func forecast(progress: (Progress) -> Bool) throws -> ConversionReport {
-    guard converter.measures else { return try converter.forecast() }
+    guard converter.measures else {
+      return try converter.forecast(behind: options.rounding == .nearest ? 0 : expectedSeconds(beside: given(progress).count))
+    }
     try converter.check()
-    let text = try write(beside: given(), progress: progress).windows
-    return try converter.forecast(measuringOn: text, calibrates: options.rounding != .nearest) { progress(.converting($0)) }
+    let given = try given(progress)
+    let seconds = try expectedSeconds(beside: given.count)
+    guard progress(.expected(seconds: seconds)) else { throw ConversionError.interrupted }
+    let text = try write(beside: given, progress: progress).windows
+    return try converter.forecast(measuringOn: text, calibrates: options.rounding != .nearest, behind: seconds) {
+      progress(.converting($0))
+    }
   }
 
   /// Converts, until `progress` returns false.
@@ -55,9 +67,12 @@ package struct ConversionJob {
     // Before minutes of work: what the conversion would refuse.
     try converter.check()
     guard case .calibrated(let texts, let effort) = options.rounding else {
+      _ = progress(.expected(seconds: try expectedSeconds(beside: 0)))
       return try converter.run(measuringOn: write(progress: progress).windows) { progress(.converting($0)) }
     }
-    let given = try given()
+    let given = try given(progress)
+    // What a stopped calibration has done is not counted.
+    if !options.resumes { _ = progress(.expected(seconds: try expectedSeconds(beside: given.count))) }
     let store = try converter.calibrationStore(text: given, resumes: options.resumes)
     let text = try write(beside: given, keptIn: store, progress)
     var conversion = try converter.prepare(calibratingOn: text.windows, measuringOn: text.windows, keepingIn: store) {
@@ -65,8 +80,7 @@ package struct ConversionJob {
     }
     if effort != .quick {
       let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
-      // From four bits on scales learn by heart what the source wrote, and other texts win nothing.
-      let training = ScaleTraining(source: source, windows: windows, bitLimit: texts.isEmpty ? 4 : 8, compute: compute)
+      let training = ScaleTraining(source: source, windows: windows, bitLimit: ScaleTraining.bitLimit(texts), compute: compute)
       try training.run(on: &conversion, keptIn: store) {
         progress(.trainingScales(step: $0, total: $1))
       }
@@ -91,6 +105,21 @@ package struct ConversionJob {
     }
   }
 
+  /// The seconds that all takes about but for the writing of the model, where a user's text has so many windows.
+  private func expectedSeconds(beside given: Int) throws -> Double {
+    let text = try calibrationText(windows: count)
+    var cost = CalibrationCost(text.configuration)
+    cost.addWriting(tokens: (count - given) * text.length)
+    if converter.measures { cost.addMeasurement() }
+    if case .calibrated(let texts, let effort) = options.rounding {
+      var rounding = Calibrator.Options()
+      if effort == .thorough { rounding.training = Calibrator.TrainingOptions() }
+      cost.addRounding(tokens: count * text.length, options: rounding)
+      if effort != .quick, options.bits < ScaleTraining.bitLimit(texts) { cost.addScaleTraining(tokens: ScaleTraining.tokens) }
+    }
+    return cost.seconds(on: compute)
+  }
+
   /// The share of a user's text beside which the source writes the rest: chats come out nearer than on either text alone.
   private static let givenShare = (part: 3, of: 4)
 
@@ -98,9 +127,9 @@ package struct ConversionJob {
   private var count: Int { options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits) }
 
   /// The windows of the text that a user gave; none where nobody did.
-  private func given() throws -> [[Int32]] {
+  private func given(_ progress: (Progress) -> Bool) throws -> [[Int32]] {
     guard case .calibrated(let texts, _) = options.rounding, !texts.isEmpty else { return [] }
-    return try calibrationText(windows: count * Self.givenShare.part / Self.givenShare.of).read(texts)
+    return try calibrationText(windows: count * Self.givenShare.part / Self.givenShare.of).read(texts) { _ = progress(.noticed($0)) }
   }
 
   /// The text to calibrate on; what the source writes of it is kept, and what it wrote before is not written again.

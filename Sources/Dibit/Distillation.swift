@@ -36,7 +36,7 @@ package struct DistillationInputs: Equatable, Sendable {
 
   /// Opens the texts and both models, which must have the same shapes and tokens, the one floats and the other on a grid.
   func open() throws -> (source: StoredModel, model: StoredModel, texts: [GivenText]) {
-    let texts = try texts.map { try GivenText($0) }
+    let texts = try texts.flatMap(GivenText.open)
     let source = try StoredModel.open(checkpoint)
     guard source.scheme == nil else {
       throw DibitError(.invalidData, "'\(checkpoint)': expected the float checkpoint, found a converted model")

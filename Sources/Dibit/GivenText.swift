@@ -1,20 +1,23 @@
 internal import DibitDataset
-internal import DibitFailure
 internal import DibitTokenizer
 
-/// A text that is given to calibrate or train on: files of plain text, or conversations, which are read as the model is spoken to.
+/// A text that is given to measure, calibrate or train on: plain text, or conversations, which are read as the model is spoken to.
 enum GivenText {
+  /// Files, each a document, and files of rows with a text each.
   case plain(TextFolder)
+  /// A file of conversations, and what was noticed while it was read.
   case conversations([Conversation], findings: [String])
 
-  /// Opens a file or a folder of plain text, or reads a file of conversations.
-  init(_ path: String) throws {
-    guard Dataset.isJSONLines(path) else {
-      self = .plain(try TextFolder.open(path: path))
-      return
-    }
-    let (conversations, findings) = try Dataset.readConversations(path)
-    self = .conversations(conversations, findings: findings.map { "'\(path)': \($0)" })
+  /// Opens what is at a path: a file, or a folder of files.
+  static func open(_ path: String) throws -> [GivenText] {
+    let (files, others) = try TextFolder.open(path: path).separating(Dataset.holdsConversations)
+    return try (others.map { [.plain($0)] } ?? []) + files.map(readConversations)
+  }
+
+  private static func readConversations(_ path: String) throws -> GivenText {
+    let dataset = try Dataset.read(path)
+    let conversations = dataset.train.compactMap { if case .conversation(let conversation) = $0 { conversation } else { nil } }
+    return .conversations(conversations, findings: dataset.report.summary.map { "'\(path)': \($0)" })
   }
 
   /// The tokens of conversations, one behind the other, as they are written for the model at `path`; as many conversations as have `limit`
@@ -26,21 +29,5 @@ enum GivenText {
     var tokens: [Int32] = []
     for conversation in conversations where tokens.count < limit { tokens += try format.encode(conversation).tokens }
     return tokens
-  }
-}
-
-extension Dataset {
-  /// Reads a file of conversations.
-  ///
-  /// - Throws: ``DibitError`` where it has other rows.
-  static func readConversations(_ path: String) throws -> (conversations: [Conversation], findings: [String]) {
-    let dataset = try Dataset.read(path)
-    guard dataset.kind == .conversation else {
-      throw DibitError(
-        .invalidData,
-        "'\(path)': expected conversations, {\"messages\": [...]} on each line, found labelled texts: give plain text another ending")
-    }
-    let conversations = dataset.train.compactMap { if case .conversation(let conversation) = $0 { conversation } else { nil } }
-    return (conversations, dataset.report.summary)
   }
 }

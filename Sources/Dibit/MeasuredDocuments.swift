@@ -5,7 +5,7 @@ internal import DibitModel
 internal import DibitModelStore
 internal import DibitTokenizer
 
-/// Texts that models are measured on: files of plain text, or conversations, of which the answers are measured.
+/// Texts that models are measured on: plain text, or conversations, of which the answers are measured.
 struct MeasuredDocuments: Sendable {
   /// The texts, cut into windows.
   private(set) var text: MeasuredText
@@ -29,17 +29,29 @@ struct MeasuredDocuments: Sendable {
   /// - Throws: ``DibitError`` where there is no text, and where the reference has other tokens for it.
   init(_ path: String, _ model: StoredModel, _ reference: StoredModel?, window: Int, limit: Int?) throws {
     text = MeasuredText(window: window, tokenizer: model.tokenizer)
-    if Dataset.isJSONLines(path) {
-      try readConversations(path, model, reference, limit: limit)
+    var (folder, conversations): (TextFolder?, [Conversation]) = (nil, [])
+    for text in try GivenText.open(path) {
+      switch text {
+      case .plain(let found): folder = found
+      case .conversations(let found, let findings):
+        conversations += found
+        notes += findings
+      }
+    }
+    if let folder, conversations.isEmpty {
+      try readTexts(folder, model, reference, limit: limit)
+    } else if folder == nil {
+      try read(conversations, model, reference, limit: limit)
+      guard text.tokens > 0 else { throw DibitError(.invalidData, "'\(path)': no answer has a token that can be predicted") }
     } else {
-      try readTexts(path, model, reference, limit: limit)
+      throw DibitError(.invalidData, "'\(path)' holds conversations beside other texts, which are measured apart: name one or the other")
     }
   }
 
-  private mutating func readTexts(_ path: String, _ model: StoredModel, _ reference: StoredModel?, limit: Int?) throws {
+  private mutating func readTexts(_ folder: TextFolder, _ model: StoredModel, _ reference: StoredModel?, limit: Int?) throws {
     let tokenizer = model.tokenizer
     var (tokens, bytes, total): ([Int32], Int, Int) = ([], 0, 0)
-    var reader = try TextFolder.open(path: path).makeIterator()
+    var reader = folder.makeIterator()
     while total < limit ?? .max, let piece = reader.next() {
       var ids = tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false)
       if let reference, reference.tokenizer.encode(piece.text, addingSpecialTokens: false, parsingSpecialTokens: false) != ids {
@@ -56,15 +68,14 @@ struct MeasuredDocuments: Sendable {
       text.append(tokens, bytes: bytes, tokenizer: tokenizer)
       (tokens, bytes) = ([], 0)
     }
-    guard text.tokens > 0 else {
-      throw DibitError(.invalidData, "'\(path)' has \(counted(total, "token")); at least 2 are needed")
-    }
     notes = reader.report.summary
+    guard text.tokens > 0 else {
+      let found = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
+      throw DibitError(.invalidData, "'\(folder.path)' has \(counted(total, "token")); at least 2 are needed\(found)")
+    }
   }
 
-  private mutating func readConversations(_ path: String, _ model: StoredModel, _ reference: StoredModel?, limit: Int?) throws {
-    let (conversations, findings) = try Dataset.readConversations(path)
-    notes = findings
+  private mutating func read(_ conversations: [Conversation], _ model: StoredModel, _ reference: StoredModel?, limit: Int?) throws {
     let format = try ModelPrompts(model).conversationFormat(maximumTokens: text.window)
     // Both models are asked in the same words.
     let other = try reference.map {
@@ -85,7 +96,6 @@ struct MeasuredDocuments: Sendable {
       if example.truncatedTokens > 0 { shortened += 1 }
     }
     self.questions = questions
-    guard text.tokens > 0 else { throw DibitError(.invalidData, "'\(path)': no answer has a token that can be predicted") }
     guard shortened > 0 else { return }
     notes.append(
       "\(counted(shortened, "conversation")) longer than \(counted(text.window, "token")), measured without the rest; "

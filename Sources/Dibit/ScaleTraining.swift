@@ -13,8 +13,14 @@ package import DibitTraining
 package struct ScaleTraining {
   /// Steps of 1,024 tokens.
   private static let steps = 100
-  /// Windows of 512 tokens that the steps read.
-  static let windowCount = 2 * steps
+  /// Tokens that the steps read.
+  static let tokens = steps * 1024
+  /// Windows of 512 tokens that they read.
+  static let windowCount = tokens / 512
+
+  /// The bits from which on a model stays as it was rounded where a user gave these texts. From four bits on scales learn by heart what the
+  /// source wrote, and other texts win nothing.
+  static func bitLimit(_ texts: [String]) -> Int { texts.isEmpty ? 4 : 8 }
 
   /// The float checkpoint.
   let source: String

@@ -19,9 +19,9 @@ package struct Sensitivity: Equatable, Sendable {
 /// small grows with the square of what causes it.
 package struct SensitivityMeter {
   /// Tokens that predictions are compared on.
-  private static let measuredTokens = 1024
+  static let measuredTokens = 1024
   /// Tokens that second moments of inputs come from.
-  private static let readTokens = 4096
+  static let readTokens = 4096
   /// Logits of the float model that are kept.
   private static let keptLogits = 32 << 20
 

@@ -20,7 +20,7 @@ struct CompareCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Models with the same tokenizer, converted or not.", valueName: "model")) var models: [String]
   @Option(help: ArgumentHelp("The model that they come from, such as the float checkpoint.", valueName: "model")) var reference: String
-  @Option(help: "A text file, a folder of text files, or a .jsonl file of conversations.") var data: String
+  @Option(help: "A file or a folder of text; .csv, .tsv and .jsonl files are rows: texts, or conversations.") var data: String
   @Option(help: ArgumentHelp("Tokens of a window; by default the models' context, 512 at most.", valueName: "tokens")) var window: Int?
   @Option(help: ArgumentHelp("Use only the first tokens of the text, or of answers; by default 8,192.", valueName: "n")) var limit = 8192
   @Option(help: ArgumentHelp("Write the comparison as a page for a browser.", valueName: "file")) var html: String?

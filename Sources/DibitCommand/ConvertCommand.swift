@@ -67,7 +67,7 @@ struct ConvertCommand: ParsableCommand {
   @Flag(help: "Round by the inputs of each layer on a text: minutes, and far nearer to the source.") var calibrate = false
   @Option(
     help: ArgumentHelp(
-      "A file or a folder of text for --calibrate, or a .jsonl file of conversations; may be given more than once, for three quarters of the text; the source writes the rest, and without this option all.",
+      "A file or a folder of text for --calibrate, where .csv, .tsv and .jsonl files are rows: texts, or conversations; may be given more than once, for three quarters of the text; the source writes the rest, and without this option all.",
       valueName: "text"))
   var calibrationText: [String] = []
   @Option(
@@ -181,6 +181,9 @@ struct ConvertCommand: ParsableCommand {
     }
     return try job { progress in
       switch progress {
+      case .noticed(let finding): Terminal.note(finding)
+      case .expected(let seconds):
+        if seconds >= 60 { Terminal.note("this takes about \(duration(seconds)) on this machine") }
       case .writingText(let tokens, let total):
         begin(1, "writing text")
         line.update(tokens, of: total, counted(tokens, "token"))

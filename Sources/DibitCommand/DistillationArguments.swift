@@ -2,7 +2,9 @@ internal import ArgumentParser
 
 /// Options of the commands in which a converted model learns from its float checkpoint.
 struct DistillationArguments: ParsableArguments {
-  @Option(help: ArgumentHelp("A file or a folder of plain text, or a .jsonl file of conversations. May be given again.", valueName: "text"))
+  @Option(
+    help: ArgumentHelp(
+      "A file or a folder of text; .csv, .tsv and .jsonl files are rows: texts, or conversations. May be given again.", valueName: "text"))
   var data: [String] = []
 
   @Option(

@@ -14,7 +14,7 @@ struct PerplexityCommand: ParsableCommand {
     discussion: """
       Example: dibit perplexity ./model --data ./texts --reference ./checkpoint
 
-      Every file is a document of its own and goes through in windows that do not overlap. A window begins with the token that begins a \
+      Every file, or row of a .csv, .tsv or .jsonl file, is a document of its own and goes through in windows that do not overlap. A window begins with the token that begins a \
       text, if the tokenizer has one; otherwise its first token is not predicted. Of conversations, {"messages": [...]} on each line of a \
       .jsonl file, the answers are measured, in the model's chat template and each conversation by itself.
 
@@ -24,7 +24,7 @@ struct PerplexityCommand: ParsableCommand {
 
   @Argument(help: "A model, converted or not: a directory or a file.") var model: String
   @Option(help: "An adapter of this model.") var adapter: String?
-  @Option(help: "A text file, a folder of text files, or a .jsonl file of conversations.") var data: String
+  @Option(help: "A file or a folder of text; .csv, .tsv and .jsonl files are rows: texts, or conversations.") var data: String
   @Option(help: ArgumentHelp("A model with the same tokenizer to compare with, such as the float checkpoint.", valueName: "model"))
   var reference: String?
   @Option(help: ArgumentHelp("Tokens of a window; by default the model's context, 512 at most.", valueName: "tokens")) var window: Int?

@@ -10,13 +10,15 @@ extension Converter {
   /// written.
   ///
   /// The report's tensors have no errors, because nothing is rounded, its size has no header, and there is no digest. Its seconds are those
-  /// of one piece of the largest tensor, scaled to all: without the time of writing.
+  /// of one piece of the largest tensor, scaled to all, behind those of what comes before: without the time of writing.
   ///
   /// - Parameters:
   ///   - measured: text in tokens that the options' budget, where there is one, is spent by.
   ///   - calibrates: True where rounding would be calibrated.
+  ///   - seconds: the time of calibration and measurement.
   package func forecast(
-    measuringOn measured: [[Int32]] = [], calibrates: Bool = false, progress: (ConversionProgress) -> Bool = { _ in true }
+    measuringOn measured: [[Int32]] = [], calibrates: Bool = false, behind seconds: Double = 0,
+    progress: (ConversionProgress) -> Bool = { _ in true }
   ) throws(ConversionError) -> ConversionReport {
     _ = try checkedPlan()
     let (converter, choices) = try choosingBits(on: measured, calibrates: calibrates, progress)
@@ -24,7 +26,7 @@ extension Converter {
     var report = ConversionReport(planned: plan, source: source, output: output)
     report.choices = choices
     report.outputBytes = report.tensors.reduce(0) { $0 + $1.bytes }
-    report.seconds = try secondsPerByte(plan) * Double(report.sourceBytes)
+    report.seconds = seconds + (try secondsPerByte(plan) * Double(report.sourceBytes))
     return report
   }
 

@@ -26,8 +26,33 @@ extension Dataset {
     return try scan.dataset()
   }
 
-  /// Checks that a path's ending promises a JSON object on each line.
-  package static func isJSONLines(_ path: String) -> Bool { ["jsonl", "ndjson"].contains(RowFormat.parts(of: path).ending) }
+  /// Checks whether a file is one of rows, as its ending tells, and these are conversations, as the first of them tells that is an example.
+  package static func holdsConversations(_ path: String) -> Bool {
+    switch TextInputOptions().rowFormat(of: path) {
+    case .jsonLines:
+      guard let stream = try? TextStream.open(path) else { return false }
+      var reader = JSONLinesReader(stream, path: path, file: path, options: RowOptions())
+      return kind(of: &reader) == .conversation
+    case .delimited(let separator):
+      guard
+        let stream = try? TextStream.open(path),
+        var reader = try? DelimitedReader.open(stream, path: path, file: path, separator: separator, options: RowOptions())
+      else { return false }
+      return kind(of: &reader) == .conversation
+    case nil: return false
+    }
+  }
+
+  /// The kind of the first row that is an example; nil where none is.
+  private static func kind(of reader: inout some RowReader & ~Copyable) -> DatasetExample.Kind? {
+    while true {
+      do throws(DatasetError) { return try reader.next()?.kind } catch {
+        guard case .row(_, _, _, let fault) = error else { return nil }
+        // A text that nobody has labelled is no conversation.
+        if case .unlabelled = fault { return .labelled }
+      }
+    }
+  }
 
   /// Reads rows from memory, as if they were in a file called `name`.
   package static func read(bytes: [UInt8], named name: String, rows: RowOptions = RowOptions()) throws(DatasetError) -> Dataset {

@@ -100,7 +100,9 @@ struct DelimitedReader: ~Copyable, RowReader {
       return nil
     }
     guard options.needsLabels else {
-      guard let text = find(options.textColumn, RowOptions.textNames) else { throw .noText(key: options.textColumn, found: names) }
+      guard let text = find(options.textColumn, RowOptions.textNames) else {
+        throw .noText(key: options.textColumn, found: names, takesName: options.takesNames)
+      }
       columns = .text(text)
       return
     }

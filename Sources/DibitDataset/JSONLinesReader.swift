@@ -72,7 +72,7 @@ struct JSONLinesReader: ~Copyable, RowReader {
     for name in names {
       if let text = row[name] { return LabelledExample(path: path, line: line, text: try string(text, name), labels: []) }
     }
-    throw .noText(key: options.textColumn, found: row.keys)
+    throw .noText(key: options.textColumn, found: row.keys, takesName: options.takesNames)
   }
 
   private mutating func labelled(_ row: JSONObject, _ line: Int) throws(RowFault) -> LabelledExample {

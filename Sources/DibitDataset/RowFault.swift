@@ -36,8 +36,8 @@ package enum RowFault: Error, Equatable, Sendable {
   /// One column or key that is asked for as the text and as the label.
   case sameColumn(String)
   case tooManyColumns(limit: Int)
-  /// No text, of the name that was asked for if one was; the keys or columns that are there.
-  case noText(key: String?, found: [String])
+  /// No text, of the name that was asked for if one was; the keys or columns that are there, and whether another name can be asked for.
+  case noText(key: String?, found: [String], takesName: Bool)
 }
 
 extension RowFault: CustomStringConvertible {
@@ -80,9 +80,9 @@ extension RowFault: CustomStringConvertible {
       "a text and a label expected, \(quoted(name)) asked for as both; name another with \(optionName("textColumn")) or \(optionName("labelColumn"))"
     case .repeatedColumn(let name): "columns with names of their own expected, \(quoted(name)) found twice"
     case .tooManyColumns(let limit): "at most \(limit) columns expected, more found"
-    case .noText(let key, let keys):
+    case .noText(let key, let keys, let takesName):
       "\(key.map { "a text called \(quoted($0))" } ?? "a text") expected, \(listed(keys)) found; "
-        + (Self.separatorHint(keys) ?? "name yours with \(optionName("textColumn"))")
+        + (Self.separatorHint(keys) ?? (takesName ? "name yours with \(optionName("textColumn"))" : "call yours 'text'"))
     }
   }
 

@@ -23,6 +23,8 @@ package struct RowOptions: Equatable, Sendable {
 
   /// True where rows are examples, with a label or an answer; otherwise each has a text, and everything else in it is passed over.
   var needsLabels = true
+  /// True where a user can say what the column of the text is called.
+  var takesNames = true
 
   /// The defaults, with the names of columns where somebody gives them.
   package init(textColumn: String? = nil, labelColumn: String? = nil) { (self.textColumn, self.labelColumn) = (textColumn, labelColumn) }

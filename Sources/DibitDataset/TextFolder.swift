@@ -4,7 +4,8 @@ internal import DibitTensor
 /// The texts of a folder, or of one file, for training on plain text.
 ///
 /// Opening it lists the files and reads none. Iterating reads one file after the other, in the order of the UTF-8 bytes of their paths, and
-/// gives its text in pieces, so that a file of any size takes a few pieces of memory:
+/// gives its text in pieces, so that a file of any size takes a few pieces of memory. A file of rows, as its ending tells, has a document in
+/// each row:
 ///
 /// ```swift
 /// var reader = try TextFolder.open(path: "corpus").makeIterator()
@@ -67,6 +68,19 @@ package struct TextFolder: Sendable, Sequence {
     files = found.map(\.path)
     sizes = found.map(\.bytes)
     bytes = sizes.reduce(0, +)
+  }
+
+  /// Takes files out, by their absolute paths or those that were given.
+  ///
+  /// - Returns: those that are taken out, and a folder of the others, nil where there are none.
+  package func separating(_ isTaken: (String) -> Bool) -> (taken: [String], others: TextFolder?) {
+    let taken = files.indices.filter { isTaken(file($0).path) }
+    guard !taken.isEmpty else { return ([], self) }
+    let others = files.indices.filter { !taken.contains($0) }.map { FoundFile(path: files[$0], bytes: sizes[$0]) }
+    return (
+      taken.map { file($0).path },
+      others.isEmpty ? nil : TextFolder(path: path, found: others, report: report, pieceBytes: pieceBytes, root: root)
+    )
   }
 
   /// A reader at the first file.

@@ -60,12 +60,7 @@ package struct TextInputIterator: IteratorProtocol {
         return single(path, .success(try Self.text(of: path, isStandardInput: isStandardInput, options)))
       }
       let stream = try isStandardInput ? TextStream.standardInput(isStopped: options.isStopped) : TextStream.open(path)
-      switch format {
-      case .jsonLines: rows = OpenReader(JSONLinesReader(stream, path: path, file: path, options: options.rows), path)
-      case .delimited(let separator):
-        rows = OpenReader(try DelimitedReader.open(stream, path: path, file: path, separator: separator, options: options.rows), path)
-      case nil: rows = OpenReader(LineReader(stream, path: path, options: options.rows), path)
-      }
+      rows = try OpenRows.open(stream, format, path: path, file: path, options: options.rows)
       return nil
     } catch {
       // A table of any size is told for what it is.
@@ -91,64 +86,5 @@ package struct TextInputIterator: IteratorProtocol {
         throw .tooLarge(path: path, limit: options.maximumTextBytes, found: bytes.count)
       }
     }
-  }
-}
-
-/// A file whose rows are being read; a class, because readers cannot be copied and an iterator must be.
-private class OpenRows {
-  var bytesRead: Int { 0 }
-  func next() -> TextInput? { nil }
-}
-
-private final class OpenReader<Reader: RowReader & ~Copyable>: OpenRows {
-  private var reader: Reader
-  private let path: String
-  private var hasEnded = false
-
-  init(_ reader: consuming Reader, _ path: String) {
-    self.reader = reader
-    self.path = path
-  }
-
-  override var bytesRead: Int { reader.bytesRead }
-
-  override func next() -> TextInput? {
-    guard !hasEnded else { return nil }
-    do throws(DatasetError) {
-      guard let example = try reader.next() else { return nil }
-      // Of files this was looked at when they were opened.
-      let content: Result<String, DatasetError> =
-        example.text.utf8.contains(0) ? .failure(.notText(path: example.location)) : .success(example.text)
-      return TextInput(location: TextLocation(file: path, line: example.line), content: content)
-    } catch {
-      // Behind a faulty row others follow; behind a fault of the file nothing does.
-      guard case .row(_, let line, _, _) = error else {
-        hasEnded = true
-        return TextInput(location: TextLocation(file: path), content: .failure(error))
-      }
-      return TextInput(location: TextLocation(file: path, line: line), content: .failure(error))
-    }
-  }
-}
-
-/// Every line that is not blank as a row.
-struct LineReader: ~Copyable, RowReader {
-  private let path: String
-  private let options: RowOptions
-  private var cursor: TextCursor
-  private var bytes: [UInt8] = []
-
-  init(_ stream: consuming TextStream, path: String, options: RowOptions) {
-    (self.path, self.options) = (path, options)
-    cursor = TextCursor(stream)
-  }
-
-  var encoding: TextEncoding { cursor.stream.encoding }
-  var replacements: Int { cursor.stream.replacements }
-  var bytesRead: Int { cursor.stream.bytesRead }
-
-  mutating func next() throws(DatasetError) -> DatasetExample? {
-    guard let line = try cursor.nextRow(into: &bytes, limit: options.maximumRowBytes, file: path) else { return nil }
-    return .labelled(LabelledExample(path: path, line: line, text: String(decoding: bytes, as: UTF8.self), labels: []))
   }
 }

@@ -2,7 +2,7 @@ internal import DibitTensor
 
 /// A part of a document.
 package struct TextPiece: Equatable, Sendable {
-  /// The file, as in `TextFolder.files`.
+  /// The file, as in `TextFolder.files`, and the line of a row.
   package let path: String
   /// The text, with LF line ends. The pieces of a document, joined, are its text.
   package let text: String
@@ -12,11 +12,11 @@ package struct TextPiece: Equatable, Sendable {
   package let endsDocument: Bool
 }
 
-/// Reads the documents of a `TextFolder`, one file per document.
+/// Reads the documents of a `TextFolder`, one in each file or in each row of a file of rows.
 ///
-/// Files that are empty, binary or unreadable are passed by and reported. Large files are mapped into memory: they must not be cut
-/// short by somebody else while they are read.
-package struct TextReader: IteratorProtocol, Sendable {
+/// Files that are empty, binary or unreadable and rows without a text are passed by and reported. Large files are mapped into memory: they
+/// must not be cut short by somebody else while they are read. Copies share a position within rows.
+package struct TextReader: IteratorProtocol {
   private struct Document {
     let path: String
     let data: Bytes
@@ -27,11 +27,14 @@ package struct TextReader: IteratorProtocol, Sendable {
   /// The findings so far: those of the listing and those of the files read.
   package private(set) var report: ScanReport
   /// The number of bytes of `TextFolder.bytes` that have been read, for progress.
-  package private(set) var bytesRead = 0
+  package var bytesRead: Int { bytesDone + (rows?.reader.bytesRead ?? 0) }
 
   private let folder: TextFolder
   private var nextFile = 0
   private var document: Document?
+  private var rows: (name: String, reader: OpenRows)?
+  /// Bytes of the document and of all files before it that have been read.
+  private var bytesDone = 0
 
   init(folder: TextFolder) {
     self.folder = folder
@@ -41,12 +44,63 @@ package struct TextReader: IteratorProtocol, Sendable {
   /// The next piece, or nil after the last document.
   package mutating func next() -> TextPiece? {
     while true {
+      if let rows {
+        if let piece = nextRow(rows.reader) { return piece }
+        bytesDone += folder.file(nextFile - 1).bytes
+        self.rows = nil
+      }
       if document == nil {
         guard nextFile < folder.files.count else { return nil }
-        document = open(nextFile)
+        let name = folder.files[nextFile]
+        // As where texts are tagged.
+        if let format = TextInputOptions().rowFormat(of: name) {
+          rows = openRows(nextFile, format).map { (name, $0) }
+        } else {
+          document = open(nextFile)
+        }
         nextFile += 1
       }
       if let piece = cutPiece() { return piece }
+    }
+  }
+
+  private static let rowOptions: RowOptions = {
+    var options = RowOptions()
+    (options.needsLabels, options.takesNames) = (false, false)
+    return options
+  }()
+
+  /// Opens a file of rows; nil with a finding if it has none.
+  private mutating func openRows(_ index: Int, _ format: RowFormat) -> OpenRows? {
+    let (name, file) = (folder.files[index], folder.file(index))
+    do throws(DatasetError) {
+      return try OpenRows.open(TextStream.open(file.path), format, path: name, file: file.path, options: Self.rowOptions)
+    } catch {
+      let line = if case .row(_, let line, _, _) = error { line } else { 0 }
+      note(error, TextLocation(file: name, line: line))
+      bytesDone += file.bytes
+      return nil
+    }
+  }
+
+  /// The text of the next row that has one; nil behind the last.
+  private mutating func nextRow(_ rows: OpenRows) -> TextPiece? {
+    while let input = rows.next() {
+      report.rows += 1
+      switch input.content {
+      case .success(let text) where text.isBlank: report.note(.blankRow, input.location.description)
+      case .success(let text): return TextPiece(path: input.location.description, text: text, startsDocument: true, endsDocument: true)
+      case .failure(let error): note(error, input.location)
+      }
+    }
+    return nil
+  }
+
+  private mutating func note(_ error: DatasetError, _ location: TextLocation) {
+    switch error {
+    case .row(_, _, _, let fault): report.note(.badRow, location.description, fault.description)
+    case .notText, .parquet: report.note(.binary, location.description)
+    default: report.note(unreadable: location.description, error)
     }
   }
 
@@ -58,15 +112,15 @@ package struct TextReader: IteratorProtocol, Sendable {
       data = try FolderWalk.bytes(of: file.path, mapped: file.bytes > mappedFromBytes)
     } catch {
       report.note(unreadable: name, error)
-      bytesRead += file.bytes
+      bytesDone += file.bytes
       return nil
     }
     guard let encoding = TextDecoding.encoding(of: data.bytes) else {
       report.note(.binary, name)
-      bytesRead += file.bytes
+      bytesDone += file.bytes
       return nil
     }
-    bytesRead += encoding.markLength
+    bytesDone += encoding.markLength
     return Document(path: name, data: data, encoding: encoding, position: encoding.markLength)
   }
 
@@ -77,7 +131,7 @@ package struct TextReader: IteratorProtocol, Sendable {
     let end = TextCut.end(in: bytes, from: open.position, about: folder.pieceBytes, encoding: open.encoding)
     let decoded = TextDecoding.decode(bytes, in: open.position..<end, as: open.encoding)
     let (starts, ends) = (open.position == open.encoding.markLength, end == bytes.count)
-    bytesRead += end - open.position
+    bytesDone += end - open.position
     document?.position = end
     if ends { document = nil }
     if starts && ends {

@@ -261,7 +261,7 @@ import Testing
     // The first of each window of 32 is not predicted.
     try fails(["--calibrate", "--calibration-text", chats], 65, "'\(chats)': \(count - (count + 31) / 32) tokens to calibrate on")
     let labelled = try scratch.write("{\"text\":\"a\",\"label\":\"b\"}\n{\"text\":\"c\",\"label\":\"d\"}\n", to: "labelled.jsonl")
-    try fails(["--calibrate", "--calibration-text", labelled], 65, "'\(labelled)': expected conversations")
+    try fails(["--calibrate", "--calibration-text", labelled], 65, "'\(labelled)': 0 tokens to calibrate on")
     try fails(["--calibrate", "--calibration-text", scratch("empty.txt")], 65, "'\(scratch("empty.txt"))'")
     try fails(["--calibrate", "--calibration-text", scratch("nowhere")], 66, "'\(scratch("nowhere"))'")
     try fails(["--effort", "thorough"], 64, "--effort: goes with --calibrate")

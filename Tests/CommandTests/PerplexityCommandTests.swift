@@ -125,16 +125,37 @@ import Testing
     #expect(short.errors.contains(" longer than \(window) tokens, measured without the rest; --window sets that length"), "\(short.errors)")
   }
 
-  @Test("files of rows that are no conversations are told")
+  @Test("rows with a text are documents, and a folder holds them or conversations")
+  func rows() throws {
+    let scratch = Scratch()
+    let model = try TinyCheckpoint.llama().write(to: scratch)
+    let words = ["the goal of the match was late", "bake the bread with care"]
+    let texts = try scratch.write(words.map { "{\"text\":\"\($0)\"}\n" }.joined() + "{\"words\":\"x\"}\n", to: "mixed/texts.jsonl")
+    let outcome = try dibit("perplexity", model, "--data", texts, "--json")
+    for (index, text) in words.enumerated() { try scratch.write(text, to: "plain/\(index).txt") }
+    let plain = try dibit("perplexity", model, "--data", scratch("plain"), "--json").json()
+    for key in ["documents", "tokens", "bytes", "loss"] { #expect(try outcome.json()[key] == plain[key]) }
+    #expect(
+      outcome.errors.contains("1 row that is no example, left out: \(texts):3: a text expected, 'words' found; call yours 'text'"),
+      "\(outcome.errors)")
+    try expectFailure(
+      ["perplexity", model, "--data", scratch.write("{\"words\":\"x\"}\n", to: "none.jsonl")], status: 65,
+      message:
+        "'\(scratch("none.jsonl"))' has 0 tokens; at least 2 are needed (1 row that is no example, left out: \(scratch("none.jsonl")):1: a text expected, 'words' found; call yours 'text')"
+    )
+    _ = try writeConversations(Self.chats, to: scratch, "chats/all.jsonl")
+    let folder = try dibit("perplexity", model, "--data", scratch("chats"), "--json").json()
+    #expect(folder["documents"] == 3)
+    _ = try writeConversations(Self.chats, to: scratch, "mixed/all.jsonl")
+    try expectFailure(
+      ["perplexity", model, "--data", scratch("mixed")], status: 65,
+      message: "'\(scratch("mixed"))' holds conversations beside other texts, which are measured apart: name one or the other")
+  }
+
+  @Test("conversations of which nothing can be measured are told")
   func noConversations() throws {
     let scratch = Scratch()
     let model = try TinyCheckpoint.llama().write(to: scratch)
-    let texts = try scratch.write(
-      "{\"text\":\"a comet\",\"label\":\"space\"}\n{\"text\":\"bread\",\"label\":\"food\"}\n", to: "texts.jsonl")
-    try expectFailure(
-      ["perplexity", model, "--data", texts], status: 65,
-      message:
-        "'\(texts)': expected conversations, {\"messages\": [...]} on each line, found labelled texts: give plain text another ending")
     let empty = try scratch.write("\n", to: "empty.jsonl")
     #expect(try dibit("perplexity", model, "--data", empty).status == 65)
     #expect(try dibit("perplexity", model, "--data", scratch("none.jsonl")).status == 66)

@@ -43,6 +43,36 @@ import Testing
     return zip(try stream(path), try stream(source)).reduce(0) { $0 + Double($1.0 - $1.1) * Double($1.0 - $1.1) }
   }
 
+  @Test("work grows with the text, the sweeps and what is trained; texts are written by all weights for each token")
+  func cost() throws {
+    let scratch = Scratch()
+    let configuration = try ModelSource.open(LayoutTests.anySource("llama", in: scratch)).configuration
+    func operations(_ add: (inout CalibrationCost) -> Void) -> Double {
+      var cost = CalibrationCost(configuration)
+      add(&cost)
+      return cost.operations
+    }
+    let weights = DecoderWeights.declarations(of: configuration).parameters.filter(\.isMatrix).reduce(0) { $0 + $1.rows * $1.columns }
+    // An embedding that is the head too is one of them; one beside it is not multiplied.
+    let multiplied = configuration.tiesEmbeddings ? weights : weights - configuration.vocabularySize * configuration.hiddenSize
+    #expect(operations { $0.addScaleTraining(tokens: 10) } == Double(80 * multiplied))
+    #expect(operations { $0.addWriting(tokens: 20) } == 2 * operations { $0.addWriting(tokens: 10) })
+    let options = Calibrator.Options()
+    var other = options
+    other.sweeps += 1
+    let least = operations { $0.addRounding(tokens: 1000, options: options) }
+    #expect(least > operations { $0.addRounding(tokens: 500, options: options) })
+    #expect(operations { $0.addRounding(tokens: 1000, options: other) } > least)
+    other = options
+    other.training = Calibrator.TrainingOptions()
+    #expect(operations { $0.addRounding(tokens: 1000, options: other) } > least)
+    #expect(operations { $0.addMeasurement() } > 0)
+    var cost = CalibrationCost(configuration)
+    #expect(cost.seconds(on: compute) == 0)
+    cost.addScaleTraining(tokens: 1000)
+    #expect(cost.seconds(on: compute) > 0)
+  }
+
   @Test(
     "a calibrated model is nearer to its source on other texts than a rounded one, in every family",
     arguments: LayoutTests.allFamilies)

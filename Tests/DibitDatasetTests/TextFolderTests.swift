@@ -33,6 +33,41 @@ import Testing
     #expect(texts.files == [folder.absolute("a.txt")])
   }
 
+  @Test("files of rows have a document in each row, and what has none is told")
+  func rows() throws {
+    let folder = try TemporaryFolder([
+      "a.txt": "{\"text\": \"as it is\"}",
+      "b.jsonl": "{\"text\": \"one\\ntwo\"}\n\n{\"text\": \" \"}\n{\"words\": \"x\"}\n{\"text\": \"three\", \"label\": \"odd\"}\n",
+      "c.csv": "label,text\neven,four\n", "d.tsv": "x\ty\n1\t2\n", "e.ndjson": "", "f.json": "{}",
+    ])
+    let texts = try TextFolder.open(path: folder.path)
+    var reader = texts.makeIterator()
+    var pieces: [TextPiece] = []
+    while let piece = reader.next() { pieces.append(piece) }
+    #expect(pieces.map(\.text) == ["{\"text\": \"as it is\"}", "one\ntwo", "three", "four", "{}"])
+    #expect(pieces.map(\.path) == ["a.txt", "b.jsonl:1", "b.jsonl:5", "c.csv:2", "f.json"])
+    #expect(pieces.allSatisfy { $0.startsDocument && $0.endsDocument })
+    #expect(reader.bytesRead == texts.bytes)
+    #expect(reader.report[.blankRow].paths == ["b.jsonl:3"])
+    #expect(reader.report[.badRow].paths == ["b.jsonl:4", "d.tsv:1"])
+    #expect(reader.report.rows == 5)
+  }
+
+  @Test("conversations are known by their first row that is an example")
+  func conversations() throws {
+    let folder = try TemporaryFolder([
+      "chats.jsonl":
+        "{\"messages\": []}\n{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}, {\"role\": \"assistant\", \"content\": \"Ho\"}]}\n",
+      "pairs.csv": "prompt,completion\na,b\n", "texts.jsonl": "{\"text\": \"a\", \"label\": null}\n", "only.jsonl": "{\"text\": \"a\"}\n",
+      "a.txt": "{\"messages\": []}", "empty.jsonl": "",
+    ])
+    let (taken, others) = try TextFolder.open(path: folder.path).separating(Dataset.holdsConversations)
+    #expect(taken == ["chats.jsonl", "pairs.csv"].map(folder.absolute))
+    #expect(others?.files == ["a.txt", "empty.jsonl", "only.jsonl", "texts.jsonl"])
+    let chats = try TextFolder.open(path: folder.absolute("pairs.csv")).separating(Dataset.holdsConversations)
+    #expect(chats.taken == [folder.absolute("pairs.csv")] && chats.others == nil)
+  }
+
   @Test("a folder without texts, a missing one and a file that is no text are told apart")
   func errors() throws {
     let folder = try TemporaryFolder()

@@ -1,0 +1,104 @@
+package import DibitKernels
+package import DibitModel
+internal import DibitTensor
+
+/// The arithmetic of a calibration: what its time is about proportional to.
+///
+/// Operations are those of products of many rows with float matrices, an addition and a multiplication two of them. Work of another kind counts for as many as
+/// would take its time, by factors that were found on models of 110 million to a billion parameters.
+package struct CalibrationCost: Sendable {
+  /// The operations so far.
+  package private(set) var operations = 0.0
+
+  private struct Layer {
+    let kind: LinearKind
+    let rows: Double
+    let columns: Double
+
+    /// True where no layer before it in its block reads the same inputs.
+    var readsFirst: Bool { ![.key, .value, .up].contains(kind) }
+    /// True where it adds to the residual stream.
+    var addsToStream: Bool { kind == .output || kind == .down }
+  }
+
+  private let layers: [Layer]
+  /// Elements of all linear layers, of the output head and of one input of that.
+  private let (linear, head, hidden): (Double, Double, Double)
+  private let blocks: Double
+
+  /// How much longer an operation takes: of the few rows of texts that are written side by side, and of the rounding of rows, in floats.
+  private static let (writingFactor, roundingFactor) = (4.0, 4.0)
+
+  /// No work yet on a model.
+  package init(_ configuration: ModelConfiguration) {
+    layers = DecoderWeights.declarations(of: configuration).parameters.compactMap { parameter in
+      guard case .linear(let kind) = parameter.role else { return nil }
+      return Layer(kind: kind, rows: Double(parameter.rows), columns: Double(parameter.columns))
+    }
+    linear = layers.reduce(0) { $0 + $1.rows * $1.columns }
+    hidden = Double(configuration.hiddenSize)
+    head = Double(configuration.vocabularySize) * hidden
+    blocks = Double(configuration.layers)
+  }
+
+  /// Adds the writing of so many tokens by the float model.
+  package mutating func addWriting(tokens: Int) { operations += Self.writingFactor * Double(tokens) * 2 * (linear + head) }
+
+  /// Adds the measurement of what each matrix loses alone, as ``SensitivityMeter`` does it.
+  package mutating func addMeasurement() {
+    let (measured, read) = (Double(SensitivityMeter.measuredTokens), Double(SensitivityMeter.readTokens))
+    for layer in layers {
+      // From the matrix on, so half of the model in the mean.
+      operations += measured * (linear + 2 * head)
+      operations += Self.roundingFactor * rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
+      if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
+    }
+  }
+
+  /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
+  package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
+    let tokens = Double(tokens)
+    // The float model once; the rounded one before and behind the rounding of what ends a branch.
+    operations += 3 * tokens * 2 * linear
+    for layer in layers {
+      if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
+      if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }
+      // Besides, weights are moved so that the layer makes up for what those before it lost.
+      operations +=
+        Self.roundingFactor
+        * (rounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
+          + 4 * layer.rows * layer.columns * layer.columns)
+    }
+    operations += Double(min(options.headTokens, Int(tokens))) * 2 * linear
+    operations += Self.roundingFactor * rounding(rows: head / hidden, columns: hidden, sweeps: options.sweeps)
+    if let training = options.training { operations += Double(training.steps * options.rows) * 6 * linear }
+  }
+
+  /// Adds the training of scales on so many tokens: the float model, the rounded one, and gradients of inputs and weights.
+  package mutating func addScaleTraining(tokens: Int) { operations += Double(tokens) * 8 * (linear + head) }
+
+  /// The operations for second moments of a layer's inputs, of which there are so many sums, and their factors.
+  private func moments(_ layer: Layer, tokens: Double, sums: Double) -> Double {
+    let square = layer.columns * layer.columns
+    return tokens * 2 * square * sums + Self.roundingFactor * square * layer.columns / 3 * sums
+  }
+
+  /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost.
+  private func rounding(rows: Double, columns: Double, sweeps: Int) -> Double { rows * columns * columns * Double(2 + 4 * sweeps + 4) }
+
+  /// The seconds that the work takes about here, by the speed of such a product.
+  package func seconds(on compute: Compute) -> Double {
+    let (rows, columns, rounds) = (512, Int(hidden), 4)
+    let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
+    var rng = SplitMix64(seed: 0)
+    let x = Matrix(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in Float.random(in: -1...1, using: &rng) })
+    var moments = SecondMoments(columns: columns)
+    var shortest = Duration.seconds(3600)
+    for _ in 0..<rounds {
+      let start = ContinuousClock.now
+      moments.add(x, on: compute)
+      shortest = min(shortest, ContinuousClock.now - start)
+    }
+    return operations / (2 * Double(rows * columns * columns) / max(shortest / .seconds(1), 1e-9))
+  }
+}
