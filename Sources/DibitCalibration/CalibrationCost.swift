@@ -26,8 +26,9 @@ package struct CalibrationCost: Sendable {
   private let (linear, head, hidden): (Double, Double, Double)
   private let blocks: Double
 
-  /// How much longer an operation takes: of the few rows of texts that are written side by side, and of the rounding of rows, in floats.
-  private static let (writingFactor, roundingFactor) = (4.0, 4.0)
+  /// How much longer an operation takes: of the few rows of texts that are written side by side, of passes that look at what layers read, of the
+  /// rounding of rows, in floats, and of training, whose rounded products are faster.
+  private static let (writingFactor, passFactor, roundingFactor, trainingFactor) = (2.0, 1.5, 4.0, 0.85)
 
   /// No work yet on a model.
   package init(_ configuration: ModelConfiguration) {
@@ -49,7 +50,7 @@ package struct CalibrationCost: Sendable {
     let (measured, read) = (Double(SensitivityMeter.measuredTokens), Double(SensitivityMeter.readTokens))
     for layer in layers {
       // From the matrix on, so half of the model in the mean.
-      operations += measured * (linear + 2 * head)
+      operations += Self.passFactor * measured * (linear + 2 * head)
       operations += Self.roundingFactor * rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
       if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
     }
@@ -59,7 +60,7 @@ package struct CalibrationCost: Sendable {
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
     let tokens = Double(tokens)
     // The float model once; the rounded one before and behind the rounding of what ends a branch.
-    operations += 3 * tokens * 2 * linear
+    operations += Self.passFactor * 3 * tokens * 2 * linear
     for layer in layers {
       if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
       if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }
@@ -71,11 +72,13 @@ package struct CalibrationCost: Sendable {
     }
     operations += Double(min(options.headTokens, Int(tokens))) * 2 * linear
     operations += Self.roundingFactor * rounding(rows: head / hidden, columns: hidden, sweeps: options.sweeps)
-    if let training = options.training { operations += Double(training.steps * options.rows) * 6 * linear }
+    if let training = options.training { operations += Self.trainingFactor * Double(training.steps * options.rows) * 6 * linear }
   }
 
   /// Adds the training of scales on so many tokens: the float model, the rounded one, and gradients of inputs and weights.
-  package mutating func addScaleTraining(tokens: Int) { operations += Double(tokens) * 8 * (linear + head) }
+  package mutating func addScaleTraining(tokens: Int) {
+    operations += Self.trainingFactor * Double(tokens) * 8 * (linear + head)
+  }
 
   /// The operations for second moments of a layer's inputs, of which there are so many sums, and their factors.
   private func moments(_ layer: Layer, tokens: Double, sums: Double) -> Double {

@@ -74,13 +74,12 @@ package struct TextFolder: Sendable, Sequence {
   ///
   /// - Returns: those that are taken out, and a folder of the others, nil where there are none.
   package func separating(_ isTaken: (String) -> Bool) -> (taken: [String], others: TextFolder?) {
-    let taken = files.indices.filter { isTaken(file($0).path) }
-    guard !taken.isEmpty else { return ([], self) }
-    let others = files.indices.filter { !taken.contains($0) }.map { FoundFile(path: files[$0], bytes: sizes[$0]) }
-    return (
-      taken.map { file($0).path },
-      others.isEmpty ? nil : TextFolder(path: path, found: others, report: report, pieceBytes: pieceBytes, root: root)
-    )
+    var (taken, others): ([String], [FoundFile]) = ([], [])
+    for index in files.indices {
+      let file = file(index).path
+      if isTaken(file) { taken.append(file) } else { others.append(FoundFile(path: files[index], bytes: sizes[index])) }
+    }
+    return (taken, others.isEmpty ? nil : TextFolder(path: path, found: others, report: report, pieceBytes: pieceBytes, root: root))
   }
 
   /// A reader at the first file.

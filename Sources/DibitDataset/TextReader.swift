@@ -27,12 +27,12 @@ package struct TextReader: IteratorProtocol {
   /// The findings so far: those of the listing and those of the files read.
   package private(set) var report: ScanReport
   /// The number of bytes of `TextFolder.bytes` that have been read, for progress.
-  package var bytesRead: Int { bytesDone + (rows?.reader.bytesRead ?? 0) }
+  package var bytesRead: Int { bytesDone + (rows?.bytesRead ?? 0) }
 
   private let folder: TextFolder
   private var nextFile = 0
   private var document: Document?
-  private var rows: (name: String, reader: OpenRows)?
+  private var rows: OpenRows?
   /// Bytes of the document and of all files before it that have been read.
   private var bytesDone = 0
 
@@ -45,16 +45,15 @@ package struct TextReader: IteratorProtocol {
   package mutating func next() -> TextPiece? {
     while true {
       if let rows {
-        if let piece = nextRow(rows.reader) { return piece }
+        if let piece = nextRow(rows) { return piece }
         bytesDone += folder.file(nextFile - 1).bytes
         self.rows = nil
       }
       if document == nil {
         guard nextFile < folder.files.count else { return nil }
-        let name = folder.files[nextFile]
         // As where texts are tagged.
-        if let format = TextInputOptions().rowFormat(of: name) {
-          rows = openRows(nextFile, format).map { (name, $0) }
+        if let format = TextInputOptions().rowFormat(of: folder.files[nextFile]) {
+          rows = openRows(nextFile, format)
         } else {
           document = open(nextFile)
         }
