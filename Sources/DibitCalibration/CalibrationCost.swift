@@ -89,19 +89,21 @@ package struct CalibrationCost: Sendable {
   /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost.
   private func rounding(rows: Double, columns: Double, sweeps: Int) -> Double { rows * columns * columns * Double(2 + 4 * sweeps + 4) }
 
-  /// The seconds that the work takes about here, by the speed of such a product.
+  /// The seconds that the work takes about here, by the shortest of the times that such a product took: other work comes and goes.
   package func seconds(on compute: Compute) -> Double {
-    let (rows, columns, rounds) = (512, Int(hidden), 4)
+    let (rows, columns) = (512, Int(hidden))
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     var rng = SplitMix64(seed: 0)
     let x = Matrix(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in Float.random(in: -1...1, using: &rng) })
     var moments = SecondMoments(columns: columns)
-    var shortest = Duration.seconds(3600)
-    for _ in 0..<rounds {
+    var (shortest, total) = (Duration.seconds(3600), Duration.zero)
+    while total < .milliseconds(300) {
       let start = ContinuousClock.now
       moments.add(x, on: compute)
-      shortest = min(shortest, ContinuousClock.now - start)
+      let time = max(ContinuousClock.now - start, .nanoseconds(1))
+      shortest = min(shortest, time)
+      total += time
     }
-    return operations / (2 * Double(rows * columns * columns) / max(shortest / .seconds(1), 1e-9))
+    return operations / (2 * Double(rows * columns * columns) / (shortest / .seconds(1)))
   }
 }

@@ -78,7 +78,8 @@ import Testing
       message: "\(recipe):1: unknown key 'epochs'; allowed keys are \(Self.pretrainingKeys)")
     let short = try scratch.write("", to: "short.txt")
     try expectFailure(
-      ["perplexity", work.model, "--data", short], status: 65, message: "'\(short)' has 0 tokens; at least 2 are needed")
+      ["perplexity", work.model, "--data", short], status: 65,
+      message: "'\(short)' has 0 tokens; at least 2 are needed (1 empty file, left out)")
     try expectFailure(
       ["train", work.model, "--data", work.data, "-o", scratch("a"), "--max-tokens", "8"], status: 65,
       message:
