@@ -26,7 +26,7 @@ package struct CalibrationCost: Sendable {
   private let (linear, head, hidden): (Double, Double, Double)
   private let blocks: Double
 
-  /// How much longer an operation takes: of the few rows of texts that are written side by side, of passes that look at what layers read, of the
+  /// Factors by which an operation takes longer: of the few rows of texts that are written side by side, of passes that look at what layers read, of the
   /// rounding of rows, in floats, and of training, whose rounded products are faster.
   private static let (writingFactor, passFactor, roundingFactor, trainingFactor) = (2.0, 1.5, 4.0, 0.85)
 
