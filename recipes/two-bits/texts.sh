@@ -3,8 +3,8 @@
 #
 #   recipes/two-bits/texts.sh [OUTPUT-FOLDER [CLONES [HELD-OUT-FILE-OR-FOLDER...]]]        (defaults .build-texts, OUTPUT-FOLDER.clones)
 #
-# Writes OUTPUT/NAME.txt for each source in texts.tsv, documents separated by a blank line, and OUTPUT/MANIFEST.tsv: source, commit, licence, bytes. About
-# 38 MB in all, eight million tokens. Repositories are cloned into CLONES, of each only the files that are read; those that are there already are
+# Writes OUTPUT/NAME.txt for each source in texts.tsv, documents separated by a blank line, and beside the folder OUTPUT.sources.tsv: source, commit, licence,
+# bytes. About 38 MB in all, eight million tokens. Repositories are cloned into CLONES, of each only the files that are read; those that are there already are
 # not fetched again. Paragraphs that share eight words in a row with a held-out text are left out. The same commits and held-out texts give
 # the same bytes.
 #
@@ -36,7 +36,9 @@ mkdir -p "$out" "$clones" || exit 73
 work=$out/work
 trap 'rm -rf "$work"' EXIT
 
-: >"$out/MANIFEST.tsv.part" || exit 73
+# Not in the folder, all of which is read as text.
+sources=${out%/}.sources.tsv
+: >"$sources.part" || exit 73
 while IFS=$'\t' read -r name repository path kind licence; do
     case "$name" in '#'* | '') continue ;; esac
     clone "$repository" --sparse
@@ -51,6 +53,6 @@ while IFS=$'\t' read -r name repository path kind licence; do
     find "$work" -type f -print0 | sort -z | xargs -0 perl "$here/texts.pl" "$kind" "${#held_out[@]}" ${held_out[@]+"${held_out[@]}"} >"$out/$name.txt.part" &&
         [ -s "$out/$name.txt.part" ] || die "no text came out of $path in '$clone': delete it, and run this again"
     mv "$out/$name.txt.part" "$out/$name.txt" || exit 73
-    printf '%s\t%s\t%s\t%s\n' "$name" "$commit" "$licence" "$(wc -c <"$out/$name.txt")" | tee -a "$out/MANIFEST.tsv.part"
+    printf '%s\t%s\t%s\t%s\n' "$name" "$commit" "$licence" "$(wc -c <"$out/$name.txt")" | tee -a "$sources.part"
 done <"$here/texts.tsv"
-mv "$out/MANIFEST.tsv.part" "$out/MANIFEST.tsv"
+mv "$sources.part" "$sources"
