@@ -5,7 +5,7 @@ internal import DibitTensor
 /// The arithmetic of a calibration: what its time is about proportional to.
 ///
 /// Operations are those of products of many rows with float matrices, an addition and a multiplication two of them. Work of another kind counts for as many as
-/// would take its time, by factors that were found on models of 110 million to a billion parameters.
+/// would take its time, by factors that were found on a model of 135 million parameters.
 package struct CalibrationCost: Sendable {
   /// The operations so far.
   package private(set) var operations = 0.0
@@ -24,7 +24,6 @@ package struct CalibrationCost: Sendable {
   private let layers: [Layer]
   /// Elements of all linear layers, of the output head and of one input of that.
   private let (linear, head, hidden): (Double, Double, Double)
-  private let blocks: Double
 
   /// Factors by which an operation takes longer: of the few rows of texts that are written side by side, of passes that look at what layers read, of the
   /// rounding of rows, in floats, and of training, whose rounded products are faster.
@@ -39,7 +38,6 @@ package struct CalibrationCost: Sendable {
     linear = layers.reduce(0) { $0 + $1.rows * $1.columns }
     hidden = Double(configuration.hiddenSize)
     head = Double(configuration.vocabularySize) * hidden
-    blocks = Double(configuration.layers)
   }
 
   /// Adds the writing of so many tokens by the float model.
