@@ -33,6 +33,9 @@ package struct CalibrationText {
   /// Windows to calibrate rounding on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them.
   static func windows(bits: Int) -> Int { bits < 4 ? 128 : 64 }
 
+  /// Windows that layers are trained on, for each that rounding is calibrated on: what those alone say is learnt by heart.
+  static let trainedForEachRounded = 4
+
   /// Windows that are enough to measure what the rounding of single matrices does.
   static let measuredWindows = 12
 

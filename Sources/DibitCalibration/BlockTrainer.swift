@@ -12,15 +12,17 @@ extension Calibrator {
   /// The settings of the training of layers.
   package struct TrainingOptions: Equatable, Sendable {
     /// Steps for each layer.
-    package var steps = 100
+    package var steps = 300
     /// The highest rate of weights, in units of the mean scale of their matrix.
     package var rate: Float = 5e-3
     /// The highest rate of the logarithms of scales.
-    package var scaleRate: Float = 4e-3
+    package var scaleRate: Float = 1e-3
+    /// The weight of a token in the loss whose stream is far larger than most; see ``Passage/weights(_:ofLoud:)``.
+    package var loudWeight: Float = 100
     /// Steps in which rates rise.
-    package var warmUp = 8
+    package var warmUp = 16
     /// Steps between two looks at text that is held out.
-    package var validation = 32
+    package var validation = 50
 
     /// The defaults.
     package init() {}
@@ -41,7 +43,8 @@ extension Calibrator {
 /// Trains the rounded matrices of one layer, weights and scales, on a text: what the layer makes of the stream of the rounded model shall be
 /// what the float layer makes of the float model's.
 ///
-/// The loss is the mean over tokens of the squared difference over the square of the target, because what reads the stream normalises it.
+/// The loss is the mean over tokens of the squared difference over the square of the target, because what reads the stream normalises it. Tokens
+/// that others attend to count for many of them.
 /// Every pass runs the matrices as they will ship; gradients go through the choice of levels as ``GridRounding`` says.
 struct BlockTrainer: ~Copyable {
   private var matrices = UniqueArray<TrainedMatrix>()
@@ -49,6 +52,8 @@ struct BlockTrainer: ~Copyable {
   private var backward: BackwardState
   private let layer: Int
   private let options: Calibrator.TrainingOptions
+  /// The weights of tokens in each batch.
+  private var tokenWeights: [[Float]] = []
 
   /// A trainer of matrices of a layer for batches of up to `rows` rows in `segments` segments.
   ///
@@ -77,9 +82,11 @@ struct BlockTrainer: ~Copyable {
   mutating func run(
     _ passage: inout Passage, towards reference: borrowing Passage, batches: Int, while goesOn: () -> Bool
   ) -> Calibrator.TrainedLayer? {
-    // One in eight is held out; where there are few, what is trained on is all there is.
-    let heldOut = batches < 4 ? Array(0..<batches) : (0..<batches).filter { $0 % 8 == 7 || $0 == batches - 1 }
+    // One in eight is held out, of many about eight; where there are few, what is trained on is all there is.
+    let interval = max(8, batches / 8)
+    let heldOut = batches < 4 ? Array(0..<batches) : (0..<batches).filter { $0 % interval == interval - 1 || $0 == batches - 1 }
     let trained = batches < 4 ? heldOut : (0..<batches).filter { !heldOut.contains($0) }
+    tokenWeights = (0..<batches).map { reference.weights($0, ofLoud: options.loudWeight) }
     var random = SplitMix64(seed: UInt64(layer), purpose: "calibration.batches")
     let before = loss(heldOut, passage, reference)
     var (best, bestWeights) = (before, weights(of: passage))
@@ -95,7 +102,7 @@ struct BlockTrainer: ~Copyable {
       let batch = order.removeLast()
       passage.run(batch, layer: layer, branches: 0..<2, &runner)
       backward.setRows(runner.rows)
-      _ = Self.loss(runner.stream, reference.streams[batch], gradient: &backward.dStream)
+      _ = Self.loss(runner.stream, reference.streams[batch], weights: tokenWeights[batch], gradient: &backward.dStream)
       passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
       self.step(step, &passage.decoder.weights)
       guard step % options.validation == 0 || step == options.steps else { continue }
@@ -139,19 +146,21 @@ struct BlockTrainer: ~Copyable {
 
   /// The loss over some batches.
   private mutating func loss(_ batches: [Int], _ passage: borrowing Passage, _ reference: borrowing Passage) -> Double {
-    var (sum, rows) = (0.0, 0)
+    var (sum, total) = (0.0, 0.0)
     for batch in batches {
       passage.run(batch, layer: layer, branches: 0..<2, &runner)
       backward.setRows(runner.rows)
-      sum += Self.loss(runner.stream, reference.streams[batch], gradient: &backward.dStream) * Double(runner.rows)
-      rows += runner.rows
+      let weight = Double(tokenWeights[batch].reduce(0, +))
+      sum += weight * Self.loss(runner.stream, reference.streams[batch], weights: tokenWeights[batch], gradient: &backward.dStream)
+      total += weight
     }
-    return sum / Double(max(rows, 1))
+    return sum / max(total, 1)
   }
 
-  /// `mean over rows of |x - t|² / |t|²`, and overwrites `gradient: [n, C]` with its gradient by `x: [n, C]`.
-  static func loss(_ x: borrowing Matrix, _ target: [Float], gradient: inout Matrix) -> Double {
+  /// `Σ w |x - t|² / |t|² / Σ w` over rows, and overwrites `gradient: [n, C]` with its gradient by `x: [n, C]`.
+  static func loss(_ x: borrowing Matrix, _ target: [Float], weights: [Float], gradient: inout Matrix) -> Double {
     let (rows, columns) = (x.rows, x.columns)
+    let total = weights.reduce(0, +)
     var sum = 0.0
     let values = x.span
     var gradients = gradient.mutableSpan
@@ -163,11 +172,11 @@ struct BlockTrainer: ~Copyable {
         square += target[index] * target[index]
         difference += d * d
       }
-      let weight = 1 / (square + .leastNormalMagnitude)
-      for index in part { gradients[index] = 2 * weight / Float(rows) * (values[index] - target[index]) }
+      let weight = weights[row] / total / (square + .leastNormalMagnitude)
+      for index in part { gradients[index] = 2 * weight * (values[index] - target[index]) }
       sum += Double(difference * weight)
     }
-    return sum / Double(max(rows, 1))
+    return sum
   }
 }
 

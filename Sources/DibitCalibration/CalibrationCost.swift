@@ -54,11 +54,12 @@ package struct CalibrationCost: Sendable {
     }
   }
 
-  /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
-  package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
+  /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that, for which
+  /// there are so many tokens more.
+  package mutating func addRounding(tokens: Int, training others: Int = 0, options: Calibrator.Options) {
     let tokens = Double(tokens)
-    // The float model once; the rounded one before and behind the rounding of what ends a branch.
-    operations += Self.passFactor * 3 * tokens * 2 * linear
+    // The float model once; the rounded one before and behind the rounding of what ends a branch, and once on what is only trained on.
+    operations += Self.passFactor * (3 * tokens + 2 * Double(others)) * 2 * linear
     for layer in layers {
       if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
       if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }

@@ -17,6 +17,8 @@ private struct InputsNotFinite: Error {
 package struct Calibrator: Sendable {
   private let configuration: ModelConfiguration
   private let batches: [[[Int32]]]
+  /// The batches that layers are rounded on; they are only trained on the others.
+  private let rounding: Range<Int>
   private let options: Options
   private let compute: Compute
   private let weights: DecoderWeights
@@ -26,13 +28,17 @@ package struct Calibrator: Sendable {
   ///
   /// - Parameters:
   ///   - weights: all but the matrices, of which only shapes matter.
+  ///   - windows: what layers are rounded on.
+  ///   - others: what they are trained on besides, where the options train them.
   ///   - format: what a matrix becomes; those that do not come to lie on a grid stay as they are.
   package init(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], options: Options, on compute: Compute,
-    format: @escaping @Sendable (Parameter) -> WeightFormat
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], training others: [[Int32]] = [],
+    options: Options, on compute: Compute, format: @escaping @Sendable (Parameter) -> WeightFormat
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.format) = (configuration, weights, options, compute, format)
-    batches = Self.batches(windows, rows: options.rows)
+    let rounded = Self.batches(windows, rows: options.rows)
+    rounding = rounded.indices
+    batches = rounded + (options.training == nil ? [] : Self.batches(others, rows: options.rows))
   }
 
   /// Rounds all matrices that come to lie on a grid.
@@ -79,7 +85,7 @@ package struct Calibrator: Sendable {
       }
       if let made = try recalled(.layer(layer)) {
         for (index, rounded) in made.rounded { passage.decoder.weights.update(index) { $0.weight = rounded.weight } }
-        for branches in reference.decoder.steps(of: layer) { advance(&reference, layer, branches, &runner) }
+        for branches in reference.decoder.steps(of: layer) { advance(&reference, batches.indices, layer, branches, &runner) }
         advance(&passage, behind: layer, &runner)
         result.merge(made)
       } else {
@@ -90,7 +96,8 @@ package struct Calibrator: Sendable {
             try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
             try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
           } catch { throw .notFinite(tensor: error.tensor) }
-          advance(&passage, layer, branches, &runner)
+          advance(&passage, rounding, layer, branches, &runner)
+          advance(&reference, rounding.upperBound..<batches.count, layer, branches, &runner)
         }
         if options.training != nil {
           passage.restore(before)
@@ -111,9 +118,11 @@ package struct Calibrator: Sendable {
     return result
   }
 
-  /// Takes a passage behind branches of a layer.
-  private func advance(_ passage: inout Passage, _ layer: Int, _ branches: Range<Int>, _ runner: inout ModelRunner) {
-    for batch in batches.indices {
+  /// Takes some batches of a passage behind branches of a layer.
+  private func advance(
+    _ passage: inout Passage, _ batches: Range<Int>, _ layer: Int, _ branches: Range<Int>, _ runner: inout ModelRunner
+  ) {
+    for batch in batches {
       passage.run(batch, layer: layer, branches: branches, &runner)
       passage.advance(batch, layer: layer, branches: branches, runner)
     }
@@ -123,7 +132,7 @@ package struct Calibrator: Sendable {
   private func advance(_ passage: inout Passage, behind layer: Int, _ runner: inout ModelRunner) {
     // What was trained ran as a whole.
     let steps = options.training == nil ? passage.decoder.steps(of: layer) : [0..<2]
-    for branches in steps { advance(&passage, layer, branches, &runner) }
+    for branches in steps { advance(&passage, batches.indices, layer, branches, &runner) }
   }
 
   /// Trains a layer that is rounded; false where `goesOn` stopped it.
@@ -198,14 +207,20 @@ package struct Calibrator: Sendable {
       let parameters = reference.decoder.linears(of: layer, branch: branch).first.filter(isRounded)
       guard !parameters.isEmpty else { continue }
       var moments = SecondMoments(columns: configuration.hiddenSize, isCompared: true)
-      var expected = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
-      for batch in batches.indices {
+      var inputs = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
+      var others = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
+      for batch in rounding {
         reference.read(batch, layer: layer, branch: branch, &runner)
-        expected.setRows(runner.hidden.rows)
-        expected.copy(runner.hidden)
+        others.setRows(runner.hidden.rows)
+        others.copy(runner.hidden)
         passage.read(batch, layer: layer, branch: branch, &runner)
-        Self.subtract(runner.hidden, from: &expected)
-        moments.add(runner.hidden, lacking: expected, on: compute)
+        inputs.setRows(runner.hidden.rows)
+        inputs.copy(runner.hidden)
+        let shares = reference.weights(batch, ofLoud: options.loudWeight).map { $0.squareRoot() }
+        Self.multiply(&inputs, by: shares)
+        Self.multiply(&others, by: shares)
+        Self.subtract(inputs, from: &others)
+        moments.add(inputs, lacking: others, on: compute)
       }
       let rounding = try factored(moments, for: parameters[0])
       for parameter in parameters {
@@ -229,7 +244,7 @@ package struct Calibrator: Sendable {
       let weight = parameter.weight
       moments.append(SecondMoments(columns: weight.columns, isCompared: true, outputs: addsDirectly[index] ? weight.rows : 0))
     }
-    for batch in batches.indices {
+    for batch in rounding {
       var lost = passage.difference(from: reference, batch)
       runner.observe(with: expected)
       reference.run(batch, layer: layer, branches: branches, &runner)
@@ -238,7 +253,8 @@ package struct Calibrator: Sendable {
       runner.observe(with: found)
       passage.run(batch, layer: layer, branches: branches, &runner)
       // What is added to the stream is normalised with it, so that an error counts by the size of its row.
-      let shares = reference.inverseNorms(batch)
+      let weights = reference.weights(batch, ofLoud: options.loudWeight)
+      let shares = zip(reference.inverseNorms(batch), weights).map { $0 * $1.squareRoot() }
       Self.multiply(&lost, by: shares)
       for (index, kind) in kinds.enumerated() {
         let columns = parameters[index].weight.columns
@@ -323,7 +339,7 @@ package struct Calibrator: Sendable {
     let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
     guard !tables.isEmpty else { return }
     var (part, tokens) = (0, 0)
-    while part < batches.count, tokens < options.headTokens {
+    while part < rounding.upperBound, tokens < options.headTokens {
       tokens += batches[part].reduce(0) { $0 + $1.count }
       part += 1
     }

@@ -75,6 +75,17 @@ struct Passage: ~Copyable {
     }
   }
 
+  /// The weight of each token of a batch in a sum over a text: one, and `weight` for a token whose stream is more than four times as large as
+  /// the median's.
+  ///
+  /// Those are few, the first of a text among them. All that follow attend to them (Sun et al., "Massive Activations in Large Language Models",
+  /// 2024), so that an error there is one in many places.
+  func weights(_ batch: Int, ofLoud weight: Float) -> [Float] {
+    let norms = inverseNorms(batch)
+    let median = norms.sorted()[norms.count / 2]
+    return norms.map { 4 * $0 < median ? weight : 1 }
+  }
+
   private func matrix(_ values: [Float]) -> Matrix {
     let columns = decoder.configuration.hiddenSize
     return Matrix(rows: values.count / columns, columns: columns, values: values)

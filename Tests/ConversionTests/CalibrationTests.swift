@@ -17,11 +17,13 @@ import Testing
   }
 
   private func calibrated(
-    _ source: String, _ output: String, _ scheme: QuantizationScheme, _ windows: [[Int32]], threads: Int = 2, trainsLayers: Bool = false
+    _ source: String, _ output: String, _ scheme: QuantizationScheme, _ windows: [[Int32]], training others: [[Int32]] = [],
+    threads: Int = 2, trainsLayers: Bool = false
   ) throws -> ConversionReport {
     var options = ConversionOptions()
     (options.scheme, options.trainsLayers) = (scheme, trainsLayers)
-    return try Converter(source: source, output: output, options: options, on: Compute(threads: threads)).run(calibratingOn: windows)
+    return try Converter(source: source, output: output, options: options, on: Compute(threads: threads))
+      .run(calibratingOn: windows, trainingOn: others)
   }
 
   /// The sum of squared differences of the residual stream behind all layers, over rows.
@@ -66,6 +68,7 @@ import Testing
     other = options
     other.training = Calibrator.TrainingOptions()
     #expect(operations { $0.addRounding(tokens: 1000, options: other) } > least)
+    #expect(operations { $0.addRounding(tokens: 1000, training: 1000, options: options) } > least)
     #expect(operations { $0.addMeasurement() } > 0)
     var cost = CalibrationCost(configuration)
     #expect(cost.seconds(on: compute) == 0)
@@ -123,6 +126,24 @@ import Testing
     }
   }
 
+  @Test("text that layers are only trained on changes nothing where they are not; where they are, what they learn holds on other texts")
+  func trainedOnMore() throws {
+    let scratch = Scratch()
+    let source = try TinyCheckpoint.llama().write(to: scratch)
+    let vocabulary = TinyCheckpoint.vocabulary
+    let (text, others) = (windows(6, of: 16, vocabulary: vocabulary, seed: 6), windows(60, of: 16, vocabulary: vocabulary, seed: 7))
+    func made(_ name: String, _ others: [[Int32]], trainsLayers: Bool) throws -> ConversionReport {
+      try calibrated(source, scratch(name), scheme(2), text, training: others, trainsLayers: trainsLayers)
+    }
+    let rounded = try made("rounded", [], trainsLayers: false)
+    #expect(try made("same", others, trainsLayers: false).digest == rounded.digest)
+    let (few, more) = (try made("few", [], trainsLayers: true), try made("more", others, trainsLayers: true))
+    #expect(few.layers.count == more.layers.count && few.digest != more.digest)
+    let held = windows(20, of: 16, vocabulary: vocabulary, seed: 8)
+    let (one, other) = (try distance(scratch("few"), from: source, held), try distance(scratch("more"), from: source, held))
+    #expect(other < one, "\(other), on few texts \(one)")
+  }
+
   @Test("any number of threads gives the same bytes", arguments: [false, true])
   func threads(trainsLayers: Bool) throws {
     let scratch = Scratch()
@@ -132,11 +153,29 @@ import Testing
     #expect(reports[0].digest == reports[1].digest)
   }
 
-  @Test("the loss of a layer counts each row by its target; its gradient is that of differences")
+  @Test("a token whose stream is far larger than most counts as often as it is told to, the others once")
+  func loudTokens() throws {
+    let scratch = Scratch()
+    let model = try ModelSource.open(TinyCheckpoint.llama().write(to: scratch))
+    var weights = try model.weights()
+    let columns = model.configuration.hiddenSize
+    weights.update(weights.embedding.index) { parameter in
+      var loud = parameter.weight.floats(on: compute)
+      loud.withMutableValues { values in for column in 0..<columns { values[5 * columns + column] *= 100 } }
+      parameter.weight = loud
+    }
+    let decoder = Decoder(model.configuration, weights: weights)
+    var runner = ModelRunner(decoder, ModelRunner.Limits(rows: 8, segments: 2), precision: .float32, on: compute)
+    let passage = Passage(decoder, [[[5, 1, 2, 3], [4, 5, 6, 7]]], &runner)
+    #expect(passage.weights(0, ofLoud: 30) == [30, 1, 1, 1, 1, 30, 1, 1])
+  }
+
+  @Test("the loss of a layer counts each row by its target and by a weight; its gradient is that of differences")
   func layerLoss() {
     var rng = SplitMix64(seed: 7)
     let target = (0..<12).map { rng.uniform(bound: $0 < 4 ? 100 : 1) }
     var values = target.map { $0 + rng.uniform(bound: 0.5) }
+    let weights: [Float] = [1, 4, 1]
     func loss(_ values: [Float]) -> Double {
       (0..<3).reduce(0.0) { sum, row in
         let part = row * 4..<row * 4 + 4
@@ -144,11 +183,11 @@ import Testing
           let (x, t) = (Double(values[index]), Double(target[index]))
           return (sums.0 + (x - t) * (x - t), sums.1 + t * t)
         }
-        return sum + d / t / 3
+        return sum + Double(weights[row]) * d / t / 6
       }
     }
     var gradient = Matrix(rows: 3, columns: 4)
-    let found = BlockTrainer.loss(Matrix(rows: 3, columns: 4, values: values), target, gradient: &gradient)
+    let found = BlockTrainer.loss(Matrix(rows: 3, columns: 4, values: values), target, weights: weights, gradient: &gradient)
     #expect(abs(found - loss(values)) <= 1e-6 * found)
     for index in values.indices {
       let value = values[index]
