@@ -19,6 +19,8 @@ extension Calibrator {
     package var scaleRate: Float = 1e-3
     /// The weight of a token in the loss whose stream is far larger than most; see ``Passage/weights(_:ofLoud:)``.
     package var loudWeight: Float = 100
+    /// The same in the second moments by which the layer is rounded before: without training that is worse in the end.
+    package var loudWeightOfRounding: Float = 30
     /// Steps in which rates rise.
     package var warmUp = 16
     /// Steps between two looks at text that is held out.

@@ -22,8 +22,6 @@ extension Calibrator {
     package var inputCorrection: Float = 0.5
     /// The share of what the residual stream lost that a layer which adds to it makes up for.
     package var streamCorrection: Float = 0.5
-    /// The weight of a token in second moments whose stream is far larger than most; see ``Passage/weights(_:ofLoud:)``.
-    package var loudWeight: Float = 30
     /// Rows of a pass.
     package var rows = 2048
     /// Tokens that tell what the output head reads.

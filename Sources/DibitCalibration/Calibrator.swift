@@ -216,7 +216,7 @@ package struct Calibrator: Sendable {
         passage.read(batch, layer: layer, branch: branch, &runner)
         inputs.setRows(runner.hidden.rows)
         inputs.copy(runner.hidden)
-        let shares = reference.weights(batch, ofLoud: options.loudWeight).map { $0.squareRoot() }
+        let shares = reference.weights(batch, ofLoud: options.training?.loudWeightOfRounding ?? 1).map { $0.squareRoot() }
         Self.multiply(&inputs, by: shares)
         Self.multiply(&others, by: shares)
         Self.subtract(inputs, from: &others)
@@ -253,7 +253,7 @@ package struct Calibrator: Sendable {
       runner.observe(with: found)
       passage.run(batch, layer: layer, branches: branches, &runner)
       // What is added to the stream is normalised with it, so that an error counts by the size of its row.
-      let weights = reference.weights(batch, ofLoud: options.loudWeight)
+      let weights = reference.weights(batch, ofLoud: options.training?.loudWeightOfRounding ?? 1)
       let shares = zip(reference.inverseNorms(batch), weights).map { $0 * $1.squareRoot() }
       Self.multiply(&lost, by: shares)
       for (index, kind) in kinds.enumerated() {
