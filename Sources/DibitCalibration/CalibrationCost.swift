@@ -58,8 +58,8 @@ package struct CalibrationCost: Sendable {
   /// there are so many tokens more.
   package mutating func addRounding(tokens: Int, training others: Int = 0, options: Calibrator.Options) {
     let tokens = Double(tokens)
-    // The float model once; the rounded one before and behind the rounding of what ends a branch, and once on what is only trained on.
-    operations += Self.passFactor * (3 * tokens + 2 * Double(others)) * 2 * linear
+    // The float model once; the rounded one before and behind the rounding of what ends a branch.
+    operations += Self.passFactor * 3 * tokens * 2 * linear
     for layer in layers {
       if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
       if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }
@@ -71,7 +71,11 @@ package struct CalibrationCost: Sendable {
     }
     operations += Double(min(options.headTokens, Int(tokens))) * 2 * linear
     operations += Self.roundingFactor * rounding(rows: head / hidden, columns: hidden, sweeps: options.sweeps)
-    if let training = options.training { operations += Self.trainingFactor * Double(training.steps * options.rows) * 6 * linear }
+    if let training = options.training {
+      // Both models once on what is only trained on.
+      operations += Self.passFactor * 2 * Double(others) * 2 * linear
+      operations += Self.trainingFactor * Double(training.steps * options.rows) * 6 * linear
+    }
   }
 
   /// Adds the training of scales on so many tokens: the float model, the rounded one, and gradients of inputs and weights.

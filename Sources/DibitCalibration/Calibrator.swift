@@ -18,7 +18,7 @@ package struct Calibrator: Sendable {
   private let configuration: ModelConfiguration
   private let batches: [[[Int32]]]
   /// The batches that layers are rounded on; they are only trained on the others.
-  private let rounding: Range<Int>
+  private let roundedBatches: Range<Int>
   private let options: Options
   private let compute: Compute
   private let weights: DecoderWeights
@@ -37,7 +37,7 @@ package struct Calibrator: Sendable {
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.format) = (configuration, weights, options, compute, format)
     let rounded = Self.batches(windows, rows: options.rows)
-    rounding = rounded.indices
+    roundedBatches = rounded.indices
     batches = rounded + (options.training == nil ? [] : Self.batches(others, rows: options.rows))
   }
 
@@ -96,8 +96,8 @@ package struct Calibrator: Sendable {
             try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
             try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
           } catch { throw .notFinite(tensor: error.tensor) }
-          advance(&passage, rounding, layer, branches, &runner)
-          advance(&reference, rounding.upperBound..<batches.count, layer, branches, &runner)
+          advance(&passage, roundedBatches, layer, branches, &runner)
+          advance(&reference, roundedBatches.upperBound..<batches.count, layer, branches, &runner)
         }
         if options.training != nil {
           passage.restore(before)
@@ -209,16 +209,18 @@ package struct Calibrator: Sendable {
       var moments = SecondMoments(columns: configuration.hiddenSize, isCompared: true)
       var inputs = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
       var others = Matrix(rows: runner.capacity, columns: configuration.hiddenSize)
-      for batch in rounding {
+      for batch in roundedBatches {
         reference.read(batch, layer: layer, branch: branch, &runner)
         others.setRows(runner.hidden.rows)
         others.copy(runner.hidden)
         passage.read(batch, layer: layer, branch: branch, &runner)
         inputs.setRows(runner.hidden.rows)
         inputs.copy(runner.hidden)
-        let shares = reference.weights(batch, ofLoud: options.training?.loudWeightOfRounding ?? 1).map { $0.squareRoot() }
-        Self.multiply(&inputs, by: shares)
-        Self.multiply(&others, by: shares)
+        if let loud = options.training?.loudWeightOfRounding {
+          let shares = reference.weights(batch, ofLoud: loud).map { $0.squareRoot() }
+          Self.multiply(&inputs, by: shares)
+          Self.multiply(&others, by: shares)
+        }
         Self.subtract(inputs, from: &others)
         moments.add(inputs, lacking: others, on: compute)
       }
@@ -244,7 +246,7 @@ package struct Calibrator: Sendable {
       let weight = parameter.weight
       moments.append(SecondMoments(columns: weight.columns, isCompared: true, outputs: addsDirectly[index] ? weight.rows : 0))
     }
-    for batch in rounding {
+    for batch in roundedBatches {
       var lost = passage.difference(from: reference, batch)
       runner.observe(with: expected)
       reference.run(batch, layer: layer, branches: branches, &runner)
@@ -253,8 +255,10 @@ package struct Calibrator: Sendable {
       runner.observe(with: found)
       passage.run(batch, layer: layer, branches: branches, &runner)
       // What is added to the stream is normalised with it, so that an error counts by the size of its row.
-      let weights = reference.weights(batch, ofLoud: options.training?.loudWeightOfRounding ?? 1)
-      let shares = zip(reference.inverseNorms(batch), weights).map { $0 * $1.squareRoot() }
+      var shares = reference.inverseNorms(batch)
+      if let loud = options.training?.loudWeightOfRounding {
+        shares = zip(shares, reference.weights(batch, ofLoud: loud)).map { $0 * $1.squareRoot() }
+      }
       Self.multiply(&lost, by: shares)
       for (index, kind) in kinds.enumerated() {
         let columns = parameters[index].weight.columns
@@ -339,7 +343,7 @@ package struct Calibrator: Sendable {
     let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
     guard !tables.isEmpty else { return }
     var (part, tokens) = (0, 0)
-    while part < rounding.upperBound, tokens < options.headTokens {
+    while part < roundedBatches.upperBound, tokens < options.headTokens {
       tokens += batches[part].reduce(0) { $0 + $1.count }
       part += 1
     }
