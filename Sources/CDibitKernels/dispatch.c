@@ -60,7 +60,7 @@ int dibit_has_isa(dibit_isa isa) {
   case DIBIT_AVX512:
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vnni");
-  case DIBIT_AVX512BF16: return dibit_has_isa(DIBIT_AVX512) && __builtin_cpu_supports("avx512bf16");
+  case DIBIT_AVX512BF16: return dibit_has_isa(DIBIT_AVX512) && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vbmi");
   case DIBIT_AMX: return dibit_has_isa(DIBIT_AVX512BF16) && has_tiles() && may_use_tiles() && tiles_agree();
   default: return 0;
   }

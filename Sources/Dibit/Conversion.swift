@@ -45,6 +45,9 @@ public enum Conversion {
     case symmetric
     /// Zero and one level more on one side of it: -2, -1, 0 and 1, or with a negative scale 2, 1, 0 and -1. Rounding loses less.
     case fullRange = "full-range"
+    /// At 2 bits levels that each code shares with the two before it, so that a weight lies nearer to one of them than four levels of its own would let
+    /// it; at 4 bits a full range.
+    case trellis
   }
 
   /// A size that a model may have, which is spent on the matrices whose rounding changes its predictions most.
@@ -251,7 +254,7 @@ extension Conversion.Options {
     if levels != nil, options.scheme.bits > 4, options.scheme.embeddingBits > 4 {
       throw DibitError(.invalidArgument, option: "levels", "expected weights of 2 or 4 bits to choose levels for, found \(bits) bits")
     }
-    options.scheme.isFullRange = levels == .fullRange
+    options.scheme.family = levels?.family ?? .symmetric
     if self.like != nil, let levels {
       throw DibitError(.invalidArgument, option: "like", "a model gives all levels: expected none beside it, found \(levels.rawValue)")
     }
@@ -306,6 +309,17 @@ extension Model {
         path: made.output, architecture: made.architecture, parameters: made.elements, sourceBytes: made.sourceBytes,
         bytes: made.outputBytes, bitsPerWeight: made.bitsPerWeight, signalToNoise: made.decibels, digest: made.digest,
         tokenizerDoubt: made.tokenizerDoubt, notes: notes, check: check.map { Conversion.Check($0) })
+    }
+  }
+}
+
+extension Conversion.Levels {
+  /// The grids of such levels.
+  fileprivate var family: LevelFamily {
+    switch self {
+    case .symmetric: .symmetric
+    case .fullRange: .fullRange
+    case .trellis: .trellis
     }
   }
 }

@@ -30,8 +30,7 @@ struct SyntheticTensor {
     if let value { return try append([Float](repeating: value, count: columns), to: &writer) }
     if let grid = stored.format.grid {
       try writeCodes(to: &writer, using: &generator)
-      // Codes are uniform: their variance is (4^bits - 1) / 12 in units of the scale.
-      let spread = (Float(1 << (2 * grid.levels.codeBits)) - 1) / 12
+      let spread = grid.levels.meanSquare
       let scales = grid.scaleShape(rows: rows, columns: columns).reduce(1, *)
       try append([Float](repeating: deviation / spread.squareRoot(), count: scales), to: &writer, as: .f16)
     } else {

@@ -209,7 +209,7 @@ struct TrainedMatrix: ~Copyable {
     scaleMoments = Moments(first: zeros(groups), second: zeros(groups))
     GridRounding.takeLogScales(of: rounded, into: &logScales)
     GridRounding.pull(&self.floats, toCodesOf: rounded, distance: Self.pulled, on: compute)
-    unit = GridRounding.meanScale(logScales)
+    unit = GridRounding.meanSpacing(logScales, of: rounded)
   }
 
   /// Rounds the floats as they are now.

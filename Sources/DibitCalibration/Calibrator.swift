@@ -224,7 +224,7 @@ package struct Calibrator: Sendable {
         Self.subtract(inputs, from: &others)
         moments.add(inputs, lacking: others, on: compute)
       }
-      let rounding = try factored(moments, for: parameters[0])
+      let rounding = try factored(moments, for: parameters)
       for parameter in parameters {
         try round(parameter, rounding, moments, &passage.decoder.weights, &rounded)
       }
@@ -276,7 +276,7 @@ package struct Calibrator: Sendable {
     }
     runner.observe(with: nil)
     for index in parameters.indices where isRounded(parameters[index]) {
-      let rounding = try factored(moments[index], for: parameters[index])
+      let rounding = try factored(moments[index], for: [parameters[index]])
       try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
     }
   }
@@ -291,9 +291,10 @@ package struct Calibrator: Sendable {
     for row in 0..<x.rows { for column in 0..<x.columns { x[row, column] *= scales[row] } }
   }
 
-  private func factored(_ moments: borrowing SecondMoments, for parameter: Parameter) throws(InputsNotFinite) -> CalibratedRounding {
-    guard let rounding = CalibratedRounding.make(moments: moments.products, damping: options.damping, on: compute) else {
-      throw InputsNotFinite(tensor: parameter.name.tensor)
+  private func factored(_ moments: borrowing SecondMoments, for parameters: [Parameter]) throws(InputsNotFinite) -> CalibratedRounding {
+    let made = CalibratedRounding.make(moments: moments.products, for: parameters.map(format), damping: options.damping, on: compute)
+    guard let rounding = made else {
+      throw InputsNotFinite(tensor: parameters[0].name.tensor)
     }
     return rounding
   }
@@ -366,7 +367,7 @@ package struct Calibrator: Sendable {
     }
     if weights.output.index == weights.embedding.index { moments.addEvenly(options.embeddingShare) }
     let rounding: CalibratedRounding
-    do throws(InputsNotFinite) { rounding = try factored(moments, for: tables[0]) } catch { throw .notFinite(tensor: error.tensor) }
+    do throws(InputsNotFinite) { rounding = try factored(moments, for: tables) } catch { throw .notFinite(tensor: error.tensor) }
     for parameter in tables {
       let weight = floats.parameters[parameter.index].weight.floats(on: compute)
       if let exact = Self.exact(weight, as: format(parameter), on: compute) {

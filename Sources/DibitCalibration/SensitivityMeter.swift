@@ -62,7 +62,7 @@ package struct SensitivityMeter {
       for (inputs, parameters) in passage.inputs(of: layer) where parameters.contains(where: { grids($0).count > 1 }) {
         var moments = SecondMoments(columns: inputs[0].columns)
         for batch in inputs { moments.add(batch.matrix, on: compute) }
-        let rounding = try factored(moments, for: parameters[0])
+        let rounding = try factored(moments, for: parameters)
         for parameter in parameters where grids(parameter).count > 1 {
           results.append(try measure(parameter, moments, rounding, from: layer, &predictions))
           guard progress(results.count, total) else { throw .stopped }
@@ -71,7 +71,7 @@ package struct SensitivityMeter {
     }
     var moments = SecondMoments(columns: configuration.hiddenSize)
     for batch in passage.final() { moments.add(batch.matrix, on: compute) }
-    let rounding = try factored(moments, for: weights.output)
+    let rounding = try factored(moments, for: [weights.output])
     for parameter in weights.parameters where parameter.role.isTable && grids(parameter).count > 1 {
       results.append(try measure(parameter, moments, rounding, from: nil, &predictions))
       guard progress(results.count, total) else { throw .stopped }
@@ -81,11 +81,13 @@ package struct SensitivityMeter {
 
   /// The rounding of the matrices that read these inputs; nil where each weight goes to its nearest level.
   private func factored(
-    _ moments: borrowing SecondMoments, for parameter: Parameter
+    _ moments: borrowing SecondMoments, for parameters: [Parameter]
   ) throws(CalibrationError<Never>) -> CalibratedRounding? {
     guard let options else { return nil }
-    guard let rounding = CalibratedRounding.make(moments: moments.products, damping: options.damping, on: compute) else {
-      throw .notFinite(tensor: parameter.name.tensor)
+    let formats = parameters.compactMap { grids($0).first.map { WeightFormat.grid($0) } }
+    let made = CalibratedRounding.make(moments: moments.products, for: formats, damping: options.damping, on: compute)
+    guard let rounding = made else {
+      throw .notFinite(tensor: parameters[0].name.tensor)
     }
     return rounding
   }

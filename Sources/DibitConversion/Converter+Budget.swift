@@ -43,7 +43,7 @@ extension Converter {
       case .stopped: throw .interrupted
       }
     }
-    let choices = BitAllocation(Self.candidates(sensitivities, weights, plan, isFullRange: scheme.isFullRange), spare: spare).choices
+    let choices = BitAllocation(Self.candidates(sensitivities, weights, plan, scheme.family), spare: spare).choices
     try store?.keep(choices)
     return (choosing(choices, plan), choices)
   }
@@ -84,12 +84,12 @@ extension Converter {
 
   /// The choices for each tensor: parameters that share one go together.
   private static func candidates(
-    _ sensitivities: [Sensitivity], _ weights: DecoderWeights, _ plan: ConversionPlan, isFullRange: Bool
+    _ sensitivities: [Sensitivity], _ weights: DecoderWeights, _ plan: ConversionPlan, _ family: LevelFamily
   ) -> [BitAllocation.Candidate] {
     let divergences = Dictionary(grouping: sensitivities) { weights.parameters[$0.parameter].name.tensor }
     return plan.tensors.compactMap { tensor in
       guard let parts = divergences[tensor.name], let grid = tensor.stored.format.grid else { return nil }
-      let levels = GridLevels.rows(fullRange: isFullRange).filter { $0.bits >= grid.levels.bits }
+      let levels = GridLevels.rows(family).filter { $0.bits >= grid.levels.bits }
       return BitAllocation.Candidate(
         name: tensor.name,
         choices: levels.indices.map { index in

@@ -49,19 +49,21 @@ package struct Converter: Sendable {
     guard let first = linears.first else { return self }
     let elements = linears.reduce(0) { $0 + $1.rows * $1.columns }
     let weight = try rethrow(as: ConversionError.source, opened.matrix(first)).floats(on: compute)
-    var (symmetric, fullRange) = (self, self)
-    symmetric.options.scheme.isFullRange = false
-    fullRange.options.scheme.isFullRange = true
-    func isExact(_ converter: Converter) -> Bool {
-      Calibrator.exact(weight, as: converter.options.scheme.format(of: first.name, first.role, source: .bf16), on: compute) != nil
+    func isExact(_ scheme: QuantizationScheme) -> Bool {
+      Calibrator.exact(weight, as: scheme.format(of: first.name, first.role, source: .bf16), on: compute) != nil
+    }
+    func isExact(_ family: LevelFamily) -> Bool {
+      var scheme = options.scheme
+      scheme.family = family
+      return isExact(scheme)
     }
     let isTrained = opened.checkpoint.info(first.name.tensor + StretchedElastic.suffix) != nil
     var converter = self
     if choosesLevels {
-      let isSymmetric = isTrained || isExact(symmetric) || !calibrates && !isExact(fullRange)
-      converter.options.scheme.isFullRange = !isSymmetric
+      let exact = isTrained ? .symmetric : [.symmetric, .fullRange, .trellis].first(where: isExact)
+      converter.options.scheme.family = exact ?? (calibrates ? .fullRange : .symmetric)
     }
-    if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter) {
+    if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter.options.scheme) {
       converter.options.scheme.group = 2 * group
       converter.options.budget = .groups(group)
     }

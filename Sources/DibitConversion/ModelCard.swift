@@ -25,7 +25,7 @@ enum ModelCard {
       scheme.tensorBits.isEmpty ? "" : " (\(counted(scheme.tensorBits.count, "matrix", "matrices")) of others, see `config.json`)"
     let form =
       scheme.isQuantized
-      ? "\(scheme.bits)-bit weights\(raised)\(scheme.isFullRange ? " of full range" : ""), \(group)" : "\(scheme.bits)-bit floats"
+      ? "\(scheme.bits)-bit weights\(raised)\(scheme.family.words), \(group)" : "\(scheme.bits)-bit floats"
     // transformers does not know afm7.
     let tools = report.architecture == ModelFamily.afm7.rawValue ? "mlx-lm" : "transformers, mlx-lm"
     let gguf = "\n| llama.cpp | `dibit export MODEL --format gguf --output FILE` |"
@@ -85,5 +85,16 @@ enum ModelCard {
       ```
 
       """
+  }
+}
+
+extension LevelFamily {
+  /// The words behind "2-bit weights".
+  fileprivate var words: String {
+    switch self {
+    case .symmetric: ""
+    case .fullRange: " of full range"
+    case .trellis: " on a trellis"
+    }
   }
 }

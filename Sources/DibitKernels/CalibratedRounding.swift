@@ -1,5 +1,5 @@
 internal import CDibitKernels
-internal import DibitQuantization
+package import DibitQuantization
 package import DibitTensor
 internal import Synchronization
 
@@ -11,50 +11,30 @@ internal import Synchronization
 package struct CalibratedRounding: ~Copyable {
   /// Inputs of the layer.
   package let columns: Int
-  private let moments: Matrix  // [n, n] in the order of rounding
-  private let factor: Matrix  // [n, n] row k: what errors of inputs before it add to input k
-  private let order: [Int]
+  private let single: RoundingOrder?
+  private let chained: RoundingOrder?
 
   /// Takes second moments `[n, n]` of inputs, of any positive scale. `damping` is the share of its own by which each input's moment is
   /// raised: it stands for what other texts would do.
   ///
+  /// - Parameter formats: those of the weights that are to be rounded.
   /// - Returns: nil where the moments have no factor, because they are not finite.
-  package static func make(moments h: borrowing Matrix, damping: Float = 0.01, on compute: Compute) -> CalibratedRounding? {
+  package static func make(
+    moments h: borrowing Matrix, for formats: [WeightFormat], damping: Float = 0.01, on compute: Compute
+  ) -> CalibratedRounding? {
     require(h.rows == h.columns, "CalibratedRounding: moments \(h.shape)")
-    let n = h.rows
-    let own = (0..<n).map { h[$0, $0] }
-    guard own.allSatisfy(\.isFinite) else { return nil }
-    // Inputs that never come get a little, so that there is a factor.
-    let least = max(own.sorted()[n / 2] * 1e-5, own.reduce(0, max) * 1e-9, Float.leastNormalMagnitude)
-    // What matters most is rounded first, when most is left to make up for it.
-    let order = own.indices.sorted { (own[$0], $1) > (own[$1], $0) }
-    var ordered = Matrix(rows: n, columns: n)
-    for (row, from) in order.enumerated() { for (column, other) in order.enumerated() { ordered[row, column] = h[from, other] } }
-    var share = damping
-    // Backwards, because the factor is to be an upper one: H = R Rᵀ.
-    var reversed = Matrix(rows: n, columns: n)
-    repeat {
-      if share > 10 { return nil }
-      for row in 0..<n {
-        for column in 0...row { reversed[row, column] = ordered[n - 1 - row, n - 1 - column] }
-        reversed[row, row] += share * own[order[n - 1 - row]] + least
-      }
-      if Cholesky.factor(&reversed, on: compute) { break }
-      share = share * 2 + 0.01
-    } while true
-    var factor = Matrix(rows: n, columns: n)
-    for k in 0..<n {
-      let inverse = 1 / reversed[n - 1 - k, n - 1 - k]
-      for i in 0..<k { factor[k, i] = reversed[n - 1 - i, n - 1 - k] * inverse }
+    func order(_ isTrellis: Bool) -> (isThere: Bool, order: RoundingOrder?) {
+      guard formats.contains(where: { $0.grid?.levels.isTrellis == isTrellis }) else { return (true, nil) }
+      let order = RoundingOrder(moments: h, inChains: isTrellis, damping: damping, on: compute)
+      return (order != nil, order)
     }
-    for k in 0..<n { ordered[k, k] += share * own[order[k]] + least }
-    return CalibratedRounding(columns: n, moments: ordered, factor: factor, order: order)
+    let (single, chained) = (order(false), order(true))
+    guard single.isThere, chained.isThere else { return nil }
+    return CalibratedRounding(columns: h.rows, single: single.order, chained: chained.order)
   }
 
-  private init(columns: Int, moments: consuming Matrix, factor: consuming Matrix, order: [Int]) {
-    (self.columns, self.order) = (columns, order)
-    self.moments = moments
-    self.factor = factor
+  private init(columns: Int, single: RoundingOrder?, chained: RoundingOrder?) {
+    (self.columns, self.single, self.chained) = (columns, single, chained)
   }
 
   /// Returns the weight `W + (α W C + β L) (H + D)⁻¹`, where `D` is a tenth of the diagonal of `H`: a layer makes up for what those before it
@@ -117,22 +97,24 @@ package struct CalibratedRounding: ~Copyable {
       unsafe packed.withMutableGrid { _, scales in
         compute.forEachRange(Grid.panels(rows: rows), step: 1) { panels, worker in
           // SAFETY: rows beyond the last are zeros; a task writes the scales of its panels.
-          let work = unsafe compute.scratch(worker, count: 2 * length * Grid.panelRows + Grid.panelRows)
-          let (x, share, found) = unsafe (work, work + length * Grid.panelRows, work + 2 * length * Grid.panelRows)
+          let padded = (length + Grid.chain - 1) / Grid.chain * Grid.chain
+          let work = unsafe compute.scratch(worker, count: 2 * padded * Grid.panelRows + Grid.panelRows)
+          let (x, share, found) = unsafe (work, work + padded * Grid.panelRows, work + 2 * padded * Grid.panelRows)
           for panel in panels {
             for group in 0..<groups {
               let part = group * length..<min((group + 1) * length, columns)
+              if grid.levels.isTrellis { for index in 0..<2 * padded * Grid.panelRows { unsafe work[index] = 0 } }
               for lane in 0..<Grid.panelRows {
                 let row = panel * Grid.panelRows + lane
                 var square: Float = 0
                 for column in part {
                   let value = row < rows ? unsafe values[row * columns + column] : 0
-                  unsafe x[(column - part.lowerBound) * Grid.panelRows + lane] = value
+                  unsafe x[grid.position(inGroup: column - part.lowerBound) * Grid.panelRows + lane] = value
                   square += value * value
                 }
                 let variance = square / Float(part.count)
                 for column in part {
-                  let at = (column - part.lowerBound) * Grid.panelRows + lane
+                  let at = grid.position(inGroup: column - part.lowerBound) * Grid.panelRows + lane
                   unsafe share[at] = (importance[column] + least) * (variance + x[at] * x[at]).squareRoot()
                 }
               }
@@ -156,19 +138,24 @@ package struct CalibratedRounding: ~Copyable {
   @discardableResult
   package func chooseCodes(of w: Weight, into packed: inout Weight, sweeps: Int = 4, on compute: Compute) -> GridQuantization.Error {
     let grid = Self.check(w, packed)
-    let (rows, n) = (w.rows, columns)
-    require(w.columns == n, "CalibratedRounding: \(w.shape) with moments of \(n) inputs")
-    let length = grid.groupLength(columns: n)
+    require(w.columns == columns, "CalibratedRounding: \(w.shape) with moments of \(columns) inputs")
+    guard let order = grid.levels.isTrellis ? chained : single else { fatalError("CalibratedRounding: not made for \(grid)") }
+    let (rows, columns, n) = (w.rows, columns, order.inputs.count)
+    let (length, groups) = (grid.groupLength(columns: columns), grid.groups(columns: columns))
     let lanes = Grid.panelRows
-    var codes = [UInt8](repeating: 0, count: rows * n)
+    var codes = [UInt8](repeating: 0, count: rows * columns)
     let values = unsafe w.elements.pointer.assumingMemoryBound(to: Float.self)
-    let (factor, moments) = unsafe (self.factor.pointer, self.moments.pointer)
-    let groups = grid.groups(columns: n)
-    var inputs = [[Int32]](repeating: [], count: groups)
-    for (position, input) in order.enumerated() { inputs[input / length].append(Int32(position)) }
-    let members = inputs.flatMap(\.self)
-    let ends = inputs.indices.map { group in inputs[...group].reduce(0) { $0 + Int32($1.count) } }
+    let (factor, moments, inputs) = unsafe (order.factor.pointer, order.moments.pointer, order.inputs)
+    // Behind the last input of a row a chain goes on without any: what lies there shares the last scale.
+    let group = inputs.map { min($0 / length, groups - 1) }
+    var positions = [[Int32]](repeating: [], count: groups)
+    for (position, input) in inputs.enumerated() where input < columns { positions[group[position]].append(Int32(position)) }
+    let members = positions.flatMap(\.self)
+    let ends = positions.indices.map { group in positions[...group].reduce(0) { $0 + Int32($1.count) } }
     let losses = Mutex([GridQuantization.Error](repeating: GridQuantization.Error(), count: Grid.panels(rows: rows)))
+    let energies = unsafe order.energies.pointer
+    let chains = unsafe dibit_chains(
+      energies: energies, own_energies: energies + n, within: order.within.pointer, inverse: order.inverse.pointer)
     unsafe packed.withMutableGrid { _, scales in
       unsafe codes.withUnsafeMutableBufferPointer { codes in
         guard let target = codes.baseAddress else { return }
@@ -183,22 +170,24 @@ package struct CalibratedRounding: ~Copyable {
             for k in 0..<n {
               for lane in 0..<lanes {
                 let row = panel * lanes + lane
-                unsafe x[k * lanes + lane] = row < rows ? values[row * n + order[k]] : 0
-                unsafe scale[k * lanes + lane] = Float(Float16(bitPattern: stored[order[k] / length * lanes + lane]))
+                unsafe x[k * lanes + lane] = row < rows && inputs[k] < columns ? values[row * columns + inputs[k]] : 0
+                unsafe scale[k * lanes + lane] = Float(Float16(bitPattern: stored[group[k] * lanes + lane]))
               }
             }
-            unsafe compute.kernels.round_feedback(grid.kernel, n, factor, x, scale, errors, chosen)
-            for sweep in 0..<sweeps {
-              if sweep > 0 {
-                unsafe compute.kernels.refit_scales(
-                  grid.kernel, Int32(GridQuantization.fullScaleBits), n, groups, members, ends, moments, chosen, scale, errors)
+            unsafe withUnsafePointer(to: chains) { chains in
+              unsafe compute.kernels.round_feedback(grid.kernel, n, factor, chains, x, scale, errors, chosen)
+              for sweep in 0..<sweeps {
+                if sweep > 0 {
+                  unsafe compute.kernels.refit_scales(
+                    grid.kernel, Int32(GridQuantization.fullScaleBits), n, groups, members, ends, moments, chosen, scale, errors)
+                }
+                unsafe compute.kernels.round_descent(grid.kernel, n, moments, chains, x, scale, errors, chosen)
               }
-              unsafe compute.kernels.round_descent(grid.kernel, n, moments, x, scale, errors, chosen)
             }
-            for k in 0..<n {
+            for k in 0..<n where inputs[k] < columns {
               for lane in 0..<lanes where panel * lanes + lane < rows {
-                unsafe target[(panel * lanes + lane) * n + order[k]] = chosen[k * lanes + lane]
-                unsafe stored[order[k] / length * lanes + lane] = Float16(scale[k * lanes + lane]).bitPattern
+                unsafe target[(panel * lanes + lane) * columns + inputs[k]] = chosen[k * lanes + lane]
+                unsafe stored[group[k] * lanes + lane] = Float16(scale[k * lanes + lane]).bitPattern
               }
             }
             let lost = unsafe Self.energies(x, errors, moments, n)
@@ -239,6 +228,13 @@ package struct CalibratedRounding: ~Copyable {
     guard let grid = packed.format.grid, w.format == .f32 else { fatalError("CalibratedRounding: \(w.format) into \(packed.format)") }
     require(packed.rows == w.rows && packed.columns == w.columns, "CalibratedRounding: \(w.shape) into \(packed.shape)")
     return grid
+  }
+}
+
+extension Grid {
+  /// The position at which kernels that fit scales want an input of a group: those of a trellis in the order of their chains.
+  fileprivate func position(inGroup input: Int) -> Int {
+    levels.isTrellis ? input / Self.chain * Self.chain + Self.position(inChain: input) : input
   }
 }
 

@@ -11,9 +11,9 @@ extension GridQuantization {
   /// The significant bits of a scale with which every level of a grid of up to 4 bits is a BF16 number, which has eight.
   ///
   /// A level without zero among them is an odd multiple of half the scale and takes as many bits more than it as the codes have. Of a full range
-  /// it is a multiple up to 7, or a power of two, which takes none.
+  /// it is a multiple up to 7, or a power of two, which takes none; of a trellis one up to 7.
   package static func scaleBits(forBFloatLevelsOf levels: GridLevels) -> Int {
-    levels.isFullRange ? (levels.bits == 2 ? 8 : 9 - levels.bits) : 8 - levels.bits
+    levels.isTrellis ? 5 : levels.isFullRange ? (levels.bits == 2 ? 8 : 9 - levels.bits) : 8 - levels.bits
   }
 
   /// Rounds an F32 weight to the grid of `packed`, a weight of the same shape: ``fitScales(of:into:scaleBits:on:)``, then

@@ -1,6 +1,7 @@
 internal import CDibitKernels
 internal import DibitQuantization
 package import DibitTensor
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -43,12 +44,12 @@ package enum GridRounding {
     }
   }
 
-  /// The geometric mean of the scales with these logarithms.
-  package static func meanScale(_ logScales: borrowing Matrix) -> Float {
+  /// The unit of the rates of weights: the mean distance of a grid's levels, by the geometric mean of the scales with these logarithms.
+  package static func meanSpacing(_ logScales: borrowing Matrix, of packed: Weight) -> Float {
     var sum = 0.0
     let logs = logScales.span
     for index in logs.indices { sum += Double(logs[index]) }
-    return Float(exp(sum / Double(max(logs.count, 1))))
+    return Float(exp(sum / Double(max(logs.count, 1)))) * (packed.format.grid?.levels.spacing ?? 1)
   }
 
   /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, to `distance` scales from that
@@ -56,6 +57,7 @@ package enum GridRounding {
   package static func pull(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
     guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(w.count == packed.count, "GridRounding: \(w.shape), \(packed.shape)")
+    guard !levels.isTrellis else { return pullChains(&w, toCodesOf: packed, distance: distance * levels.spacing, on: compute) }
     let rounded = packed.floats(on: compute).values
     w.withMutableValues { values in
       // SAFETY: as many elements; rows of a task are its own.
@@ -74,6 +76,39 @@ package enum GridRounding {
     }
   }
 
+  /// The same on a trellis, whose levels are not chosen one by one: chains that round to others than their own come as near to them as it takes.
+  private static func pullChains(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
+    let rounded = packed.floats(on: compute).values
+    var limit = distance
+    for attempt in 0..<8 {
+      var trial = packed
+      _ = GridQuantization.chooseCodes(of: w, into: &trial, on: compute)
+      let found = trial.floats(on: compute).values
+      if attempt == 7 { limit = 0 }
+      let moved = Mutex(false)
+      w.withMutableValues { values in
+        // SAFETY: as many elements; rows of a task are its own.
+        unsafe values.withUnsafeMutableBufferPointer { values in
+          unsafe rounded.withUnsafeBufferPointer { rounded in
+            unsafe found.withUnsafeBufferPointer { found in
+              forEachGroup(packed, on: compute) { scale, part in
+                let most = limit * abs(scale)
+                for first in stride(from: part.lowerBound, to: part.upperBound, by: Grid.chain) {
+                  let chain = first..<min(first + Grid.chain, part.upperBound)
+                  guard chain.contains(where: { unsafe found[$0] != rounded[$0] }) else { continue }
+                  moved.withLock { $0 = true }
+                  for index in chain { unsafe values[index] = rounded[index] + min(max(values[index] - rounded[index], -most), most) }
+                }
+              }
+            }
+          }
+        }
+      }
+      guard moved.withLock({ $0 }) else { return }
+      limit /= 2
+    }
+  }
+
   /// Turns `dWeight: [rows, columns]`, the gradient of the rounded weight, into that of the floats `weight` that were rounded to `packed`, and
   /// overwrites `dLogScales: [rows, groups]` with the gradient of the scales' logarithms.
   package static func backward(
@@ -88,12 +123,14 @@ package enum GridRounding {
     )
     unsafe values.withUnsafeBufferPointer { values in
       guard let floats = values.baseAddress, let scales = unsafe view.scales else { return }
+      let codes = unsafe view.elements.assumingMemoryBound(to: UInt8.self)
       compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, _ in
         let at = rows.lowerBound
         // SAFETY: three matrices of one shape, and a scale for each group of whole panels.
         unsafe compute.kernels.round_backward(
-          grid.kernel, grid.kernelGroup(columns), floats + at * columns, rows.count, columns, scales + at * groups,
-          gradient + at * columns, scaleGradient + at * groups)
+          grid.kernel, grid.kernelGroup(columns), floats + at * columns, rows.count, columns,
+          codes + grid.codeByteCount(rows: at, columns: columns), scales + at * groups, gradient + at * columns, scaleGradient + at * groups
+        )
       }
     }
   }

@@ -25,7 +25,9 @@ struct GridRows {
 
   /// Floats that fitting needs.
   static func scratchCount(_ grid: Grid, columns: Int) -> Int {
-    grid.groups(columns: columns) == 1 ? columns + 15 : 16 * grid.groupLength(columns: columns)
+    let length = grid.groupLength(columns: columns)
+    if grid.levels.isTrellis { return 2 * Grid.panelRows * ((length + Grid.chain - 1) / Grid.chain * Grid.chain) }
+    return grid.groups(columns: columns) == 1 ? columns + 15 : 16 * length
   }
 
   /// Writes scales of up to `scaleBits` significant bits.

@@ -14,6 +14,8 @@ extension QuantizationScheme {
   private static let threeBitVersion = 5
   /// The version of models that add a recovery to their weights.
   private static let recoveryVersion = 6
+  /// The version of models with a trellis.
+  private static let trellisVersion = 7
 
   /// The block of config.json that says how to read the tensors.
   package var json: JSONValue {
@@ -23,7 +25,8 @@ extension QuantizationScheme {
       (key: "bits", value: .integer(bits)), (key: "group_size", value: group.map { .integer($0) } ?? "row"),
       (key: "embedding_bits", value: .integer(embeddingBits)),
     ])
-    if version >= Self.fullRangeVersion { members["full_range"] = .bool(isFullRange) }
+    if version >= Self.fullRangeVersion { members["full_range"] = .bool(family != .symmetric) }
+    if version >= Self.trellisVersion { members["trellis"] = .bool(family == .trellis) }
     if !tensorBits.isEmpty {
       members["tensor_bits"] = .object(
         JSONObject(tensorBits.sorted { $0.key < $1.key }.map { (key: $0.key, value: .integer($0.value)) }))
@@ -36,9 +39,10 @@ extension QuantizationScheme {
 
   /// The oldest version that has all that the scheme needs.
   private var version: Int {
+    if family == .trellis { return Self.trellisVersion }
     if recovery != nil { return Self.recoveryVersion }
     if bits == GridLevels.three.bits || tensorBits.values.contains(GridLevels.three.bits) { return Self.threeBitVersion }
-    return isFullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion
+    return family == .fullRange ? Self.fullRangeVersion : tensorBits.isEmpty ? Self.version : Self.mixedVersion
   }
 
   /// Reads that block.
@@ -47,8 +51,8 @@ extension QuantizationScheme {
       .unsupported(key: key, expected: expected, found: json[key]?.serialized() ?? "nothing")
     }
     guard json["format"]?.string == Self.formatName else { throw refuse("format", "'\(Self.formatName)'") }
-    guard let version = json["version"]?.int, (Self.version...Self.recoveryVersion).contains(version) else {
-      throw refuse("version", "\(Self.version) to \(Self.recoveryVersion)")
+    guard let version = json["version"]?.int, (Self.version...Self.trellisVersion).contains(version) else {
+      throw refuse("version", "\(Self.version) to \(Self.trellisVersion)")
     }
     let bitChoices = version < Self.threeBitVersion ? Self.bitChoices : Self.tensorBitChoices
     guard let bits = json["bits"]?.int, bitChoices.contains(bits) else { throw refuse("bits", Self.words(bitChoices)) }
@@ -62,11 +66,17 @@ extension QuantizationScheme {
     case .integer(let size) where Self.groups.contains(size): group = size
     default: throw refuse("group_size", "32, 64, 128 or 'row'")
     }
-    recovery = try Self.recovery(json, isNeeded: version >= Self.recoveryVersion)
+    recovery = try Self.recovery(json, isNeeded: version == Self.recoveryVersion)
     guard version > Self.version else { return }
     if version >= Self.fullRangeVersion {
       guard let isFullRange = json["full_range"]?.bool else { throw refuse("full_range", "true or false") }
-      self.isFullRange = isFullRange
+      family = isFullRange ? .fullRange : .symmetric
+      if version >= Self.trellisVersion {
+        guard let isTrellis = json["trellis"]?.bool, isFullRange || !isTrellis else {
+          throw refuse("trellis", "false, or true with full_range")
+        }
+        if isTrellis { family = .trellis }
+      }
       if json["tensor_bits"] == nil { return }
     }
     guard let tensors = json["tensor_bits"]?.object else { throw refuse("tensor_bits", "an object of bits by tensor") }

@@ -18,8 +18,14 @@ package struct Grid: Hashable, Sendable {
   /// The number of panels of `rows` rows.
   package static func panels(rows: Int) -> Int { (rows + panelRows - 1) / panelRows }
 
-  /// Inputs whose codes lie together in whole blocks: three blocks hold 32 codes of 3 bits of each row.
-  package var unit: Int { levels.codeBits == 3 ? 32 : 16 }
+  /// Inputs whose codes hang together in a trellis.
+  package static let chain = 32
+
+  /// Inputs whose codes lie together in whole blocks: three blocks hold 32 codes of 3 bits of each row, two a chain of a trellis.
+  package var unit: Int { levels.codeBits == 3 || levels.isTrellis ? 32 : 16 }
+
+  /// The position of the code of an input in the chain of a trellis, 0 to 31, in the order of the bits, four neighbours of a row in four bytes.
+  package static func position(inChain input: Int) -> Int { input % chain / 16 * 16 + input % 4 * 4 + input % 16 / 4 }
 
   /// Returns whether rows of `columns` inputs can be stored: groups are multiples of a ``unit``, or not shorter than a row.
   package func fits(columns: Int) -> Bool { group.map { $0 > 0 && ($0 % unit == 0 || $0 >= columns) } ?? true }

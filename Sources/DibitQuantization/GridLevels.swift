@@ -6,11 +6,14 @@ package struct GridLevels: Hashable, Sendable {
   package let bits: Int
   /// Bits that a code takes in a file and in memory: 2, 3, 4 or 8.
   package let codeBits: Int
-  /// Twice the code in the middle: the value of a code is `(code - middle) · scale`. An odd number leaves zero out.
+  /// Twice the code in the middle: the value of a code is `(code - middle) · scale`. An odd number leaves zero out. Of a trellis it is what a table
+  /// makes of three codes that is multiplied so.
   package let twiceMiddle: Int
+  /// True where the level of an input depends on its code and the two before it, in chains of ``Grid/chain`` inputs.
+  package let isTrellis: Bool
 
-  private init(bits: Int, codeBits: Int, twiceMiddle: Int) {
-    (self.bits, self.codeBits, self.twiceMiddle) = (bits, codeBits, twiceMiddle)
+  private init(bits: Int, codeBits: Int, twiceMiddle: Int, isTrellis: Bool = false) {
+    (self.bits, self.codeBits, self.twiceMiddle, self.isTrellis) = (bits, codeBits, twiceMiddle, isTrellis)
   }
 
   /// ±1/2 and ±3/2.
@@ -32,20 +35,24 @@ package struct GridLevels: Hashable, Sendable {
   /// -8 to 7, in the same way.
   package static let fullRangeFour = GridLevels(bits: 4, codeBits: 4, twiceMiddle: 16)
 
-  /// The table.
-  package static let all = [two, four, eight, fullRangeTwo, fullRangeFour, three, fullRangeThree]
+  /// -7 to 7, of which the code before one leaves it four.
+  package static let trellisTwo = GridLevels(bits: 2, codeBits: 2, twiceMiddle: 16, isTrellis: true)
 
-  /// The rows from which a model takes its grids, in the order of their bits: one for each number of bits, of full range where that is asked
-  /// for and there is one.
-  package static func rows(fullRange: Bool) -> [GridLevels] {
-    all.filter { !$0.isFullRange }.sorted { $0.bits < $1.bits }.map { row in
-      all.first { $0.bits == row.bits && $0.isFullRange == fullRange } ?? row
+  /// The table.
+  package static let all = [two, four, eight, fullRangeTwo, fullRangeFour, three, fullRangeThree, trellisTwo]
+
+  /// The rows from which a model takes its grids, in the order of their bits: one for each number of bits.
+  package static func rows(_ family: LevelFamily) -> [GridLevels] {
+    switch family {
+    case .symmetric: [two, three, four, eight]
+    case .fullRange: [fullRangeTwo, fullRangeThree, fullRangeFour, eight]
+    case .trellis: [trellisTwo, fullRangeThree, fullRangeFour, eight]
     }
   }
 
-  /// The row of `bits` bits, of full range where that is asked for and there is one; nil where there is none at all.
-  package init?(bits: Int, fullRange: Bool = false) {
-    guard let row = Self.rows(fullRange: fullRange).first(where: { $0.bits == bits }) else { return nil }
+  /// The row of `bits` bits; nil where there is none.
+  package init?(bits: Int, _ family: LevelFamily = .symmetric) {
+    guard let row = Self.rows(family).first(where: { $0.bits == bits }) else { return nil }
     self = row
   }
 
@@ -56,16 +63,34 @@ package struct GridLevels: Hashable, Sendable {
   package var hasZero: Bool { twiceMiddle % 2 == 0 }
 
   /// True where zero is a level, and every code is one: there is one more below zero than above it, and a scale may be negative.
-  package var isFullRange: Bool { hasZero && codeBits < 8 }
+  package var isFullRange: Bool { hasZero && codeBits < 8 && !isTrellis }
 
   /// The codes that rounding chooses: all, or as many on both sides of zero.
-  package var codes: ClosedRange<Int> { isFullRange ? 0...twiceMiddle - 1 : hasZero ? 1...twiceMiddle - 1 : 0...twiceMiddle }
+  package var codes: ClosedRange<Int> {
+    isTrellis ? 0...3 : isFullRange ? 0...twiceMiddle - 1 : hasZero ? 1...twiceMiddle - 1 : 0...twiceMiddle
+  }
 
-  /// The value of a code where the scale is one.
+  /// The distance of the levels between which rounding chooses, in scales; of a trellis, whose four levels differ from input to input, the mean one.
+  package var spacing: Float { isTrellis ? 3 : 1 }
+
+  /// The mean square of the levels of codes that are drawn at random, in squares of the scale, of a grid of up to 4 bits.
+  package var meanSquare: Float { isTrellis ? 12.75 : (Float(1 << (2 * codeBits)) - 1) / 12 }
+
+  /// The value of a code where the scale is one. A code of a trellis has none by itself.
   package func level(_ code: Int) -> Float { Float(code) - Float(twiceMiddle) / 2 }
 }
 
 extension GridLevels: CustomStringConvertible {
-  /// "2 bits", or "2 bits of full range".
-  package var description: String { "\(bits) bits" + (isFullRange ? " of full range" : "") }
+  /// "2 bits", "2 bits of full range" or "2 bits on a trellis".
+  package var description: String { "\(bits) bits" + (isFullRange ? " of full range" : isTrellis ? " on a trellis" : "") }
+}
+
+/// A kind of levels, which all grids of a model have in common.
+package enum LevelFamily: Hashable, Sendable, CaseIterable {
+  /// As many levels below zero as above it.
+  case symmetric
+  /// Zero and one level more on one side of it, under scales of either sign, up to 4 bits.
+  case fullRange
+  /// A trellis at 2 bits, full range at 3 and 4.
+  case trellis
 }

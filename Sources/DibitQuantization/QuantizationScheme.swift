@@ -6,8 +6,8 @@ package struct QuantizationScheme: Equatable, Sendable {
   package var group: Int? = 64
   /// Bits of the embedding and of an output head of its own, one of ``tableBitChoices``.
   package var embeddingBits = GridLevels.four.bits
-  /// True where grids that come with a full range have it.
-  package var isFullRange = false
+  /// The kind of levels that its grids have.
+  package var family = LevelFamily.symmetric
   /// Bits of the matrices that have others than those, by the names of their tensors; each on a grid.
   package var tensorBits: [String: Int] = [:]
 
@@ -37,7 +37,7 @@ package struct QuantizationScheme: Equatable, Sendable {
   package init() {}
 
   /// The bits that a tensor may have.
-  package static let tensorBitChoices = GridLevels.rows(fullRange: false).map(\.bits) + [16, 32]
+  package static let tensorBitChoices = GridLevels.rows(.symmetric).map(\.bits) + [16, 32]
 
   /// Those that a model may be asked for: 3 bits are the mean over all of its weights, of which some tensors may have as many.
   package static let bitChoices = tensorBitChoices.filter { $0 != GridLevels.three.bits }
@@ -57,12 +57,12 @@ package struct QuantizationScheme: Equatable, Sendable {
   package var isQuantized: Bool { GridLevels(bits: bits) != nil }
 
   /// The grids that its matrices may have, in the order of their bits.
-  package var grids: [GridLevels] { GridLevels.rows(fullRange: isFullRange) }
+  package var grids: [GridLevels] { GridLevels.rows(family) }
 
   /// Returns the format of a matrix, a table or a linear layer's, in a tensor: which floats are kept depends on those of the `source`.
   package func format(of tensor: String, isTable: Bool, source: WeightFormat) -> WeightFormat {
     let bits = tensorBits[tensor] ?? (isTable ? embeddingBits : bits)
-    if let levels = GridLevels(bits: bits, fullRange: isFullRange) { return .grid(Grid(levels, group: group)) }
+    if let levels = GridLevels(bits: bits, family) { return .grid(Grid(levels, group: group)) }
     return bits == 32 ? .f32 : source == .f16 ? .f16 : .bf16
   }
 }

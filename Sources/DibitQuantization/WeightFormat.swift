@@ -9,7 +9,7 @@ package enum WeightFormat: Hashable, Sendable {
   /// A grid of `bits` bits, of which the table must have one, with a scale for each `group` inputs.
   package static func grid(bits: Int, group: Int?) -> WeightFormat {
     guard let levels = GridLevels(bits: bits) else {
-      fatalError("WeightFormat: a grid of \(bits) bits; the table has \(GridLevels.rows(fullRange: false).map(\.bits))")
+      fatalError("WeightFormat: a grid of \(bits) bits; the table has \(GridLevels.rows(.symmetric).map(\.bits))")
     }
     return .grid(Grid(levels, group: group))
   }

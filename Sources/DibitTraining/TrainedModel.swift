@@ -45,7 +45,7 @@ struct TrainedModel: ~Copyable {
       fitScales(on: compute)
     }
     rateUnits = self.decoder.weights.parameters.map { parameter in
-      if logScales[parameter.index].count > 0 { return GridRounding.meanScale(logScales[parameter.index]) }
+      if logScales[parameter.index].count > 0 { return GridRounding.meanSpacing(logScales[parameter.index], of: parameter.weight) }
       return parameter.isMatrix && rounding.trains(parameter) ? parameter.weight.rootMeanSquare : 1
     }
   }

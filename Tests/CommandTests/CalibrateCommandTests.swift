@@ -128,6 +128,9 @@ import Testing
     func isFullRange(_ name: String) throws -> Bool {
       try dibit("inspect", scratch(name), "--json").json()["quantization"]?["full_range"]?.bool ?? false
     }
+    func isTrellis(_ name: String) throws -> Bool {
+      try dibit("inspect", scratch(name), "--json").json()["quantization"]?["trellis"]?.bool ?? false
+    }
     func isExact(_ report: JSONValue) -> Bool {
       let tensors = (report["tensors"]?.array ?? []).filter { $0["storage"]?.string?.contains("groups") == true }
       return tensors.count > 10 && tensors.allSatisfy { $0["exact"]?.bool == true }
@@ -138,15 +141,23 @@ import Testing
     _ = try convert(source, "nearest", "--group-size", "32")
     _ = try convert(source, "nearest-full", "--levels", "full-range")
     #expect(try !isFullRange("asked") && !isFullRange("nearest") && isFullRange("nearest-full"))
-    // What lies on either grid is packed as it is.
-    for (name, options) in [("nearest", ["--calibrate"]), ("nearest", []), ("calibrated", ["--calibrate"]), ("calibrated", [])] {
+    _ = try convert(source, "trellis", "--calibrate", "--levels", "trellis", "--group-size", "32")
+    _ = try convert(source, "nearest-trellis", "--levels", "trellis", "--group-size", "32")
+    #expect(try isTrellis("trellis") && isTrellis("nearest-trellis") && isFullRange("trellis") && !isTrellis("calibrated"))
+    // What lies on any of the grids is packed as it is.
+    for (name, options) in [
+      ("nearest", ["--calibrate"]), ("nearest", []), ("calibrated", ["--calibrate"]), ("calibrated", []), ("trellis", ["--calibrate"]),
+      ("trellis", []), ("nearest-trellis", []),
+    ] {
       for format in ["safetensors", "gguf"] {
         let floats = scratch("\(name).\(format)")
         try #require(try dibit("export", scratch(name), "--format", format, "-o", floats, "--overwrite").status == 0)
         let again = try dibit(
           ["convert", floats, "-o", scratch("\(name)-\(format)"), "--overwrite", "--group-size", "32", "--no-check", "--json"] + options)
         try #require(again.status == 0, "\(again.errors)")
-        #expect(try isExact(again.json()) && isFullRange("\(name)-\(format)") == (name == "calibrated"), "\(name), \(format)")
+        #expect(
+          try isExact(again.json()) && isFullRange("\(name)-\(format)") == (name != "nearest")
+            && isTrellis("\(name)-\(format)") == name.contains("trellis"), "\(name), \(format)")
       }
     }
     let both = try dibit("convert", source, "-o", scratch("both"), "--like", scratch("asked"), "--levels", "symmetric")

@@ -72,7 +72,7 @@ import Testing
       "tensor_bits.model.layers.0.mlp.up_proj.weight': expected 2, 4 or 8, found 3")
     try fails("up_proj.weight\":\(bits)4", "up_proj.weight\":\(bits)8", "model.layers.0.mlp.up_proj.weight")
     try fails("\"tensor_bits\"", "\"others\"", "'quantization.tensor_bits': expected an object")
-    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 to 6, found 9")
+    try fails("\"version\":\(bits)3", "\"version\":\(bits)9", "'quantization.version': expected 2 to 7, found 9")
     try fails("\"version\":\(bits)3", "\"version\":\(bits)4", "'quantization.full_range': expected true or false, found nothing")
     // Codes of 3 bits lie in an order of their own, which a reader must know of.
     mixed.tensorBits["model.layers.0.mlp.up_proj.weight"] = 3
@@ -84,6 +84,17 @@ import Testing
     mixed.recovery = QuantizationScheme.Recovery(rank: 8, bits: 4)
     #expect(mixed.json["version"]?.int == 6)
     #expect(try QuantizationScheme(json: mixed.json) == mixed)
+    for recovery in [mixed.recovery, nil] {
+      var trellis = mixed
+      (trellis.family, trellis.recovery) = (.trellis, recovery)
+      #expect(trellis.json["version"]?.int == 7 && trellis.json["full_range"] == true && trellis.json["trellis"] == true)
+      #expect(try QuantizationScheme(json: trellis.json) == trellis)
+      for (key, value) in [("trellis", nil), ("trellis", 1), ("full_range", false)] as [(String, JSONValue?)] {
+        var block = trellis.json.object ?? JSONObject()
+        block[key] = value
+        #expect(throws: QuantizationError.self) { try QuantizationScheme(json: .object(block)) }
+      }
+    }
     for (value, message) in [
       (["rank": 0, "bits": 4], "'quantization.recovery.rank': expected 1 to 4096, found 0"),
       (["rank": 8, "bits": 3], "'quantization.recovery.bits': expected 4 or 8, found 3"), (7, "'quantization.recovery.rank'"),
@@ -105,7 +116,7 @@ import Testing
     let model = try ModelSource.open(try LayoutTests.anySource(family, in: scratch))
     let weights = try model.weights()
     let text = windows(10, of: 16, vocabulary: model.configuration.vocabularySize, seed: 2)
-    let grids = GridLevels.rows(fullRange: false).map { Grid($0, group: 32) }
+    let grids = GridLevels.rows(.symmetric).map { Grid($0, group: 32) }
     let found = try SensitivityMeter(model.configuration, weights, windows: text, options: nil, on: compute) { _ in grids }.run()
     #expect(Set(found.map(\.parameter)) == Set(weights.parameters.filter(\.isMatrix).map(\.index)))
     let measured = [text[0], text[5]]

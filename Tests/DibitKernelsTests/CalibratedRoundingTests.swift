@@ -110,7 +110,7 @@ import Testing
     let x = inputs(400, n, seed: 1)
     var moments = SecondMoments(columns: n)
     moments.add(x, on: compute)
-    guard let rounding = CalibratedRounding.make(moments: moments.products, damping: 1e-4, on: compute) else {
+    guard let rounding = CalibratedRounding.make(moments: moments.products, for: [.grid(grid)], damping: 1e-4, on: compute) else {
       Issue.record("no factor")
       return
     }
@@ -150,7 +150,9 @@ import Testing
       let compute = Compute(threads: threads)
       var moments = SecondMoments(columns: 80)
       moments.add(x, on: compute)
-      guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else { return nil }
+      guard let rounding = CalibratedRounding.make(moments: moments.products, for: [.grid(bits: 2, group: nil)], on: compute) else {
+        return nil
+      }
       var packed = Weight(zerosWithRows: 50, columns: 80, format: .grid(bits: 2, group: 16 * 5))
       CalibratedRounding.fitScales(of: w, importance: moments.energies.sums.span, into: &packed, on: compute)
       rounding.chooseCodes(of: w, into: &packed, on: compute)
@@ -240,7 +242,7 @@ import Testing
       for row in 0..<20 { for column in live { x[row, column] = rng.normal() } }
       var moments = SecondMoments(columns: 32)
       moments.add(x, on: compute)
-      guard let rounding = CalibratedRounding.make(moments: moments.products, on: compute) else {
+      guard let rounding = CalibratedRounding.make(moments: moments.products, for: [.grid(bits: 2, group: nil)], on: compute) else {
         Issue.record("no factor of \(live)")
         return
       }
@@ -253,7 +255,8 @@ import Testing
     }
     var damaged = Matrix(rows: 4, columns: 4)
     damaged[2, 2] = .infinity
-    let isRefused = if CalibratedRounding.make(moments: damaged, on: compute) == nil { true } else { false }
+    let isRefused =
+      if CalibratedRounding.make(moments: damaged, for: [.grid(bits: 2, group: nil)], on: compute) == nil { true } else { false }
     #expect(isRefused)
   }
 }

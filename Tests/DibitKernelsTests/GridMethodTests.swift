@@ -9,6 +9,7 @@ import Testing
   static let grids = GridLevels.all.flatMap { levels in
     [16, 32, 64, nil].map { Grid(levels, group: $0) }.filter { ($0.group ?? 0) % $0.unit == 0 }
   }
+  static let plain = grids.filter { !$0.levels.isTrellis }
   /// Rows and columns with and without a padded panel, block and group.
   static let shapes = [(1, 16), (5, 100), (16, 64), (37, 172)]
 
@@ -27,7 +28,7 @@ import Testing
     return (weight, scales)
   }
 
-  @Test(arguments: grids, shapes)
+  @Test(arguments: plain, shapes)
   func givenCodesAndScalesAreStoredAsTheyAre(grid: Grid, shape: (rows: Int, columns: Int)) {
     let (rows, columns) = shape
     let (empty, scales) = Self.weight(grid, rows, columns)
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test(arguments: grids, shapes)
+  @Test(arguments: plain, shapes)
   func chosenCodesAreTheNearestToTheGivenScales(grid: Grid, shape: (rows: Int, columns: Int)) {
     let (rows, columns) = shape
     let (empty, scales) = Self.weight(grid, rows, columns)

@@ -32,11 +32,13 @@ package func nearestHalf(_ x: Double) -> UInt16 {
 /// Packed codes of `rows` rows and their scales, taken apart as the format's documentation says: a panel is sixteen rows in blocks of 64
 /// bytes, byte `4 r + j` of a block belongs to row `r`, its bits `b f ..< b (f + 1)` to input `4 f + j` of the block, and an element is
 /// `(code - (2^b - 1) / 2) · scale`, with 8 bits `(code - 128) · scale`. Codes of 3 bits are two blocks of their lower two and one of the
-/// third ones: that of field `f` of the first or second of them, `h = 0, 1`, is bit `(2 f + 2) mod 8 + h` of its byte.
+/// third ones: that of field `f` of the first or second of them, `h = 0, 1`, is bit `(2 f + 2) mod 8 + h` of its byte. On a trellis two blocks
+/// hold 64 bits of each row, and an element is the level of six of them, its own two and the four below, those of the lowest being the uppermost.
 package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int, grid: Grid) -> [Float] {
   let (bits, group) = (grid.levels.bits, grid.groupLength(columns: columns))
   let inputsPerBlock = 32 / bits
-  let blocks = bits == 3 ? (columns + 31) / 32 * 3 : (columns + 15) / 16 * 16 / inputsPerBlock
+  let isTrellis = grid.levels.isTrellis
+  let blocks = bits == 3 ? (columns + 31) / 32 * 3 : isTrellis ? (columns + 31) / 32 * 2 : (columns + 15) / 16 * 16 / inputsPerBlock
   let groups = (columns + group - 1) / group
   let middle = grid.levels.isFullRange || bits == 8 ? Float(1 << (bits - 1)) : Float((1 << bits) - 1) / 2
   var out: [Float] = []
@@ -47,7 +49,12 @@ package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int
         Int(codes[(row / 16 * blocks + block) * 64 + row % 16 * 4 + column % 4] >> (number * bits)) & ((1 << bits) - 1)
       }
       let code: Int
-      if bits == 3 {
+      if isTrellis {
+        let bytes = (0..<8).map { codes[(row / 16 * blocks + column / 32 * 2 + $0 / 4) * 64 + row % 16 * 4 + $0 % 4] }
+        let word = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let at = column % 32 / 16 * 32 + column % 4 * 8 + column % 16 / 4 * 2
+        code = (0..<6).reduce(0) { $0 | Int(word >> UInt64((at - 4 + $1 + 64) % 64) & 1) << $1 }
+      } else if bits == 3 {
         let (first, f) = (column / 32 * 3, column % 16 / 4)
         let third = field(first + 2, (f * 2 + 2) % 8 + column % 32 / 16, bits: 1)
         code = field(first + column % 32 / 16, f, bits: 2) + 4 * third
@@ -56,11 +63,21 @@ package func gridValues(codes: [UInt8], scales: [UInt8], rows: Int, columns: Int
       }
       let at = 2 * ((row / 16 * groups + column / group) * 16 + row % 16)
       let scale = halfValue(UInt16(scales[at]) | UInt16(scales[at + 1]) << 8)
-      out.append((Float(code) - middle) * scale)
+      out.append((isTrellis ? trellisLevels[code] : Float(code) - middle) * scale)
     }
   }
   return out
 }
+
+/// The levels of a trellis by six bits of a row, of three codes `a`, `b` and `c` from the lowest bits on: that of `a` exclusive or `c` in the set of
+/// `b`, as the format's documentation lists them.
+package let trellisLevels: [Float] = {
+  let sets: [[Float]] = [[-7, -2, 4, 1], [0, 7, -3, 2], [-2, 3, 0, -5], [1, 4, -4, -1]]
+  return (0..<64).map { sets[$0 / 4 % 4][$0 % 4 ^ $0 / 16] }
+}()
+
+/// The grids whose codes have levels by themselves.
+package let plainLevels = GridLevels.all.filter { !$0.isTrellis }
 
 /// A weight with random contents in any format, and what it means.
 package func randomWeight(rows: Int, columns: Int, format: WeightFormat, seed: UInt64) -> (weight: Weight, values: [Float]) {

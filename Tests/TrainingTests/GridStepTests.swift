@@ -66,12 +66,12 @@ import Testing
     }
   }
 
-  @Test("training begins with the codes that calibration chose, under scales of either sign", arguments: [false, true])
-  func begins(isFullRange: Bool) throws {
+  @Test("training begins with the codes that calibration chose, under scales of either sign", arguments: LevelFamily.allCases)
+  func begins(family: LevelFamily) throws {
     let training = try TrainingCase("llama")
     let compute = Compute(threads: 2)
     var scheme = QuantizationScheme()
-    (scheme.group, scheme.isFullRange) = (32, isFullRange)
+    (scheme.group, scheme.family) = (32, family)
     var floats = training.model.weights
     floats.updateEach { $0.weight = $0.weight.floats(on: compute) }
     // What other floats are rounded to: calibration moves a part of them to another level.
@@ -94,7 +94,7 @@ import Testing
         Self.values(found.floats(on: compute)) == Self.values(parameter.weight.floats(on: compute)), "\(parameter.name.tensor)")
       negative += (0..<found.rows).count { found.scale(row: $0, group: 0) < 0 }
     }
-    #expect((negative > 100) == isFullRange, "\(negative)")
+    #expect((negative > 100) == (family != .symmetric), "\(negative)")
   }
 
   @Test("weights and scales are moved, and the decoder's weights are what they say")

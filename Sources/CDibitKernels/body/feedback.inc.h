@@ -8,16 +8,6 @@ INLINE V nearest_v(int twice, V x, V scale, VI *code) {
   return level * scale;
 }
 
-// sum(a[i] x[i]), four sums so that they do not wait for each other.
-INLINE V weighted_sum(const float *a, const float *x, ptrdiff_t n) {
-  V s[4] = {{0}};
-  ptrdiff_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; k++) s[k] += splat(a[i + k]) * load(x + (i + k) * LANES);
-  for (; i < n; i++) s[0] += splat(a[i]) * load(x + i * LANES);
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
 // Sixteen rows x of x (L L^T) = x, in place: `a` holds L, and its transpose above the diagonal.
 static void solve_factored(ptrdiff_t n, const float *a, float *x) {
   for (ptrdiff_t k = 0; k < n; k++)
@@ -30,16 +20,28 @@ INLINE void put_lanes(uint8_t *codes, VI code) {
   for (int l = 0; l < LANES; l++) codes[l] = (uint8_t)code[l];
 }
 
-// The levels, in scales, of sixteen codes.
-INLINE V levels_of(int twice, const uint8_t *codes) {
+// The levels, in scales, of the codes of the k-th input.
+INLINE V levels_of(int bits, int twice, const uint8_t *codes, ptrdiff_t k) {
   V level;
-  for (int l = 0; l < LANES; l++) level[l] = (float)codes[l];
-  return level - 0.5f * (float)twice;
+  for (int l = 0; l < LANES; l++) {
+    if (!IS_TRELLIS(bits)) {
+      level[l] = (float)codes[k * LANES + l] - 0.5f * (float)twice;
+      continue;
+    }
+    const uint8_t *chain = codes + k / CHAIN * CHAIN * LANES + l;
+    const ptrdiff_t p = k % CHAIN;
+    const int window = chain[(p + CHAIN - 2) % CHAIN * LANES] | chain[(p + CHAIN - 1) % CHAIN * LANES] << 2 | chain[p * LANES] << 4;
+    level[l] = trellis_values[window];
+  }
+  return level;
 }
 
-INLINE void round_feedback_of(int bits, int twice, ptrdiff_t n, const float *factor, const float *x, const float *scales, float *errors,
-                              uint8_t *codes) {
-  (void)bits;
+INLINE void round_feedback_of(int bits, int twice, ptrdiff_t n, const float *factor, const dibit_chains *chains, const float *x,
+                              const float *scales, float *errors, uint8_t *codes) {
+  if (IS_TRELLIS(bits)) {
+    round_chain_feedback(n, factor, chains, x, scales, errors, codes);
+    return;
+  }
   for (ptrdiff_t k = 0; k < n; k++) {
     const V target = load(x + k * LANES) + weighted_sum(factor + k * n, errors, k);
     VI code;
@@ -49,15 +51,18 @@ INLINE void round_feedback_of(int bits, int twice, ptrdiff_t n, const float *fac
 }
 
 // Rounds inputs in their order, each with the errors of those before it made up for: what is rounded is x[k] + sum(factor[k, i] errors[i]),
-// i < k. Overwrites the errors, x less its rounded value, and the codes.
-static void round_feedback(dibit_format grid, ptrdiff_t n, const float *factor, const float *x, const float *scales, float *errors,
-                           uint8_t *codes) {
-  FOR_GRID(grid, round_feedback_of, n, factor, x, scales, errors, codes);
+// i < k. Overwrites the errors, x less its rounded value, and the codes. Inputs of a trellis come in whole chains.
+static void round_feedback(dibit_format grid, ptrdiff_t n, const float *factor, const dibit_chains *chains, const float *x,
+                           const float *scales, float *errors, uint8_t *codes) {
+  FOR_GRID(grid, round_feedback_of, n, factor, chains, x, scales, errors, codes);
 }
 
-INLINE void round_descent_of(int bits, int twice, ptrdiff_t n, const float *moments, const float *x, const float *scales, float *errors,
-                             uint8_t *codes) {
-  (void)bits;
+INLINE void round_descent_of(int bits, int twice, ptrdiff_t n, const float *moments, const dibit_chains *chains, const float *x,
+                             const float *scales, float *errors, uint8_t *codes) {
+  if (IS_TRELLIS(bits)) {
+    round_chain_descent(n, moments, chains, x, scales, errors, codes);
+    return;
+  }
   for (ptrdiff_t k = 0; k < n; k++) {
     const V error = load(errors + k * LANES), weight = load(x + k * LANES);
     const float own = moments[k * n + k];
@@ -71,9 +76,9 @@ INLINE void round_descent_of(int bits, int twice, ptrdiff_t n, const float *mome
 }
 
 // One sweep of coordinate descent on errors' moments errors: each input takes the level that is best as all others are.
-static void round_descent(dibit_format grid, ptrdiff_t n, const float *moments, const float *x, const float *scales, float *errors,
-                          uint8_t *codes) {
-  FOR_GRID(grid, round_descent_of, n, moments, x, scales, errors, codes);
+static void round_descent(dibit_format grid, ptrdiff_t n, const float *moments, const dibit_chains *chains, const float *x,
+                          const float *scales, float *errors, uint8_t *codes) {
+  FOR_GRID(grid, round_descent_of, n, moments, chains, x, scales, errors, codes);
 }
 
 // One sweep over the groups of inputs that share a scale: with the codes as they are, each group gets the scale with the least
@@ -85,9 +90,9 @@ INLINE void refit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t n, pt
     V pull = {0}, own = {0};
     for (ptrdiff_t a = first; a < ends[g]; a++) {
       const float *row = moments + members[a] * n;
-      const V level = levels_of(twice, codes + members[a] * LANES);
+      const V level = levels_of(bits, twice, codes, members[a]);
       V product = {0};
-      for (ptrdiff_t b = first; b < ends[g]; b++) product += splat(row[members[b]]) * levels_of(twice, codes + members[b] * LANES);
+      for (ptrdiff_t b = first; b < ends[g]; b++) product += splat(row[members[b]]) * levels_of(bits, twice, codes, members[b]);
       own += level * product;
       pull += level * weighted_sum(row, errors, n);
     }
@@ -99,7 +104,7 @@ INLINE void refit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t n, pt
     found = select_v(same > magnitude * 0.5f, select_v(same < magnitude * 2.0f, found, scale), scale);
     for (ptrdiff_t a = first; a < ends[g]; a++) {
       float *error = errors + members[a] * LANES;
-      store(error, load(error) - (found - scale) * levels_of(twice, codes + members[a] * LANES));
+      store(error, load(error) - (found - scale) * levels_of(bits, twice, codes, members[a]));
       store(scales + members[a] * LANES, found);
     }
   }
@@ -124,7 +129,12 @@ INLINE void assign_important(int twice, ptrdiff_t n, const float *x, const float
 }
 
 INLINE void fit_important_of(int bits, int twice, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales) {
-  (void)bits;
+  if (IS_TRELLIS(bits)) {
+    const chain_group group = {(const V *)x, (const V *)importance, n};
+    const V scale = chain_scale(&group);
+    for (int l = 0; l < LANES; l++) scales[l] = coarse(scale[l], scale_bits);
+    return;
+  }
   enum { RUNGS = 96 };
   const int sides = is_full_range(twice) ? 2 : 1;
   V mean = {0}, top = {0}, weighted = {0}, all = {0};
@@ -159,7 +169,8 @@ INLINE void fit_important_of(int bits, int twice, int scale_bits, ptrdiff_t n, c
   for (int l = 0; l < LANES; l++) scales[l] = coarse(best[l], scale_bits);
 }
 
-// Scales of `n` inputs that share one in each of sixteen rows, with nearly the least error weighted by `importance`: [n, 16].
+// Scales of `n` inputs that share one in each of sixteen rows, with nearly the least error weighted by `importance`: [n, 16]. Of a trellis
+// they come in the order of whole chains, at an address that is a multiple of 64, and count nothing where a chain has no input.
 static void fit_important(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales) {
   FOR_GRID(grid, fit_important_of, scale_bits, n, x, importance, scales);
 }

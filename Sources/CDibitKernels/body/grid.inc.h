@@ -8,7 +8,6 @@
 // Sums are whole numbers, exact in any order, until a scale changes; from there on every body adds in the same order. So every ISA, and
 // every number of rows of activations, gives the same bits.
 
-typedef W WU __attribute__((aligned(4)));
 enum { BLOCK = 64, ACTIVATION_GROUP = 64 };
 
 // Panels, and rows of activations, whose sums a product keeps in registers.
@@ -24,7 +23,7 @@ enum { PANELS = 1, TOKENS = 4 };
 // LIMIT(bits) times.
 #if defined(DIBIT_MADD256)
 typedef int16_t ACC __attribute__((vector_size(64)));
-#define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 ? 4 : (bits) == 3 ? 8 : 16)
+#define LIMIT(bits) ((bits) == 8 ? 1 : (bits) == 4 || IS_TRELLIS(bits) ? 4 : (bits) == 3 ? 8 : 16)
 #define FIRST_ACC(sum) ((ACC){0})
 #define LAST_ACC(sum, a) ((sum) + whole_sums(a))
 #else
@@ -129,7 +128,6 @@ INLINE int32_t four(const int8_t *x) {
   return v;
 }
 
-INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 // Inputs whose sum has one scale: what groups of weights and of activations have in common.
 INLINE ptrdiff_t scale_step(const dibit_weight *w) {
@@ -201,9 +199,10 @@ static void quantize_activations(int planes, const float *x, ptrdiff_t rows, ptr
     }
 }
 
-// The codes of inputs 4 f to 4 f + 3 of a unit of all rows of a panel.
+// The codes of inputs 4 f to 4 f + 3 of a unit of all rows of a panel; of a trellis their levels.
 INLINE W field_of(int bits, const uint8_t *unit, int f) {
   const uint32_t bytes = 0x01010101u;
+  if (IS_TRELLIS(bits)) return trellis_field(*(const WU *)(unit + f / 4 * BLOCK), *(const WU *)(unit + (1 - f / 4) * BLOCK), f % 4);
   if (bits == 3) {  // a byte has no room for the last field and its third bit side by side
     const int i = f % 4, shift = i < 3 ? 2 * i : 4;
     const W low = *(const WU *)(unit + f / 4 * BLOCK), third = *(const WU *)(unit + 2 * BLOCK) >> f / 4;

@@ -1,16 +1,5 @@
 // Choosing codes for scales that scales.inc.h or a method chose, and what goes back through that choice in training.
 
-typedef double VD __attribute__((vector_size(128)));
-
-typedef struct { VD signal, noise; } energies;
-
-INLINE double sum_d(VD v) {
-  double a[8], b[4];
-  for (int i = 0; i < 8; i++) a[i] = v[i] + v[i + 8];
-  for (int i = 0; i < 4; i++) b[i] = a[i] + a[i + 4];
-  return (b[0] + b[2]) + (b[1] + b[3]);
-}
-
 // Codes of `n` neighbours with the same scale, and what they lose.
 INLINE VI codes_of(int twice, const float *x, ptrdiff_t n, float s, energies *e) {
   const float lowest = has_zero(twice) && !is_full_range(twice) ? 1 : 0, highest = (float)(has_zero(twice) ? twice - 1 : twice);
@@ -31,8 +20,23 @@ INLINE VI codes_of(int twice, const float *x, ptrdiff_t n, float s, energies *e)
   return code;
 }
 
+// Puts sixteen codes of up to 8 bits, but not 3, where they belong.
+INLINE void put_codes_of(int bits, VI code, uint8_t *row, ptrdiff_t c) {
+  const W moved = (W)code << code_shifts(bits);
+  for (int block = 0; block < bits / 2; block++) {
+    const uint32_t word = __builtin_reduce_or(moved & lanes_of_block(bits, block));
+    __builtin_memcpy(row + (c / 16 * (bits / 2) + block) * 64, &word, 4);
+  }
+}
+
 // Puts sixteen codes of a row of a panel where they belong from the `c`-th input on, four bytes in each block; see grid.inc.h.
 INLINE void put_codes(int bits, VI code, uint8_t *row, ptrdiff_t c) {
+  if (IS_TRELLIS(bits)) {
+    const uint32_t none = 0;
+    put_codes_of(2, code, row, c);
+    if (c % 32 == 0) __builtin_memcpy(row + (c / 16 + 1) * 64, &none, 4);  // a second half may not come
+    return;
+  }
   if (bits == 3) {
     const ptrdiff_t half = c % 32 / 16;
     uint8_t *unit = row + c / 32 * 3 * 64;
@@ -45,16 +49,16 @@ INLINE void put_codes(int bits, VI code, uint8_t *row, ptrdiff_t c) {
     __builtin_memcpy(unit + 2 * 64, &third, 4);
     return;
   }
-  const W moved = (W)code << code_shifts(bits);
-  for (int block = 0; block < bits / 2; block++) {
-    const uint32_t word = __builtin_reduce_or(moved & lanes_of_block(bits, block));
-    __builtin_memcpy(row + (c / 16 * (bits / 2) + block) * 64, &word, 4);
-  }
+  put_codes_of(bits, code, row, c);
 }
 
 INLINE void choose_codes_of(int bits, int twice, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
                             uint8_t *codes, energies *e) {
   const ptrdiff_t panel = panel_blocks(bits, columns) * 64, panel_scales = (columns + group - 1) / group * 16;
+  if (IS_TRELLIS(bits)) {
+    choose_chain_codes(group, x, rows, columns, scales, codes, e);
+    return;
+  }
   clear_last_panel(rows, codes, panel);
   for (ptrdiff_t r = 0; r < rows; r++, x += columns) {
     const uint16_t *scale = scales + r / 16 * panel_scales + r % 16;
@@ -97,10 +101,9 @@ static void pack_codes(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows,
   FOR_GRID(grid, pack_codes_of, chosen, rows, columns, codes);
 }
 
-INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
-                              float *dx, float *dlog_scales) {
-  (void)bits;
-  const ptrdiff_t groups = (columns + group - 1) / group;
+INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint8_t *codes,
+                              const uint16_t *scales, float *dx, float *dlog_scales) {
+  const ptrdiff_t groups = (columns + group - 1) / group, panel = panel_blocks(bits, columns) * 64;
   const float highest = (float)last_index(twice) + (has_zero(twice) ? 0.5f : 1.0f), lowest = is_full_range(twice) ? -highest - 1 : -highest;
   for (ptrdiff_t r = 0; r < rows; r++, x += columns, dx += columns) {
     for (ptrdiff_t g = 0; g < groups; g++) {
@@ -112,7 +115,7 @@ INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, const float 
         const V u = load_some(x + c, some) * inverse, d = load_some(dx + c, some);
         const VI is_inside = (u < highest) & (u > lowest);
         // Codes as they are: the weight is its level times the scale.
-        total += d * level_v(twice, u);
+        total += d * (IS_TRELLIS(bits) ? codes_v(codes + r / 16 * panel + r % 16 * 4, bits, c) - 0.5f * (float)twice : level_v(twice, u));
         store_some(dx + c, (V)((VI)d & is_inside), some);
       }
       dlog_scales[r * groups + g] = sum(total) * s;
@@ -120,9 +123,9 @@ INLINE void round_backward_of(int bits, int twice, ptrdiff_t group, const float 
   }
 }
 
-// The gradient dx of what was rounded, turned into that of the floats x that were rounded with these scales, [panels, groups, 16]. Overwrites
+// The gradient dx of what was rounded, turned into that of the floats x that were rounded to these codes and scales, [panels, groups, 16]. Overwrites
 // dlog_scales [rows, groups] with the gradient of the logarithms of the scales. The first row begins a panel.
-static void round_backward(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
-                           float *dx, float *dlog_scales) {
-  FOR_GRID(grid, round_backward_of, group, x, rows, columns, scales, dx, dlog_scales);
+static void round_backward(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint8_t *codes,
+                           const uint16_t *scales, float *dx, float *dlog_scales) {
+  FOR_GRID(grid, round_backward_of, group, x, rows, columns, codes, scales, dx, dlog_scales);
 }

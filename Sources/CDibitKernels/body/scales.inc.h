@@ -306,9 +306,15 @@ INLINE void clear_last_panel(ptrdiff_t rows, void *panels, ptrdiff_t bytes) {
   if (rows % 16) __builtin_memset((char *)panels + rows / 16 * bytes, 0, (size_t)bytes);
 }
 
+static void fit_chain_scales(int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint16_t *scales,
+                             float *scratch);  // of trellis.inc.h
+
 INLINE void fit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns,
                           uint16_t *scales, float *scratch) {
-  (void)bits;
+  if (IS_TRELLIS(bits)) {
+    fit_chain_scales(scale_bits, group, x, rows, columns, scales, scratch);
+    return;
+  }
   const ptrdiff_t per_row = (columns + group - 1) / group, panel = per_row * 16;
   clear_last_panel(rows, scales, panel * (ptrdiff_t)sizeof(uint16_t));
   if (per_row == 1) {
@@ -327,7 +333,7 @@ INLINE void fit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t group, 
 
 // F16 scales [panels, groups, 16] of `rows` rows, the first of which begins a panel. Groups are a row or multiples of 16. Scales have up to
 // `scale_bits` significant bits: 22 leave it to F16, which holds eleven. `scratch` holds LANES floats for each element of a group, or those
-// of a row, to the next multiple of LANES.
+// of a row, to the next multiple of LANES; for a trellis see fit_chain_scales.
 static void fit_scales(dibit_format grid, int scale_bits, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, uint16_t *scales,
                        float *scratch) {
   FOR_GRID(grid, fit_scales_of, scale_bits, group, x, rows, columns, scales, scratch);

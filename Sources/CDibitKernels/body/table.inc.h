@@ -1,6 +1,8 @@
 #include "vector.inc.h"
+#include "windows.inc.h"
 #include "weights.inc.h"
 #include "scales.inc.h"
+#include "trellis.inc.h"
 #include "quantize.inc.h"
 #include "feedback.inc.h"
 #include "grid.inc.h"

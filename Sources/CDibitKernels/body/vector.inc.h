@@ -3,9 +3,12 @@ typedef float V __attribute__((vector_size(64)));
 typedef int32_t VI __attribute__((vector_size(64)));
 typedef uint32_t W __attribute__((vector_size(64)));
 typedef V VU __attribute__((aligned(4)));  // the same, at any float's address
+typedef W WU __attribute__((aligned(4)));
 enum { LANES = 16 };
 
 #define INLINE static inline __attribute__((always_inline))
+
+INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 INLINE V load(const float *p) { return *(const VU *)p; }
 INLINE void store(float *p, V v) { *(VU *)p = v; }
@@ -33,6 +36,16 @@ INLINE float sum(V v) {
 
 INLINE V select_v(VI mask, V yes, V no) { return (V)((mask & (VI)yes) | (~mask & (VI)no)); }
 INLINE V max_v(V a, V b) { return select_v(a > b, a, b); }
+
+// sum(a[i] x[i]) for vectors x, four sums so that they do not wait for each other.
+INLINE V weighted_sum(const float *a, const float *x, ptrdiff_t n) {
+  V s[4] = {{0}};
+  ptrdiff_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; k++) s[k] += splat(a[i + k]) * load(x + (i + k) * LANES);
+  for (; i < n; i++) s[0] += splat(a[i]) * load(x + i * LANES);
+  return (s[0] + s[1]) + (s[2] + s[3]);
+}
 
 // e^x within 2 units in the last place for x in [-87, 88], clamped outside: 2^n times a polynomial on [-ln2/2, ln2/2]
 // (coefficients: Cephes, expf).
@@ -159,4 +172,16 @@ INLINE uint16_t float_to_half_saturated(float x) {
     return sign | (uint16_t)(shifted.u - 0x3F000000u);
   }
   return sign | (uint16_t)((bits.u - 0x38000000u + 0xFFF + (bits.u >> 13 & 1)) >> 13);
+}
+
+// Sums of squares of what is rounded and of what that loses.
+typedef double VD __attribute__((vector_size(128)));
+
+typedef struct { VD signal, noise; } energies;
+
+INLINE double sum_d(VD v) {
+  double a[8], b[4];
+  for (int i = 0; i < 8; i++) a[i] = v[i] + v[i + 8];
+  for (int i = 0; i < 4; i++) b[i] = a[i] + a[i + 4];
+  return (b[0] + b[2]) + (b[1] + b[3]);
 }

@@ -8,9 +8,13 @@
 
 INLINE int is_grid(const dibit_weight *w) { return w->format > DIBIT_BF16; }
 
+// A grid of six bits is a trellis: codes of two bits that are read through windows of three.
+#define IS_TRELLIS(bits) ((bits) == 6)
+#define CODE_BITS(bits) (IS_TRELLIS(bits) ? 2 : (bits))
+
 // Inputs whose codes lie together in whole blocks of 64 bytes, and the number of these blocks.
-#define UNIT(bits) ((bits) == 3 ? 32 : 16)
-#define UNIT_BLOCKS(bits) (UNIT(bits) * (bits) / 32)
+#define UNIT(bits) ((bits) == 3 || IS_TRELLIS(bits) ? 32 : 16)
+#define UNIT_BLOCKS(bits) (UNIT(bits) * CODE_BITS(bits) / 32)
 
 // The blocks of a panel.
 INLINE ptrdiff_t panel_blocks(int bits, ptrdiff_t columns) { return (columns + UNIT(bits) - 1) / UNIT(bits) * UNIT_BLOCKS(bits); }
@@ -45,8 +49,14 @@ INLINE W block_word(const uint8_t *row, ptrdiff_t block) {
   return (W){0} + word;
 }
 
-// Sixteen codes of a row from the `c`-th input on, a multiple of 16.
+// Sixteen codes of a row from the `c`-th input on, a multiple of 16; of a trellis the levels, which count as codes do.
 INLINE V codes_v(const uint8_t *row, int bits, ptrdiff_t c) {
+  if (IS_TRELLIS(bits)) {
+    const W own = block_word(row, c / 16), other = block_word(row, c / 16 ^ 1), lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const W earlier = own << 4 | other >> 28, is_earlier = (W)(lane < 8);
+    const W words = (earlier & is_earlier) | (own & ~is_earlier);
+    return __builtin_convertvector((VI)(trellis_levels(words >> (lane % 4 * 8 + lane / 4 % 2 * 2) & 63) & 0xFF), V);
+  }
   if (bits == 3) {  // two blocks of lower bits, and one of the third bits of both
     const ptrdiff_t unit = c / 32 * 3, half = c % 32 / 16;
     const W low = block_word(row, unit + half) >> code_shifts(2) & 3, high = block_word(row, unit + 2) >> third_shifts(half) & 1;

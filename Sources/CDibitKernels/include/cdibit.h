@@ -20,7 +20,8 @@ int dibit_has_isa(dibit_isa isa);
 
 /// The grids, a row for each: what it is called, bits of a code, and twice the code in the middle of its levels (code - middle) * scale. An
 /// odd number leaves zero out; with an even one there is a level more below zero than above it, and a scale may be negative, but for 8 bits, whose
-/// lowest code is no level. Every kernel is compiled once for each row.
+/// lowest code is no level. Six bits are a window on three neighbouring codes of two bits, of which a table makes a level; see trellis.inc.h. Every
+/// kernel is compiled once for each row.
 #define DIBIT_GRIDS(ROW, ...)               \
   ROW(DIBIT_GRID2, 2, 3, __VA_ARGS__)       \
   ROW(DIBIT_GRID4, 4, 15, __VA_ARGS__)      \
@@ -28,7 +29,8 @@ int dibit_has_isa(dibit_isa isa);
   ROW(DIBIT_GRID2_FULL, 2, 4, __VA_ARGS__)  \
   ROW(DIBIT_GRID4_FULL, 4, 16, __VA_ARGS__) \
   ROW(DIBIT_GRID3, 3, 7, __VA_ARGS__)       \
-  ROW(DIBIT_GRID3_FULL, 3, 8, __VA_ARGS__)
+  ROW(DIBIT_GRID3_FULL, 3, 8, __VA_ARGS__)  \
+  ROW(DIBIT_GRID2_TRELLIS, 6, 16, __VA_ARGS__)
 
 #define DIBIT_GRID_NAME(name, ...) name,
 typedef enum { DIBIT_F32 = 0, DIBIT_F16 = 1, DIBIT_BF16 = 2, DIBIT_GRIDS(DIBIT_GRID_NAME) DIBIT_FORMATS } dibit_format;
@@ -87,6 +89,16 @@ typedef struct {
   float rate, beta1, beta2, epsilon, decay, correction1, correction2, gradient_scale;
 } dibit_adamw;
 
+/// Inputs of a trellis whose codes hang together, and where each lies among its neighbours: see trellis.inc.h.
+enum { DIBIT_CHAIN = 32 };
+
+/// What rounding to a trellis needs to know of inputs in the order of their chains: [n] what a squared error costs once those before it are made
+/// up for, by the moments of all inputs and by those of the chain alone, 0 where a chain has no input; and [n, 32] by the chain's moments, what errors
+/// of inputs before it in the chain add to an input, and its row of their inverse.
+typedef struct {
+  const float *energies, *own_energies, *within, *inverse;
+} dibit_chains;
+
 /// Columns of a right matrix of pairs that lie together.
 enum { DIBIT_PAIR_COLUMNS = 64 };
 
@@ -105,15 +117,16 @@ typedef struct {
   void (*choose_codes)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
                        uint8_t *codes, double *signal, double *noise);
   void (*pack_codes)(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes);
-  void (*round_backward)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint16_t *scales,
-                         float *dx, float *dlog_scales);
-  // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n]; see feedback.inc.h
+  void (*round_backward)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint8_t *codes,
+                         const uint16_t *scales, float *dx, float *dlog_scales);
+  // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n], `chains` for a trellis alone; see
+  // feedback.inc.h and trellis.inc.h
   void (*fit_important)(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales);
   void (*solve_factored)(ptrdiff_t n, const float *a, float *x);
-  void (*round_feedback)(dibit_format grid, ptrdiff_t n, const float *factor, const float *x, const float *scales, float *errors,
-                         uint8_t *codes);
-  void (*round_descent)(dibit_format grid, ptrdiff_t n, const float *moments, const float *x, const float *scales, float *errors,
-                        uint8_t *codes);
+  void (*round_feedback)(dibit_format grid, ptrdiff_t n, const float *factor, const dibit_chains *_Nullable chains, const float *x,
+                         const float *scales, float *errors, uint8_t *codes);
+  void (*round_descent)(dibit_format grid, ptrdiff_t n, const float *moments, const dibit_chains *_Nullable chains, const float *x,
+                        const float *scales, float *errors, uint8_t *codes);
   void (*refit_scales)(dibit_format grid, int scale_bits, ptrdiff_t n, ptrdiff_t groups, const int32_t *members, const int32_t *ends,
                        const float *moments, const uint8_t *codes, float *scales, float *errors);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned

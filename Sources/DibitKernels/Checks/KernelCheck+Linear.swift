@@ -132,7 +132,7 @@ extension KernelCheck {
       var lost = GridQuantization.Error()
       run.measure(operations: 6 * shape[0] * shape[1] * shape[1]) {
         guard let corrected = CalibratedRounding.corrected(weight, by: moments, alpha: 0.5, beta: 0.5, on: compute),
-          let rounding = CalibratedRounding.make(moments: moments.products, on: compute)
+          let rounding = CalibratedRounding.make(moments: moments.products, for: [packed.format], on: compute)
         else { return }
         CalibratedRounding.fitScales(of: corrected, importance: moments.energies.sums.span, into: &packed, on: compute)
         lost = rounding.chooseCodes(of: corrected, into: &packed, on: compute)
@@ -262,6 +262,6 @@ extension KernelCheck {
 }
 
 extension GridLevels {
-  /// "2-bit", or "2-bit full".
-  fileprivate var name: String { "\(bits)-bit" + (isFullRange ? " full" : "") }
+  /// "2-bit", "2-bit full" or "2-bit trellis".
+  fileprivate var name: String { "\(bits)-bit" + (isFullRange ? " full" : isTrellis ? " trellis" : "") }
 }
