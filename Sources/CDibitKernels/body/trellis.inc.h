@@ -11,7 +11,7 @@ enum { CHAIN = DIBIT_CHAIN, STATES = 16 };
 // Where the `p`-th code of a chain lies among its inputs: four fields of each byte, and four bytes of a row in each of two blocks.
 INLINE ptrdiff_t chain_input(ptrdiff_t p) { return p / 16 * 16 + p % 4 * 4 + p % 16 / 4; }
 
-// A code for each lane of a vector, by their places in a chain.
+// The codes of sixteen chains, one in each lane.
 typedef struct { VI at[CHAIN]; } chain_codes;
 
 // Of each state the best way to it, as two bits: the code before those that make the state.
@@ -201,7 +201,7 @@ typedef struct {
   ptrdiff_t inputs;
 } chain_group;
 
-// What of a scale `s` times the levels is best for the group: levels that are best for it, and then the scale that is best for them.
+// The scale that is best for the codes which are best for `scale`.
 static V refined_scale(const chain_group *g, V scale) {
   const V inverse = inverse_v(scale);
   V p = {0}, q = {0};
