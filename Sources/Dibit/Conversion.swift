@@ -255,6 +255,8 @@ extension Conversion.Options {
       throw DibitError(.invalidArgument, option: "levels", "expected weights of 2 or 4 bits to choose levels for, found \(bits) bits")
     }
     options.scheme.family = levels?.family ?? .symmetric
+    // Matrices of four bits and more have plain levels, which readers of before know.
+    if options.scheme.family == .trellis, options.scheme.bits != GridLevels.trellisTwo.bits { options.scheme.family = .fullRange }
     if self.like != nil, let levels {
       throw DibitError(.invalidArgument, option: "like", "a model gives all levels: expected none beside it, found \(levels.rawValue)")
     }

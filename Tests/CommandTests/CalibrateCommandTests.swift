@@ -144,6 +144,8 @@ import Testing
     _ = try convert(source, "trellis", "--calibrate", "--levels", "trellis", "--group-size", "32")
     _ = try convert(source, "nearest-trellis", "--levels", "trellis", "--group-size", "32")
     #expect(try isTrellis("trellis") && isTrellis("nearest-trellis") && isFullRange("trellis") && !isTrellis("calibrated"))
+    _ = try convert(source, "four", "--levels", "trellis", "--bits", "4", "--group-size", "32")
+    #expect(try isFullRange("four") && !isTrellis("four"))
     // What lies on any of the grids is packed as it is.
     for (name, options) in [
       ("nearest", ["--calibrate"]), ("nearest", []), ("calibrated", ["--calibrate"]), ("calibrated", []), ("trellis", ["--calibrate"]),

@@ -4,6 +4,7 @@
 #include "scales.inc.h"
 #include "trellis.inc.h"
 #include "quantize.inc.h"
+#include "chainfeedback.inc.h"
 #include "feedback.inc.h"
 #include "grid.inc.h"
 #include "bfloat.inc.h"

@@ -120,7 +120,7 @@ typedef struct {
   void (*round_backward)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint8_t *codes,
                          const uint16_t *scales, float *dx, float *dlog_scales);
   // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n], `chains` for a trellis alone; see
-  // feedback.inc.h and trellis.inc.h
+  // feedback.inc.h and chainfeedback.inc.h
   void (*fit_important)(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales);
   void (*solve_factored)(ptrdiff_t n, const float *a, float *x);
   void (*round_feedback)(dibit_format grid, ptrdiff_t n, const float *factor, const dibit_chains *_Nullable chains, const float *x,
