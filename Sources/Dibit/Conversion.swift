@@ -93,8 +93,8 @@ public enum Conversion {
     /// 128, and the bytes of the scales that 64 would have go to matrices that bear rounding least: they get 3 bits, or more. That is not done where
     /// the source lies on the grid already, or has more than two billion weights.
     public var groupSize: GroupSize?
-    /// The levels of matrices at 2 and 4 bits; nil for those that the source lies on already, and else the full range where rounding is calibrated
-    /// and symmetric ones where it is not.
+    /// The levels of matrices at 2 and 4 bits; nil for those that the source lies on already, and else, where rounding is calibrated, a trellis at 2 bits and
+    /// the full range at 4, and symmetric ones where it is not.
     public var levels: Levels?
     /// Bits of the embedding and the output head: 4, 8, 16 or 32; nil for 4, or as many as ``bits`` where these are more.
     public var embeddingBits: Int?

@@ -218,10 +218,10 @@ package struct Calibrator: Sendable {
         inputs.copy(runner.hidden)
         if let loud = options.training?.loudWeightOfRounding {
           let shares = reference.weights(batch, ofLoud: loud).map { $0.squareRoot() }
-          Self.multiply(&inputs, by: shares)
-          Self.multiply(&others, by: shares)
+          inputs.multiplyRows(by: shares)
+          others.multiplyRows(by: shares)
         }
-        Self.subtract(inputs, from: &others)
+        others.subtract(inputs.span)
         moments.add(inputs, lacking: others, on: compute)
       }
       let rounding = try factored(moments, for: parameters)
@@ -241,6 +241,8 @@ package struct Calibrator: Sendable {
     let addsDirectly = branches.map { reference.decoder.addsDirectly(layer: layer, branch: $0) }
     let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
     let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
+    var inputs = Matrix(rows: 0, columns: 0)
+    var others = Matrix(rows: 0, columns: 0)
     var moments = UniqueArray<SecondMoments>()
     for (index, parameter) in parameters.enumerated() {
       let weight = parameter.weight
@@ -259,14 +261,14 @@ package struct Calibrator: Sendable {
       if let loud = options.training?.loudWeightOfRounding {
         shares = zip(shares, reference.weights(batch, ofLoud: loud)).map { $0 * $1.squareRoot() }
       }
-      Self.multiply(&lost, by: shares)
+      lost.multiplyRows(by: shares)
       for (index, kind) in kinds.enumerated() {
         let columns = parameters[index].weight.columns
-        var inputs = found.inputs(kind, columns: columns)
-        var others = expected.inputs(kind, columns: columns)
-        Self.multiply(&inputs, by: shares)
-        Self.multiply(&others, by: shares)
-        Self.subtract(inputs, from: &others)
+        found.copyInputs(kind, columns: columns, to: &inputs)
+        expected.copyInputs(kind, columns: columns, to: &others)
+        inputs.multiplyRows(by: shares)
+        others.multiplyRows(by: shares)
+        others.subtract(inputs.span)
         if addsDirectly[index] {
           moments[index].add(inputs, lacking: others, lost: lost, on: compute)
         } else {
@@ -279,16 +281,6 @@ package struct Calibrator: Sendable {
       let rounding = try factored(moments[index], for: [parameters[index]])
       try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
     }
-  }
-
-  private static func subtract(_ x: borrowing Matrix, from other: inout Matrix) {
-    let (values, count) = (x.span, x.count)
-    var target = other.mutableSpan
-    for index in 0..<count { target[index] -= values[index] }
-  }
-
-  private static func multiply(_ x: inout Matrix, by scales: [Float]) {
-    for row in 0..<x.rows { for column in 0..<x.columns { x[row, column] *= scales[row] } }
   }
 
   private func factored(_ moments: borrowing SecondMoments, for parameters: [Parameter]) throws(InputsNotFinite) -> CalibratedRounding {

@@ -60,9 +60,10 @@ struct Passage: ~Copyable {
 
   /// The streams of a batch that another passage has, less those here, `[n, C]`.
   func difference(from other: borrowing Passage, _ batch: Int) -> Matrix {
-    var values = other.streams[batch]
-    for index in values.indices { values[index] -= streams[batch][index] }
-    return matrix(values)
+    var lacking = other.matrix(other.streams[batch])
+    let own = streams[batch]
+    lacking.subtract(own.span)
+    return lacking
   }
 
   /// One over the root of the mean square of each row of a batch's stream.

@@ -40,7 +40,7 @@ struct ReadPassage: ~Copyable {
       for (index, group) in groups.enumerated() {
         guard case .linear(let kind) = group[0].role else { continue }
         let columns = group[0].weight.columns
-        inputs[index].append(Inputs(columns: columns, values: recorder.inputs(kind, columns: columns).values))
+        inputs[index].append(Inputs(columns: columns, values: recorder.values(kind)))
       }
     }
     return Array(zip(inputs, groups).map { (inputs: $0, parameters: $1) })

@@ -53,7 +53,7 @@ struct ConvertCommand: ParsableCommand {
   var embeddingBits: Int?
   @Option(
     help: ArgumentHelp(
-      "Levels of 2 and 4 bits: symmetric, -3/2 to 3/2 without zero; full-range, -2 to 1 with a scale of either sign; or trellis, at 2 bits -7 to 7, of which each code and the two before it choose one, and full range at 4. By default those that the checkpoint lies on, and else full-range with --calibrate, symmetric without.",
+      "Levels of 2 and 4 bits: symmetric, -3/2 to 3/2 without zero; full-range, -2 to 1 with a scale of either sign; or trellis, at 2 bits -7 to 7, of which each code and the two before it choose one, and full range at 4. By default those that the checkpoint lies on, and else with --calibrate a trellis at 2 bits and full-range at 4, symmetric without.",
       valueName: "levels"), transform: { try choice($0, "--levels") })
   var levels: Conversion.Levels?
   @Option(help: ArgumentHelp("A tokenizer file to use instead of the one beside or inside the checkpoint.", valueName: "file"))

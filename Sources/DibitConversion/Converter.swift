@@ -33,13 +33,16 @@ package struct Converter: Sendable {
   /// The most weights of a source whose matrices are measured without being asked for: its floats are in memory then.
   private static let mostMeasured = 2_000_000_000
 
+  /// About how many rows of a matrix are asked which levels it lies on.
+  private static let tellingRows = 64
+
   /// True where matrices are measured before the conversion.
   package var measures: Bool { options.budget != nil }
 
   /// Returns this conversion with what suits the source, as its first linear layer tells.
   ///
-  /// With `choosesLevels` levels are those that it lies on already, and else a full range where rounding is calibrated, which loses less on it. What
-  /// lies on the grid keeps its groups; else ``ConversionOptions/spreads`` decides on them.
+  /// With `choosesLevels` levels are those that it lies on already, and else, where rounding is calibrated, those that lose least: a trellis for two bits, a full
+  /// range for more. What lies on the grid keeps its groups; else ``ConversionOptions/spreads`` decides on them.
   package func suited(choosesLevels: Bool, calibrates: Bool) throws(ConversionError) -> Converter {
     guard options.scheme.isQuantized, choosesLevels || options.spreads else { return self }
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
@@ -48,7 +51,10 @@ package struct Converter: Sendable {
     let linears = try rethrow(as: ConversionError.source, opened.declarations().parameters).filter { !$0.role.isTable && $0.role.isMatrix }
     guard let first = linears.first else { return self }
     let elements = linears.reduce(0) { $0 + $1.rows * $1.columns }
-    let weight = try rethrow(as: ConversionError.source, opened.matrix(first)).floats(on: compute)
+    let whole = try rethrow(as: ConversionError.source, opened.matrix(first))
+    // Some rows tell: on a large matrix a search for levels that it may not have would take a while.
+    let step = max(1, whole.rows / Self.tellingRows)
+    let weight = whole.gatheringRows(Array(stride(from: 0, to: whole.rows, by: step))).floats(on: compute)
     func isExact(_ scheme: QuantizationScheme) -> Bool {
       Calibrator.exact(weight, as: scheme.format(of: first.name, first.role, source: .bf16), on: compute) != nil
     }
@@ -61,7 +67,8 @@ package struct Converter: Sendable {
     var converter = self
     if choosesLevels {
       let exact = isTrained ? .symmetric : [.symmetric, .fullRange, .trellis].first(where: isExact)
-      converter.options.scheme.family = exact ?? (calibrates ? .fullRange : .symmetric)
+      let best: LevelFamily = options.scheme.bits == GridLevels.trellisTwo.bits ? .trellis : .fullRange
+      converter.options.scheme.family = exact ?? (calibrates ? best : .symmetric)
     }
     if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter.options.scheme) {
       converter.options.scheme.group = 2 * group

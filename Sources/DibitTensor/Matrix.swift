@@ -24,7 +24,7 @@ package struct Matrix: ~Copyable, Sendable {
   package init(rows: Int, columns: Int, values: [Float]) {
     require(values.count == rows * columns, "Matrix: \(values.count) values for shape [\(rows), \(columns)]")
     self.init(rows: rows, columns: columns)
-    for (index, value) in values.enumerated() { storage[index] = value }
+    if !values.isEmpty { assign(values.span, columns: columns) }
   }
 
   /// The number of elements in use.
@@ -83,6 +83,30 @@ package struct Matrix: ~Copyable, Sendable {
     return Array(copying: span)
   }
 
+  /// Overwrites an array with a copy of the elements in use, in its allocation where it has as many.
+  package func copyValues(to array: inout [Float]) {
+    let span = span
+    guard array.count == span.count else {
+      array = Array(copying: span)
+      return
+    }
+    // SAFETY: the array has `count` floats of its own.
+    unsafe array.withUnsafeMutableBufferPointer {
+      if let base = $0.baseAddress { unsafe base.update(from: storage.pointer, count: count) }
+    }
+  }
+
+  /// Makes this a matrix with these elements, row by row, in its allocation where they fit.
+  package mutating func assign(_ values: Span<Float>, columns: Int) {
+    let rows = columns > 0 ? values.count / columns : 0
+    require(values.count == rows * columns, "Matrix: \(values.count) values for rows of \(columns)")
+    if values.count > elementCapacity { self = Matrix(rows: rows, columns: columns) } else { reshape(rows: rows, columns: columns) }
+    // SAFETY: both hold `rows * columns` floats; an owner is never aliased.
+    unsafe values.withUnsafeBufferPointer { source in
+      if let base = source.baseAddress { unsafe storage.mutablePointer.update(from: base, count: source.count) }
+    }
+  }
+
   /// Sets every element in use.
   package mutating func fill(_ value: Float) {
     var span = mutableSpan
@@ -96,6 +120,21 @@ package struct Matrix: ~Copyable, Sendable {
     unsafe storage.mutablePointer.update(from: other.storage.pointer, count: count)
   }
 
+  /// Takes other elements, row by row, away from those in use.
+  package mutating func subtract(_ others: Span<Float>) {
+    require(others.count == count, "Matrix.subtract: \(others.count) values from \(shape)")
+    var own = mutableSpan
+    for index in own.indices { own[index] -= others[index] }
+  }
+
+  /// Multiplies each row by a factor of its own.
+  package mutating func multiplyRows(by factors: [Float]) {
+    require(factors.count == rows, "Matrix.multiplyRows: \(factors.count) factors for \(shape)")
+    let columns = columns
+    var own = mutableSpan
+    for (row, factor) in factors.enumerated() { for index in row * columns..<(row + 1) * columns { own[index] *= factor } }
+  }
+
   /// The address of the first element, for C kernels. Valid while the matrix lives.
   @unsafe package var pointer: UnsafePointer<Float> { unsafe storage.pointer }
 
@@ -106,8 +145,7 @@ package struct Matrix: ~Copyable, Sendable {
 extension Array where Element: BitwiseCopyable {
   /// The elements of a span.
   package init(copying span: Span<Element>) {
-    self.init()
-    reserveCapacity(span.count)
-    for index in span.indices { append(span[index]) }
+    // SAFETY: the elements are read while the span lives.
+    self = unsafe span.withUnsafeBufferPointer { unsafe Array($0) }
   }
 }

@@ -117,7 +117,7 @@ import Testing
     #expect(try contents(scratch("stopped") + "/model.safetensors") == expected)
   }
 
-  @Test("levels are of full range, but where they are asked for or the source was trained on the symmetric ones")
+  @Test("levels are those that are asked for, or else those that the source lies on, or else those that lose least")
   func levels() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
     func convert(_ source: String, _ name: String, _ options: String...) throws -> JSONValue {
@@ -135,21 +135,22 @@ import Testing
       let tensors = (report["tensors"]?.array ?? []).filter { $0["storage"]?.string?.contains("groups") == true }
       return tensors.count > 10 && tensors.allSatisfy { $0["exact"]?.bool == true }
     }
-    _ = try convert(source, "calibrated", "--calibrate", "--group-size", "32")
-    #expect(try isFullRange("calibrated"))
+    _ = try convert(source, "trellis", "--calibrate", "--group-size", "32")
+    _ = try convert(source, "full", "--calibrate", "--levels", "full-range", "--group-size", "32")
+    #expect(try isTrellis("trellis") && isFullRange("trellis") && isFullRange("full") && !isTrellis("full"))
     _ = try convert(source, "asked", "--calibrate", "--levels", "symmetric")
     _ = try convert(source, "nearest", "--group-size", "32")
     _ = try convert(source, "nearest-full", "--levels", "full-range")
     #expect(try !isFullRange("asked") && !isFullRange("nearest") && isFullRange("nearest-full"))
-    _ = try convert(source, "trellis", "--calibrate", "--levels", "trellis", "--group-size", "32")
     _ = try convert(source, "nearest-trellis", "--levels", "trellis", "--group-size", "32")
-    #expect(try isTrellis("trellis") && isTrellis("nearest-trellis") && isFullRange("trellis") && !isTrellis("calibrated"))
     _ = try convert(source, "four", "--levels", "trellis", "--bits", "4", "--group-size", "32")
-    #expect(try isFullRange("four") && !isTrellis("four"))
+    _ = try convert(source, "calibrated-four", "--calibrate", "--bits", "4", "--group-size", "32")
+    #expect(try isTrellis("nearest-trellis"))
+    for name in ["four", "calibrated-four"] { #expect(try isFullRange(name) && !isTrellis(name), "\(name)") }
     // What lies on any of the grids is packed as it is.
     for (name, options) in [
-      ("nearest", ["--calibrate"]), ("nearest", []), ("calibrated", ["--calibrate"]), ("calibrated", []), ("trellis", ["--calibrate"]),
-      ("trellis", []), ("nearest-trellis", []),
+      ("nearest", ["--calibrate"]), ("nearest", []), ("full", ["--calibrate"]), ("full", []), ("trellis", ["--calibrate"]), ("trellis", []),
+      ("nearest-trellis", []),
     ] {
       for format in ["safetensors", "gguf"] {
         let floats = scratch("\(name).\(format)")

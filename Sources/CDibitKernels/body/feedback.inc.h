@@ -86,15 +86,21 @@ static void round_descent(dibit_format grid, ptrdiff_t n, const float *moments, 
 INLINE void refit_scales_of(int bits, int twice, int scale_bits, ptrdiff_t n, ptrdiff_t groups, const int32_t *members, const int32_t *ends,
                             const float *moments, const uint8_t *codes, float *scales, float *errors) {
   (void)bits;
+  enum { TILE = 128 };
   for (ptrdiff_t g = 0, first = 0; g < groups; first = ends[g], g++) {
     V pull = {0}, own = {0};
-    for (ptrdiff_t a = first; a < ends[g]; a++) {
-      const float *row = moments + members[a] * n;
-      const V level = levels_of(bits, twice, codes, members[a]);
-      V product = {0};
-      for (ptrdiff_t b = first; b < ends[g]; b++) product += splat(row[members[b]]) * levels_of(bits, twice, codes, members[b]);
-      own += level * product;
-      pull += level * weighted_sum(row, errors, n);
+    // Levels are looked up once for all that they meet: all of a group unless that is a whole row.
+    for (ptrdiff_t t = first; t < ends[g]; t += TILE) {
+      const ptrdiff_t count = ends[g] - t < TILE ? ends[g] - t : TILE;
+      V levels[TILE];
+      for (ptrdiff_t b = 0; b < count; b++) levels[b] = levels_of(bits, twice, codes, members[t + b]);
+      for (ptrdiff_t a = first; a < ends[g]; a++) {
+        const float *row = moments + members[a] * n;
+        V product = {0};
+        for (ptrdiff_t b = 0; b < count; b++) product += splat(row[members[t + b]]) * levels[b];
+        own += levels_of(bits, twice, codes, members[a]) * product;
+      }
+      for (ptrdiff_t b = 0; b < count; b++) pull += levels[b] * weighted_sum(moments + members[t + b] * n, errors, n);
     }
     const V scale = load(scales + members[first] * LANES);
     V found = scale + select_v(own > 0.0f, pull / max_v(own, splat(SMALLEST)), splat(0.0f));
