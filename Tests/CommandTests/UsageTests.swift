@@ -149,6 +149,7 @@ import Testing
     (["bench", "--shape", "2b"], "--shape: expected 110m, 1b or 3b, found '2b'"),
     (["bench", "m", "--bits", "2"], "--bits: a model has its own; goes with --shape"),
     (["bench", "m", "--group-size", "64"], "--group-size: a model has its own; goes with --shape"),
+    (["bench", "m", "--levels", "trellis"], "--levels: a model has its own; goes with --shape"),
     (["bench", "--shape", "1b", "--bits", "5"], "--bits: expected 2, 3, 4, 8, 16 or 32, found 5"),
     (["bench", "--shape", "1b", "--group-size", "16"], "--group-size: expected 32, 64, 128 or row, found 16"),
     (["bench", "--shape", "1b", "--embedding-bits", "2"], "--embedding-bits: expected 4, 8, 16 or 32, found 2"),

