@@ -319,8 +319,7 @@ extension Conversion.Levels {
     switch self {
     case .symmetric: .symmetric
     case .fullRange: .fullRange
-    // Matrices of four bits and more have plain levels, which readers of before know.
-    case .trellis: bits == GridLevels.trellisTwo.bits ? .trellis : .fullRange
+    case .trellis: .losingLeast(bits: bits)
     }
   }
 }

@@ -67,8 +67,7 @@ package struct Converter: Sendable {
     var converter = self
     if choosesLevels {
       let exact = isTrained ? .symmetric : [.symmetric, .fullRange, .trellis].first(where: isExact)
-      let best: LevelFamily = options.scheme.bits == GridLevels.trellisTwo.bits ? .trellis : .fullRange
-      converter.options.scheme.family = exact ?? (calibrates ? best : .symmetric)
+      converter.options.scheme.family = exact ?? (calibrates ? .losingLeast(bits: options.scheme.bits) : .symmetric)
     }
     if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter.options.scheme) {
       converter.options.scheme.group = 2 * group

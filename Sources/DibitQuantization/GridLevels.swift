@@ -93,4 +93,7 @@ package enum LevelFamily: Hashable, Sendable, CaseIterable {
   case fullRange
   /// A trellis at 2 bits, full range at 3 and 4.
   case trellis
+
+  /// The kind that loses least where matrices have so many bits or more. From 4 bits on that is a full range, whose layout is the older one.
+  package static func losingLeast(bits: Int) -> LevelFamily { bits == GridLevels.trellisTwo.bits ? .trellis : .fullRange }
 }

@@ -18,8 +18,7 @@ enum Tiny {
   /// Writes a model into a directory of its own; it is removed with `scratch`.
   static func write(
     _ configuration: JSONObject, bits: Int = 2, group: Int? = 64, embeddingBits: Int = 4, family: LevelFamily = .symmetric,
-    seed: UInt64 = 7,
-    to scratch: Scratch, _ name: String = "model"
+    seed: UInt64 = 7, to scratch: Scratch, _ name: String = "model"
   ) throws -> String {
     var scheme = QuantizationScheme()
     (scheme.bits, scheme.group, scheme.embeddingBits, scheme.family) = (bits, group, embeddingBits, family)
