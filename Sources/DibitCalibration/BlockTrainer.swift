@@ -223,7 +223,7 @@ struct TrainedMatrix: ~Copyable {
     return floats
   }
 
-  /// Rounds the floats as they are now.
+  /// Takes over the scales as they are now, and rounds the floats, where there are any.
   func round(into weights: inout DecoderWeights, on compute: Compute) {
     weights.update(parameter) { parameter in
       GridRounding.setScales(logScales, of: &parameter.weight, on: compute)
