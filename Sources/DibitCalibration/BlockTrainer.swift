@@ -42,8 +42,8 @@ extension Calibrator {
   }
 }
 
-/// Trains the rounded matrices of one layer, weights and scales, on a text: what the layer makes of the stream of the rounded model shall be
-/// what the float layer makes of the float model's.
+/// Trains the rounded matrices of one layer, weights and scales (of a trellis scales alone), on a text: what the layer makes of the stream
+/// of the rounded model shall be what the float layer makes of the float model's.
 ///
 /// The loss is the mean over tokens of the squared difference over the square of the target, because what reads the stream normalises it. Tokens
 /// that others attend to count for many of them.
@@ -185,8 +185,8 @@ struct BlockTrainer: ~Copyable {
 /// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales. It is not private
 /// because Swift 6.3 fails to compile a debug build in which another file frees one that is.
 ///
-/// Of a matrix on a trellis scales alone are trained. There one code is read by three inputs, and the codes that are nearest to floats which moved a
-/// little are others at inputs whose floats did not: whatever the rate, layers came out worse than with the codes that calibration found.
+/// Of a matrix on a trellis scales alone are trained: at each rate at which training moved codes, too, a layer came out worse than so. One code is read
+/// by three inputs there, and floats that move a little can change levels of inputs whose floats did not.
 struct TrainedMatrix: ~Copyable {
   let parameter: Int
   /// Nil where codes stay.
