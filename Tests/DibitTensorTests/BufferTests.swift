@@ -91,6 +91,81 @@ import Testing
     #expect(target.values == source.values)
   }
 
+  @Test func assigningKeepsTheAllocationWhereItIsLargeEnough() {
+    var m = Matrix(rows: 3, columns: 2, values: [1, 2, 3, 4, 5, 6])
+    let before = unsafe UInt(bitPattern: m.pointer)
+    let wide: [Float] = [7, 8, 9]
+    m.assign(wide.span, columns: 3)
+    #expect(m.shape == "[1, 3]" && m.values == wide && m.capacity == 2)
+    #expect(unsafe UInt(bitPattern: m.pointer) == before)
+    let large: [Float] = [1, 2, 3, 4, 5, 6, 7, 8]
+    m.assign(large.span, columns: 2)
+    #expect(m.shape == "[4, 2]" && m.values == large && m.capacity == 4)
+  }
+
+  @Test func nothingCanBeAssigned() {
+    var m = Matrix(rows: 2, columns: 2, values: [1, 2, 3, 4])
+    let none: [Float] = []
+    m.assign(none.span, columns: 2)
+    #expect(m.shape == "[0, 2]" && m.values.isEmpty)
+    m.assign(none.span, columns: 0)
+    #expect(m.shape == "[0, 0]")
+  }
+
+  @Test func copiedValuesAreThoseInUse() {
+    var m = Matrix(rows: 2, columns: 2, values: [1, 2, 3, 4])
+    var array: [Float] = [9]
+    m.copyValues(to: &array)
+    #expect(array == [1, 2, 3, 4])
+    m[0, 1] = 7
+    m.copyValues(to: &array)
+    #expect(array == [1, 7, 3, 4])
+    m.setRows(1)
+    m.copyValues(to: &array)
+    #expect(array == [1, 7])
+    m.setRows(0)
+    m.copyValues(to: &array)
+    #expect(array.isEmpty)
+  }
+
+  @Test func rowsInUseAreSubtractedFromAndMultiplied() {
+    var m = Matrix(rows: 3, columns: 2, values: [1, 2, 3, 4, 5, 6])
+    m.setRows(2)
+    let others: [Float] = [1, 0, -1, 2]
+    m.subtract(others.span)
+    #expect(m.values == [0, 2, 4, 2])
+    m.multiplyRows(by: [3, -0.5])
+    #expect(m.values == [0, 6, -2, -1])
+    m.setRows(3)
+    #expect(m.values == [0, 6, -2, -1, 5, 6])
+  }
+
+  @Test func valuesThatFillNoRowTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var m = Matrix(rows: 2, columns: 3)
+      let values: [Float] = [1, 2, 3, 4]
+      m.assign(values.span, columns: 3)
+    }
+    expectTrap("Matrix: 4 values for rows of 3", result)
+  }
+
+  @Test func subtractingAnotherNumberOfValuesTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var m = Matrix(rows: 2, columns: 3)
+      let values: [Float] = [1, 2, 3]
+      m.subtract(values.span)
+    }
+    expectTrap("Matrix.subtract: 3 values from [2, 3]", result)
+  }
+
+  @Test func factorsForOtherRowsTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var m = Matrix(rows: 2, columns: 3)
+      m.multiplyRows(by: [1, 2, 3])
+    }
+    expectTrap("Matrix.multiplyRows: 3 factors for [2, 3]", result)
+  }
+
   @Test func aColumnOutsideTrapsAlthoughTheElementExists() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { print(Matrix(rows: 2, columns: 3)[0, 3]) }
     expectTrap("Matrix: [0, 3] outside [2, 3]", result)
