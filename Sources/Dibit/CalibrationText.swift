@@ -30,11 +30,9 @@ package struct CalibrationText {
   /// The model that it is for.
   package var configuration: ModelConfiguration { source.configuration }
 
-  /// Windows to calibrate rounding on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them.
-  static func windows(bits: Int) -> Int { bits < 4 ? 128 : 64 }
-
-  /// Windows that layers are trained on, for each that rounding is calibrated on: what those alone say is learnt by heart.
-  static let trainedForEachRounded = 4
+  /// Windows to calibrate on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them. What layers
+  /// that are trained as well need is more: less is learnt by heart.
+  static func windows(bits: Int, trainsLayers: Bool) -> Int { (bits < 4 ? 128 : 64) * (trainsLayers ? 4 : 1) }
 
   /// Windows that are enough to measure what the rounding of single matrices does.
   static let measuredWindows = 12

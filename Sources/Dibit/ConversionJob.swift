@@ -75,10 +75,7 @@ package struct ConversionJob {
     if !options.resumes { _ = progress(.expected(seconds: try expectedSeconds(beside: given.count))) }
     let store = try converter.calibrationStore(text: given, resumes: options.resumes)
     let text = try write(beside: given, keptIn: store, progress)
-    let (rounded, others) = text.split(roundedCount)
-    var conversion = try converter.prepare(
-      calibratingOn: rounded.windows, trainingOn: others.windows, measuringOn: rounded.windows, keepingIn: store
-    ) { progress(.converting($0)) }
+    var conversion = try converter.prepare(calibratingOn: text.windows, keepingIn: store) { progress(.converting($0)) }
     if effort != .quick {
       let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
       let training = ScaleTraining(source: source, windows: windows, bitLimit: ScaleTraining.bitLimit(texts), compute: compute)
@@ -104,18 +101,6 @@ package struct ConversionJob {
         return (index + 1) * own.count / count > before ? own[before] : given[index - before]
       }
     }
-
-    /// A text of so many of the windows, evenly spaced over those of the user, and one of the others.
-    func split(_ count: Int) -> (first: Text, others: Text) {
-      let shared = min(given.count, count * ConversionJob.givenShare.part / ConversionJob.givenShare.of)
-      let written = min(own.count, count - shared)
-      let chosen = Set((0..<shared).map { $0 * given.count / shared })
-      let (first, others) = (given.indices.filter(chosen.contains), given.indices.filter { !chosen.contains($0) })
-      return (
-        Text(given: first.map { given[$0] }, own: Array(own.prefix(written))),
-        Text(given: others.map { given[$0] }, own: Array(own.dropFirst(written)))
-      )
-    }
   }
 
   /// The seconds that all takes about but for the writing of the model, where a user's text has so many windows.
@@ -127,7 +112,7 @@ package struct ConversionJob {
     if case .calibrated(let texts, let effort) = options.rounding {
       var rounding = Calibrator.Options()
       if effort == .thorough { rounding.training = Calibrator.TrainingOptions() }
-      cost.addRounding(tokens: roundedCount * text.length, training: (count - roundedCount) * text.length, options: rounding)
+      cost.addRounding(tokens: count * text.length, options: rounding)
       if effort != .quick, options.bits < ScaleTraining.bitLimit(texts) { cost.addScaleTraining(tokens: ScaleTraining.tokens) }
     }
     return cost.seconds(on: compute)
@@ -136,15 +121,10 @@ package struct ConversionJob {
   /// The share of a user's text beside which the source writes the rest: chats come out nearer than on either text alone.
   private static let givenShare = (part: 3, of: 4)
 
-  /// The windows to calibrate rounding or to measure on: bits are measured on a part of what rounding is calibrated on.
-  private var roundedCount: Int {
-    options.rounding == .nearest ? CalibrationText.measuredWindows : CalibrationText.windows(bits: options.bits)
-  }
-
-  /// All windows, those that layers are only trained on among them.
+  /// The windows to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
   private var count: Int {
-    guard case .calibrated(_, effort: .thorough) = options.rounding else { return roundedCount }
-    return roundedCount * CalibrationText.trainedForEachRounded
+    guard case .calibrated(_, let effort) = options.rounding else { return CalibrationText.measuredWindows }
+    return CalibrationText.windows(bits: options.bits, trainsLayers: effort == .thorough)
   }
 
   /// The windows of the text that a user gave; none where nobody did.

@@ -77,6 +77,14 @@ struct BlockTrainer: ~Copyable {
     backward = BackwardState(decoder, rows: rows, adapter: nil, training: list)
   }
 
+  /// The batches to learn from, and those that are held out: one in eight, of many about eight; where there are few, all are both.
+  static func split(_ batches: Int) -> (trained: [Int], heldOut: [Int]) {
+    guard batches >= 4 else { return (Array(0..<batches), Array(0..<batches)) }
+    let interval = max(8, batches / 8)
+    let heldOut = (0..<batches).filter { $0 % interval == interval - 1 || $0 == batches - 1 }
+    return ((0..<batches).filter { !heldOut.contains($0) }, heldOut)
+  }
+
   /// Trains on batches of `passage`, which stands before the layer, towards `reference`, which stands behind it; leaves the matrices in the
   /// passage's decoder that had the least loss on batches that are held out, which may be those that were there.
   ///
@@ -84,10 +92,7 @@ struct BlockTrainer: ~Copyable {
   mutating func run(
     _ passage: inout Passage, towards reference: borrowing Passage, batches: Int, while goesOn: () -> Bool
   ) -> Calibrator.TrainedLayer? {
-    // One in eight is held out, of many about eight; where there are few, what is trained on is all there is.
-    let interval = max(8, batches / 8)
-    let heldOut = batches < 4 ? Array(0..<batches) : (0..<batches).filter { $0 % interval == interval - 1 || $0 == batches - 1 }
-    let trained = batches < 4 ? heldOut : (0..<batches).filter { !heldOut.contains($0) }
+    let (trained, heldOut) = Self.split(batches)
     tokenWeights = (0..<batches).map { reference.weights($0, ofLoud: options.loudWeight) }
     var random = SplitMix64(seed: UInt64(layer), purpose: "calibration.batches")
     let before = loss(heldOut, passage, reference)

@@ -54,9 +54,8 @@ package struct CalibrationCost: Sendable {
     }
   }
 
-  /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that, for which
-  /// there are so many tokens more.
-  package mutating func addRounding(tokens: Int, training others: Int = 0, options: Calibrator.Options) {
+  /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
+  package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
     let tokens = Double(tokens)
     // The float model once; the rounded one before and behind the rounding of what ends a branch.
     operations += Self.passFactor * 3 * tokens * 2 * linear
@@ -72,8 +71,6 @@ package struct CalibrationCost: Sendable {
     operations += Double(min(options.headTokens, Int(tokens))) * 2 * linear
     operations += Self.roundingFactor * rounding(rows: head / hidden, columns: hidden, sweeps: options.sweeps)
     if let training = options.training {
-      // Both models once on what is only trained on.
-      operations += Self.passFactor * 2 * Double(others) * 2 * linear
       operations += Self.trainingFactor * Double(training.steps * options.rows) * 6 * linear
     }
   }

@@ -15,10 +15,13 @@ private struct InputsNotFinite: Error {
 /// together, with the second moments of those inputs behind everything that is rounded already; then the rounded layers compute what the next
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
+  /// Counts the changes after which the same text makes something else of the same model: what was kept before one is not gone on with.
+  package static let revision = 1
+
   private let configuration: ModelConfiguration
   private let batches: [[[Int32]]]
-  /// The batches that layers are rounded on; they are only trained on the others.
-  private let roundedBatches: Range<Int>
+  /// The batches that layers are rounded on: all but those that tell how far their training has come.
+  private let roundedBatches: [Int]
   private let options: Options
   private let compute: Compute
   private let weights: DecoderWeights
@@ -28,17 +31,15 @@ package struct Calibrator: Sendable {
   ///
   /// - Parameters:
   ///   - weights: all but the matrices, of which only shapes matter.
-  ///   - windows: what layers are rounded on.
-  ///   - others: what they are trained on besides, where the options train them.
+  ///   - windows: what layers are rounded and, where the options say so, trained on.
   ///   - format: what a matrix becomes; those that do not come to lie on a grid stay as they are.
   package init(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], training others: [[Int32]] = [],
-    options: Options, on compute: Compute, format: @escaping @Sendable (Parameter) -> WeightFormat
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], options: Options, on compute: Compute,
+    format: @escaping @Sendable (Parameter) -> WeightFormat
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.format) = (configuration, weights, options, compute, format)
-    let rounded = Self.batches(windows, rows: options.rows)
-    roundedBatches = rounded.indices
-    batches = rounded + (options.training == nil ? [] : Self.batches(others, rows: options.rows))
+    batches = Self.batches(windows, rows: options.rows)
+    roundedBatches = options.training == nil ? Array(batches.indices) : BlockTrainer.split(batches.count).trained
   }
 
   /// Rounds all matrices that come to lie on a grid.
@@ -97,7 +98,7 @@ package struct Calibrator: Sendable {
             try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
           } catch { throw .notFinite(tensor: error.tensor) }
           advance(&passage, roundedBatches, layer, branches, &runner)
-          advance(&reference, roundedBatches.upperBound..<batches.count, layer, branches, &runner)
+          advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
         }
         if options.training != nil {
           passage.restore(before)
@@ -120,7 +121,7 @@ package struct Calibrator: Sendable {
 
   /// Takes some batches of a passage behind branches of a layer.
   private func advance(
-    _ passage: inout Passage, _ batches: Range<Int>, _ layer: Int, _ branches: Range<Int>, _ runner: inout ModelRunner
+    _ passage: inout Passage, _ batches: some Sequence<Int>, _ layer: Int, _ branches: Range<Int>, _ runner: inout ModelRunner
   ) {
     for batch in batches {
       passage.run(batch, layer: layer, branches: branches, &runner)
@@ -157,12 +158,20 @@ package struct Calibrator: Sendable {
   }
 
   /// The first windows, until they have so many tokens.
-  static func first(_ tokens: Int, of windows: [[Int32]]) -> [[Int32]] {
+  static func first(_ tokens: Int, of windows: [[Int32]]) -> [[Int32]] { first(tokens, of: windows, counting: \.count) }
+
+  private static func first<Text>(_ tokens: Int, of texts: [Text], counting length: (Text) -> Int) -> [Text] {
     var count = 0
-    return windows.prefix { window in
-      defer { count += window.count }
+    return texts.prefix { text in
+      defer { count += length(text) }
       return count < tokens
     }
+  }
+
+  /// As many texts as the first that have so many tokens, evenly spaced over all.
+  static func spread<Text>(_ tokens: Int, of texts: [Text], counting length: (Text) -> Int) -> [Text] {
+    let count = first(tokens, of: texts, counting: length).count
+    return (0..<count).map { texts[$0 * texts.count / count] }
   }
 
   /// Windows that go through the model together.
@@ -335,15 +344,11 @@ package struct Calibrator: Sendable {
   ) throws(CalibrationError<E>) {
     let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
     guard !tables.isEmpty else { return }
-    var (part, tokens) = (0, 0)
-    while part < roundedBatches.upperBound, tokens < options.headTokens {
-      tokens += batches[part].reduce(0) { $0 + $1.count }
-      part += 1
-    }
-    var passage = Passage(Decoder(configuration, weights: floats), Array(batches.prefix(part)), &runner)
+    let read = Self.spread(options.headTokens, of: batches) { $0.reduce(0) { $0 + $1.count } }
+    var passage = Passage(Decoder(configuration, weights: floats), read, &runner)
     for layer in 0..<configuration.layers {
       for parameter in linears(of: layer) { try load(parameter, into: &passage.decoder.weights, provide) }
-      for batch in 0..<part {
+      for batch in read.indices {
         let branches = 0..<2
         passage.run(batch, layer: layer, branches: branches, &runner)
         passage.advance(batch, layer: layer, branches: branches, runner)
@@ -353,7 +358,7 @@ package struct Calibrator: Sendable {
       }
     }
     var moments = SecondMoments(columns: configuration.hiddenSize)
-    for batch in 0..<part {
+    for batch in read.indices {
       passage.normalize(batch, &runner)
       moments.add(runner.hidden, on: compute)
     }

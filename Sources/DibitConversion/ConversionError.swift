@@ -58,7 +58,7 @@ extension ConversionError {
     case .incomplete(let directory, let layers):
       "'\(directory)' holds a conversion that was stopped after \(counted(layers, "layer")): pass \(optionName("resume")) to go on, or \(optionName("overwrite")) to begin anew"
     case .otherConversion(let directory):
-      "'\(directory)' holds a conversion of another source, in another way or on another text: convert as before to go on, or pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
+      "'\(directory)' holds a conversion of another source, in another way, on another text or by another version: convert as before to go on, or pass \(optionName("overwrite")) instead of \(optionName("resume")) to begin anew"
     case .scalesDiverged(let step, let directory):
       "step \(step): the training of scales diverged; the layers as they were rounded are kept in '\(directory)': pass \(optionName("effort")) quick and \(optionName("resume")) to do without it"
     }

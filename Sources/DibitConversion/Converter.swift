@@ -76,7 +76,7 @@ package struct Converter: Sendable {
     return converter
   }
 
-  /// Finds the failures that ``run(calibratingOn:trainingOn:measuringOn:keepingIn:progress:)`` would begin with; nothing is written.
+  /// Finds the failures that ``run(calibratingOn:measuringOn:keepingIn:progress:)`` would begin with; nothing is written.
   package func check() throws(ConversionError) {
     let plan = try checkedPlan()
     if let budget = options.budget { _ = try spare(of: budget, plan) }
@@ -90,7 +90,8 @@ package struct Converter: Sendable {
     var digests: [JSONValue] = []
     for path in opened.checkpoint.filePaths { digests.append(.string(try rethrow(as: ConversionError.file, fileDigest(path)))) }
     let identity: JSONValue = [
-      "source": .array(digests), "quantization": options.scheme.json, "budget": .string(options.budget.map { "\($0)" } ?? "none"),
+      "revision": .integer(Calibrator.revision), "source": .array(digests), "quantization": options.scheme.json,
+      "budget": .string(options.budget.map { "\($0)" } ?? "none"),
       "tables": .bool(options.budgetsTables), "trains_layers": .bool(options.trainsLayers), "isa": .string("\(compute.isa)"),
       "tokenizer": options.tokenizer.map { .string($0) } ?? .null, "text": .string(Self.digest(of: text)),
     ]
@@ -116,21 +117,20 @@ package struct Converter: Sendable {
   ///
   /// - Parameters:
   ///   - windows: text in tokens that rounding is calibrated on; nil to round each tensor by itself.
-  ///   - others: text in tokens that layers are trained on besides, where the options train them.
   ///   - measured: text in tokens that the options' budget, where there is one, is spent by; nil for `windows`.
   ///   - store: keeps what calibration has done, until the model is there; nil to keep nothing.
   package func run(
-    calibratingOn windows: [[Int32]]? = nil, trainingOn others: [[Int32]] = [], measuringOn measured: [[Int32]]? = nil,
-    keepingIn store: CalibrationStore? = nil, progress: (ConversionProgress) -> Bool = { _ in true }
+    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil, keepingIn store: CalibrationStore? = nil,
+    progress: (ConversionProgress) -> Bool = { _ in true }
   ) throws(ConversionError) -> ConversionReport {
-    try prepare(calibratingOn: windows, trainingOn: others, measuringOn: measured, keepingIn: store, progress: progress)
+    try prepare(calibratingOn: windows, measuringOn: measured, keepingIn: store, progress: progress)
       .write(progress: progress)
   }
 
-  /// Does all of ``run(calibratingOn:trainingOn:measuringOn:keepingIn:progress:)`` but the writing.
+  /// Does all of ``run(calibratingOn:measuringOn:keepingIn:progress:)`` but the writing.
   package func prepare(
-    calibratingOn windows: [[Int32]]? = nil, trainingOn others: [[Int32]] = [], measuringOn measured: [[Int32]]? = nil,
-    keepingIn store: CalibrationStore? = nil, progress: (ConversionProgress) -> Bool
+    calibratingOn windows: [[Int32]]? = nil, measuringOn measured: [[Int32]]? = nil, keepingIn store: CalibrationStore? = nil,
+    progress: (ConversionProgress) -> Bool
   ) throws(ConversionError) -> PreparedConversion {
     let start = ContinuousClock.now
     do throws(ConversionError) {
@@ -143,7 +143,7 @@ package struct Converter: Sendable {
       if let windows {
         try refuseTrainedScales(plan)
         calibrated = try RoundedWeights.calibrated(
-          source, converter.options, windows: windows, training: others, keepingIn: store, on: compute
+          source, converter.options, windows: windows, keepingIn: store, on: compute
         ) { done in
           progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
         }

@@ -37,11 +37,10 @@ package struct RoundedWeights {
     trained = result.trained
   }
 
-  /// Rounds the source of a conversion on windows of text, until `progress` returns false; `store` keeps what is done. Where layers are
-  /// trained, it is on `others` as well.
+  /// Rounds the source of a conversion on windows of text, until `progress` returns false; `store` keeps what is done.
   static func calibrated(
-    _ source: String, _ options: ConversionOptions, windows: [[Int32]], training others: [[Int32]], keepingIn store: CalibrationStore?,
-    on compute: Compute, progress: (Calibrator.Progress) -> Bool
+    _ source: String, _ options: ConversionOptions, windows: [[Int32]], keepingIn store: CalibrationStore?, on compute: Compute,
+    progress: (Calibrator.Progress) -> Bool
   ) throws(ConversionError) -> RoundedWeights {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     let declarations = try rethrow(as: ConversionError.source, opened.declarations().parameters)
@@ -52,7 +51,7 @@ package struct RoundedWeights {
     if options.trainsLayers { settings.training = Calibrator.TrainingOptions() }
     let calibrator = Calibrator(
       opened.configuration, try rethrow(as: ConversionError.source, opened.weightsWithoutMatrices()), windows: windows,
-      training: others, options: settings, on: compute, format: { scheme.format(of: $0.name, $0.role, source: .bf16) })
+      options: settings, on: compute, format: { scheme.format(of: $0.name, $0.role, source: .bf16) })
     do throws(CalibrationError<ConversionError>) {
       let result = try calibrator.run(
         weights: { parameter throws(ConversionError) in

@@ -101,7 +101,7 @@ import Testing
     #expect(again.errors.contains("'\(kept)' holds a conversion that was stopped after 1 layer: pass --resume to go on, or --overwrite"))
     let other = try dibit(command("killed", "--resume", "--group-size", "32"))
     #expect(other.status == 65 && other.errorLines.count == 1, "\(other.errors)")
-    #expect(other.errors.contains("'\(kept)' holds a conversion of another source, in another way or on another text"))
+    #expect(other.errors.contains("'\(kept)' holds a conversion of another source, in another way, on another text or by another version"))
     let resumed = try dibit(command("killed", "--resume", "--threads", "1"))
     #expect(resumed.status == 0 && !resumed.errors.contains("writing text") && !resumed.errors.contains("measuring"), "\(resumed.errors)")
     #expect(try contents(scratch("killed") + "/model.safetensors") == expected)
