@@ -32,7 +32,7 @@ package struct CalibrationText {
 
   /// Windows to calibrate on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them. What layers
   /// that are trained as well need is more: less is learnt by heart.
-  static func windows(bits: Int, trainsLayers: Bool) -> Int { (bits < 4 ? 128 : 64) * (trainsLayers ? 4 : 1) }
+  static func windows(bits: Int, trainsLayers: Bool) -> Int { (bits < 4 ? 128 : 64) * (trainsLayers ? 3 : 1) }
 
   /// Windows that are enough to measure what the rounding of single matrices does.
   static let measuredWindows = 12

@@ -25,7 +25,7 @@ extension Calibrator {
     /// Rows of a pass.
     package var rows = 2048
     /// Tokens that tell what the output head reads.
-    package var headTokens = 16384
+    package var headTokens = 8192
     /// The share of the mean moment of what the head reads by which each of its inputs is raised where the head is the embedding too: a row
     /// of that is read alone, and all of its elements alike.
     package var embeddingShare: Float = 1

@@ -158,20 +158,12 @@ package struct Calibrator: Sendable {
   }
 
   /// The first windows, until they have so many tokens.
-  static func first(_ tokens: Int, of windows: [[Int32]]) -> [[Int32]] { first(tokens, of: windows, counting: \.count) }
-
-  private static func first<Text>(_ tokens: Int, of texts: [Text], counting length: (Text) -> Int) -> [Text] {
+  static func first(_ tokens: Int, of windows: [[Int32]]) -> [[Int32]] {
     var count = 0
-    return texts.prefix { text in
-      defer { count += length(text) }
+    return windows.prefix { window in
+      defer { count += window.count }
       return count < tokens
     }
-  }
-
-  /// As many texts as the first that have so many tokens, evenly spaced over all.
-  static func spread<Text>(_ tokens: Int, of texts: [Text], counting length: (Text) -> Int) -> [Text] {
-    let count = first(tokens, of: texts, counting: length).count
-    return (0..<count).map { texts[$0 * texts.count / count] }
   }
 
   /// Windows that go through the model together.
@@ -344,11 +336,15 @@ package struct Calibrator: Sendable {
   ) throws(CalibrationError<E>) {
     let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
     guard !tables.isEmpty else { return }
-    let read = Self.spread(options.headTokens, of: batches) { $0.reduce(0) { $0 + $1.count } }
-    var passage = Passage(Decoder(configuration, weights: floats), read, &runner)
+    var (part, tokens) = (0, 0)
+    while part < batches.count, tokens < options.headTokens {
+      tokens += batches[part].reduce(0) { $0 + $1.count }
+      part += 1
+    }
+    var passage = Passage(Decoder(configuration, weights: floats), Array(batches.prefix(part)), &runner)
     for layer in 0..<configuration.layers {
       for parameter in linears(of: layer) { try load(parameter, into: &passage.decoder.weights, provide) }
-      for batch in read.indices {
+      for batch in 0..<part {
         let branches = 0..<2
         passage.run(batch, layer: layer, branches: branches, &runner)
         passage.advance(batch, layer: layer, branches: branches, runner)
@@ -358,7 +354,7 @@ package struct Calibrator: Sendable {
       }
     }
     var moments = SecondMoments(columns: configuration.hiddenSize)
-    for batch in read.indices {
+    for batch in 0..<part {
       passage.normalize(batch, &runner)
       moments.add(runner.hidden, on: compute)
     }

@@ -20,10 +20,8 @@ package struct Sensitivity: Equatable, Sendable {
 package struct SensitivityMeter {
   /// Tokens that predictions are compared on.
   static let measuredTokens = 1024
-  /// The most of them that come from one window, as windows that follow each other are of one kind.
-  private static let measuredLength = 256
   /// Tokens that second moments of inputs come from.
-  static let readTokens = 16384
+  static let readTokens = 4096
   /// Logits of the float model that are kept.
   private static let keptLogits = 32 << 20
 
@@ -47,10 +45,9 @@ package struct SensitivityMeter {
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.grids) = (configuration, weights, options, compute, grids)
     let windows = windows.filter { !$0.isEmpty }
-    let compared = windows.indices.filter { $0 % 5 == 0 }.map { Array(windows[$0].prefix(Self.measuredLength)) }
-    measured = Calibrator.spread(Self.measuredTokens, of: compared, counting: \.count)
+    measured = Calibrator.first(Self.measuredTokens, of: windows.indices.filter { $0 % 5 == 0 }.map { windows[$0] })
     let others = windows.indices.filter { $0 % 5 != 0 }.map { windows[$0] }
-    read = Calibrator.batches(Calibrator.spread(Self.readTokens, of: others.isEmpty ? windows : others, counting: \.count), rows: 2048)
+    read = Calibrator.batches(Calibrator.first(Self.readTokens, of: others.isEmpty ? windows : others), rows: 2048)
   }
 
   /// Measures all matrices; `progress`, told how many are done and their total, stops it by returning false.
