@@ -30,8 +30,8 @@ package struct CalibrationText {
   /// The model that it is for.
   package var configuration: ModelConfiguration { source.configuration }
 
-  /// Windows to calibrate on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them. What layers
-  /// that are trained as well need is more: less is learnt by heart.
+  /// Windows to calibrate on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them. The
+  /// training of layers learns few by heart.
   static func windows(bits: Int, trainsLayers: Bool) -> Int { (bits < 4 ? 128 : 64) * (trainsLayers ? 3 : 1) }
 
   /// Windows that are enough to measure what the rounding of single matrices does.

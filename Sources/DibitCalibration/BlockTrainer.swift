@@ -190,8 +190,7 @@ struct BlockTrainer: ~Copyable {
 /// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales. It is not private
 /// because Swift 6.3 fails to compile a debug build in which another file frees one that is.
 ///
-/// Of a matrix on a trellis scales alone are trained: at each rate at which training moved codes, too, a layer came out worse than so. One code is read
-/// by three inputs there, and floats that move a little can change levels of inputs whose floats did not.
+/// Of a matrix on a trellis scales alone are trained: at no rate did training that moved codes, too, bring a layer further than so.
 struct TrainedMatrix: ~Copyable {
   let parameter: Int
   /// Nil where codes stay.
