@@ -30,9 +30,15 @@ package struct CalibrationText {
   /// The model that it is for.
   package var configuration: ModelConfiguration { source.configuration }
 
-  /// Windows to calibrate on. Fewer bits need more of them: the fewer levels there are, the more is left to the choice between them. The
-  /// training of layers learns few by heart.
-  static func windows(bits: Int, trainsLayers: Bool) -> Int { (bits < 4 ? 128 : 64) * (trainsLayers ? 3 : 1) }
+  /// Windows to calibrate on. More of them bring a model nearer to its floats, at two bits and at four; they take time, and the training of layers
+  /// learns few by heart.
+  static func windows(_ effort: Conversion.Effort) -> Int {
+    switch effort {
+    case .quick: 128
+    case .standard: 256
+    case .thorough: 384
+    }
+  }
 
   /// Windows that are enough to measure what the rounding of single matrices does.
   static let measuredWindows = 12

@@ -124,7 +124,7 @@ package struct ConversionJob {
   /// The windows to calibrate or to measure on: bits are measured on a part of what rounding is calibrated on.
   private var count: Int {
     guard case .calibrated(_, let effort) = options.rounding else { return CalibrationText.measuredWindows }
-    return CalibrationText.windows(bits: options.bits, trainsLayers: effort == .thorough)
+    return CalibrationText.windows(effort)
   }
 
   /// The windows of the text that a user gave; none where nobody did.

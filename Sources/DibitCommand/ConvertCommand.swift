@@ -72,7 +72,7 @@ struct ConvertCommand: ParsableCommand {
   var calibrationText: [String] = []
   @Option(
     help: ArgumentHelp(
-      "The effort of --calibrate: quick, which rounds layer by layer; standard, which below 4 bits, or 8 with --calibration-text, trains all scales behind that: half as long again and more, and nearer; or thorough, which trains each layer, too.",
+      "The effort of --calibrate: quick, which rounds layer by layer; standard, which does so by twice as much text and below 4 bits, or 8 with --calibration-text, trains all scales behind that: two to three times as long, and nearer; or thorough, which trains each layer, too, in three times as long again.",
       valueName: "effort"), transform: { try choice($0, "--effort") })
   var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments
