@@ -74,7 +74,7 @@ public enum Conversion {
     /// Each layer is rounded: five minutes for a model of 135 M parameters.
     case quick
     /// Each layer is rounded by twice as much text; below four bits, or eight with texts of a user's own, all scales are then trained towards the
-    /// source's predictions, which is in memory as BF16: two to three times as long.
+    /// predictions of the source, which is in memory as BF16: two to three times as long.
     case standard
     /// As ``standard`` with half as much text again, and weights and scales of each layer are trained towards what the float layer computes as soon
     /// as it is rounded: three times as long as that.
