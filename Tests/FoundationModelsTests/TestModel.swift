@@ -20,7 +20,7 @@ struct TestModel {
     case template(String)
   }
 
-  init(_ speech: Speech = .turns, context: Int = 32_768) throws {
+  init(_ speech: Speech = .turns, context: Int = 262_144) throws {
     var checkpoint = try TinyCheckpoint.llama(context: context)
     if case .template(let template) = speech {
       checkpoint.tokenizer = try Tokenizer.training(
@@ -106,14 +106,14 @@ struct Report: Generable, Equatable {
   var generatedContent: GeneratedContent { GeneratedContent(properties: ["title": title, "count": count, "words": words]) }
 }
 
-/// A list that is long whatever the model makes of a prompt: it takes a while.
+/// A list that is long whatever the model makes of a prompt, so long that it does not end before a reader who waits for a busy machine stops it.
 struct LongList: Generable {
   var words: [String]
   static var generationSchema: GenerationSchema {
     GenerationSchema(
       type: Self.self,
       properties: [
-        GenerationSchema.Property(name: "words", type: [String].self, guides: [.count(4000), .element(.anyOf(["moon", "soup"]))])
+        GenerationSchema.Property(name: "words", type: [String].self, guides: [.count(40_000), .element(.anyOf(["moon", "soup"]))])
       ])
   }
   init(_ content: GeneratedContent) throws { words = try content.value(forProperty: "words") }
