@@ -20,7 +20,7 @@ SHARE := share
 demo: build
 	@.ci/demo $(DIBIT)
 
-## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; hours, or with QUICK=1 eight minutes (OUT=, DATA=, TEXT=)
+## smollm2: a pretrained model from PyPI at two bits, an adapter on it and a report; an hour, or with QUICK=1 eight minutes (OUT=, DATA=, TEXT=)
 smollm2: build
 	@DIBIT=$(DIBIT) recipes/smollm2/smollm2.sh $(if $(QUICK),--quick) "$(OUT)" "$(DATA)" "$(TEXT)"
 

@@ -17,7 +17,7 @@ package struct CalibrationText {
   /// Tokens of a text without which second moments say nothing, and training learns it by heart.
   private static let minimum = 1_000
   /// Tokens of a user's text that are read.
-  private static let maximumRead = 4 << 20
+  private static let maximumRead = 16 << 20
   /// Windows out of ten that are chats, where the model knows such.
   private static let chatShare = 3
 

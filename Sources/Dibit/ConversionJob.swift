@@ -73,12 +73,12 @@ package struct ConversionJob {
     let given = try given(progress)
     // What a stopped calibration has done is not counted.
     if !options.resumes { _ = progress(.expected(seconds: try expectedSeconds(beside: given.count))) }
-    let store = try converter.calibrationStore(text: given, resumes: options.resumes)
+    let store = try converter.calibrationStore(text: given, windows: count, resumes: options.resumes)
     let text = try write(beside: given, keptIn: store, progress)
     var conversion = try converter.prepare(calibratingOn: text.windows, keepingIn: store) { progress(.converting($0)) }
-    if effort != .quick {
-      let windows = texts.isEmpty ? text.own : try scaleWindows(texts, beside: text.own)
-      let training = ScaleTraining(source: source, windows: windows, bitLimit: ScaleTraining.bitLimit(texts), compute: compute)
+    if let length = ScaleTraining.length(effort, converter.scheme, texts) {
+      let windows = texts.isEmpty ? text.own : try scaleWindows(length.windowCount, of: texts, beside: text.own)
+      let training = ScaleTraining(source: source, windows: windows, length: length, compute: compute)
       try training.run(on: &conversion, keptIn: store) {
         progress(.trainingScales(step: $0, total: $1))
       }
@@ -111,9 +111,9 @@ package struct ConversionJob {
     if converter.measures { cost.addMeasurement() }
     if case .calibrated(let texts, let effort) = options.rounding {
       var rounding = Calibrator.Options()
-      if effort == .thorough { rounding.training = Calibrator.TrainingOptions() }
+      if converter.trainsLayers { rounding.training = Calibrator.TrainingOptions() }
       cost.addRounding(tokens: count * text.length, options: rounding)
-      if effort != .quick, options.bits < ScaleTraining.bitLimit(texts) { cost.addScaleTraining(tokens: ScaleTraining.tokens) }
+      if let length = ScaleTraining.length(effort, converter.scheme, texts) { cost.addScaleTraining(tokens: length.tokens) }
     }
     return cost.seconds(on: compute)
   }
@@ -154,10 +154,10 @@ package struct ConversionJob {
   }
 
   /// The windows that scales are trained on: of a user's text about as much as the steps read, and what the source wrote as often as it has the
-  /// same share again. The text is read anew, for windows that lie elsewhere: those of the rounding among them did worse, where it was tried.
-  private func scaleWindows(_ texts: [String], beside own: [[Int32]]) throws -> [[Int32]] {
-    let given = ScaleTraining.windowCount * Self.givenShare.part / Self.givenShare.of
-    return try calibrationText(windows: given).read(texts) + (given..<ScaleTraining.windowCount).map { own[$0 % own.count] }
+  /// same share again, but twice at the most. The text is read anew, for windows that lie elsewhere: those of the rounding among them did worse, where it was tried.
+  private func scaleWindows(_ count: Int, of texts: [String], beside own: [[Int32]]) throws -> [[Int32]] {
+    let written = min(count - count * Self.givenShare.part / Self.givenShare.of, 2 * own.count)
+    return try calibrationText(windows: count - written).read(texts) + (0..<written).map { own[$0 % own.count] }
   }
 
   private func calibrationText(windows: Int) throws -> CalibrationText {

@@ -11,37 +11,43 @@ package import DibitTraining
 /// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on text of the
 /// kind that rounding was calibrated on. Weights keep their codes.
 package struct ScaleTraining {
-  /// Steps of 1,024 tokens.
-  private static let steps = 100
-  /// Tokens that the steps read.
-  static let tokens = steps * 1024
-  /// Windows of 512 tokens that they read.
-  static let windowCount = tokens / 512
+  /// How long it goes on.
+  struct Length {
+    /// Steps of 1,024 tokens.
+    let steps: Int
+    /// Tokens that they read.
+    var tokens: Int { steps * 1024 }
+    /// Windows of 512 tokens that they read.
+    var windowCount: Int { tokens / 512 }
+  }
 
-  /// The bits from which on a model stays as it was rounded where a user gave these texts. From four bits on scales learn by heart what the
-  /// source wrote, and other texts win nothing.
-  static func bitLimit(_ texts: [String]) -> Int { texts.isEmpty ? 4 : 8 }
+  /// How long scales are trained behind a rounding of this effort, where a user gave these texts; nil where they stay as they were rounded. From four
+  /// bits on they learn by heart what the source wrote, and other texts win little. On a trellis they go on winning, as long as they read what is new.
+  static func length(_ effort: Conversion.Effort, _ scheme: QuantizationScheme, _ texts: [String]) -> Length? {
+    guard effort != .quick, scheme.bits < (texts.isEmpty ? 4 : 8) else { return nil }
+    guard effort == .thorough, scheme.family == .trellis else { return Length(steps: 100) }
+    return Length(steps: texts.isEmpty ? 400 : 1000)
+  }
 
   /// The float checkpoint.
   let source: String
   /// The text, in tokens.
   let windows: [[Int32]]
-  /// The bits from which on a model stays as it was rounded.
-  let bitLimit: Int
+  let length: Length
   let compute: Compute
 
-  /// Trains the model of a conversion in which less than ``bitLimit`` bits were calibrated; the checkpoints lie in `store`.
+  /// Trains the model of a conversion unless all that it rounded is exact; the checkpoints lie in `store`.
   ///
   /// - Parameter progress: is told the steps that are done, of all, and stops the training, whose checkpoint stays, by returning false.
   func run(
     on conversion: inout PreparedConversion, keptIn store: CalibrationStore, progress: (_ step: Int, _ total: Int) -> Bool
   ) throws {
-    guard conversion.scheme.bits < bitLimit, let (configuration, weights) = try conversion.rounded() else { return }
+    guard let (configuration, weights) = try conversion.rounded() else { return }
     let compute = Compute(isa: compute.isa, threads: compute.threads, gradients: .bfloat16, floats: .bfloat16)
     var recipe = try GridTrainingRecipe(settings: [])
     recipe.trainsScalesAlone = true
     var options = PretrainingOptions(recipe, conversion.scheme)
-    options.steps = Self.steps
+    options.steps = length.steps
     let text = windows.flatMap(\.self)
     options.sequenceLength = min(options.sequenceLength, configuration.contextLength - 1, text.count - 2)
     let identity = PretrainingJob.identity(configuration, [weights], text, [], options, compute)

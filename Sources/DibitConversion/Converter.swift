@@ -6,7 +6,7 @@ package import DibitJSON
 package import DibitKernels
 internal import DibitModel
 internal import DibitModelStore
-internal import DibitQuantization
+package import DibitQuantization
 internal import DibitTensor
 internal import Synchronization
 
@@ -35,6 +35,12 @@ package struct Converter: Sendable {
 
   /// About how many rows of a matrix are asked which levels it lies on.
   private static let tellingRows = 64
+
+  /// The storage scheme of the tensors.
+  package var scheme: QuantizationScheme { options.scheme }
+
+  /// True where calibration trains layers.
+  package var trainsLayers: Bool { options.trainsLayers }
 
   /// True where matrices are measured before the conversion.
   package var measures: Bool { options.budget != nil }
@@ -84,8 +90,10 @@ package struct Converter: Sendable {
 
   /// Opens what a calibration of this conversion keeps beside its output; see ``CalibrationStore``.
   ///
-  /// - Parameter text: What is calibrated on, in tokens, beside what the source writes.
-  package func calibrationStore(text: [[Int32]] = [], resumes: Bool) throws(ConversionError) -> CalibrationStore {
+  /// - Parameters:
+  ///   - text: What is calibrated on, in tokens, beside what the source writes.
+  ///   - windows: The windows that are calibrated on, with those that the source writes.
+  package func calibrationStore(text: [[Int32]] = [], windows: Int = 0, resumes: Bool) throws(ConversionError) -> CalibrationStore {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     var digests: [JSONValue] = []
     for path in opened.checkpoint.filePaths { digests.append(.string(try rethrow(as: ConversionError.file, fileDigest(path)))) }
@@ -94,6 +102,7 @@ package struct Converter: Sendable {
       "budget": .string(options.budget.map { "\($0)" } ?? "none"),
       "tables": .bool(options.budgetsTables), "trains_layers": .bool(options.trainsLayers), "isa": .string("\(compute.isa)"),
       "tokenizer": options.tokenizer.map { .string($0) } ?? .null, "text": .string(Self.digest(of: text)),
+      "windows": .integer(windows),
     ]
     return try CalibrationStore(
       output: output, inputs: JobInputs([source, options.tokenizer]), identity: identity,

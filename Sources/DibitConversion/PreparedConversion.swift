@@ -28,7 +28,7 @@ package struct PreparedConversion: ~Copyable {
   }
 
   /// The storage scheme of the tensors.
-  package var scheme: QuantizationScheme { converter.options.scheme }
+  package var scheme: QuantizationScheme { converter.scheme }
 
   /// The model as it is rounded; nil where rounding is not calibrated, or changed no weight.
   package func rounded() throws(ConversionError) -> (configuration: ModelConfiguration, weights: DecoderWeights)? {

@@ -13,13 +13,16 @@ import Testing
 
   init() throws { source = try TinyCheckpoint.llama(context: 32).write(to: scratch) }
 
-  private func convert(_ name: String, threads: Int = 2, resumes: Bool = false, stopAt: Int = .max) throws -> [Int] {
-    var options = Conversion.Options(bits: 2)
-    (options.groupSize, options.rounding, options.resumes) = (.weights(32), .calibrated(effort: .standard), resumes)
+  private func convert(
+    _ name: String, bits: Int = 2, _ effort: Conversion.Effort = .standard, texts: [String] = [], threads: Int = 2, resumes: Bool = false,
+    stopAt: Int = .max
+  ) throws -> [Int] {
+    var options = Conversion.Options(bits: bits)
+    (options.groupSize, options.rounding, options.resumes) = (.weights(32), .calibrated(texts: texts, effort: effort), resumes)
     var steps: [Int] = []
     _ = try ConversionJob(source, to: scratch(name), options: options, on: Compute(threads: threads)).run { progress in
       guard case .trainingScales(let step, let total) = progress else { return true }
-      #expect(total == 100)
+      #expect(total == (effort == .thorough && bits == 2 ? 400 : 100))
       steps.append(step)
       return step < stopAt
     }
@@ -44,6 +47,24 @@ import Testing
         #expect(!scratch.names.contains(name + ".checkpoints"))
       }
     }
+  }
+
+  @Test("thorough effort trains them longer on a trellis; from four bits on a text of a user's own is needed, and quick effort trains none")
+  func lengths() throws {
+    let text = try scratch.write(String(repeating: "the goal of the match was the soup of the moon ", count: 400), to: "text.txt")
+    #expect(try convert("thorough", .thorough) == Array(0...400))
+    #expect(try convert("four-thorough", bits: 4, .thorough, texts: [text]) == Array(0...100))
+    #expect(try convert("four", bits: 4) == [])
+    #expect(try convert("eight", bits: 8, .thorough, texts: [text]) == [])
+    #expect(try convert("quick", .quick, texts: [text]) == [])
+  }
+
+  @Test("layers that were rounded on another amount of text are not gone on with")
+  func otherEffort() throws {
+    _ = try? convert("model", .thorough, stopAt: 40)
+    let error = #expect(throws: (any Error).self) { try convert("model", resumes: true) }
+    #expect(error.map { "\($0)" }?.contains("in another way") == true)
+    #expect(try convert("model", .thorough, resumes: true).first == 40)
   }
 
   @Test("a training that diverges says what keeps the calibration, in the words of a conversion")

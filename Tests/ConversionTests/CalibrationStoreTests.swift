@@ -21,7 +21,7 @@ import Testing
     -> Converter
   {
     var options = ConversionOptions()
-    (options.scheme.bits, options.scheme.group, options.trainsLayers, options.overwrite) = (bits, 32, trains, overwrites)
+    (options.scheme.bits, options.scheme.group, options.isThorough, options.overwrite) = (bits, 32, trains, overwrites)
     return Converter(source: source, output: output, options: options, on: Compute(threads: threads))
   }
 

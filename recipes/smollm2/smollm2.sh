@@ -10,8 +10,8 @@
 #   OUTPUT/full/adapter                      an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
 #   OUTPUT/full/report.html                  is it any good? Beside the model without it, and cheap classifiers
 #
-# --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it scales and the model on its grid are trained as well, and the
-# adapter on all texts. The two bits are those that suit what the model writes itself, or TEXT, a file or a folder of plain text: with text of many
+# --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it scales are trained as long as pays behind that, and the adapter on
+# all texts. The two bits are those that suit what the model writes itself, or TEXT, a file or a folder of plain text: with text of many
 # kinds, as recipes/two-bits/texts.sh gathers it, they come nearer to the floats. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
@@ -77,9 +77,8 @@ if [ -n "$quick" ]; then
     printf 'about 8 minutes and 2 GB of memory on two cores; 250 MB in %s\n' "'$out'"
     step two-bits convert "$floats" --calibrate --effort quick ${text:+--calibration-text "$text"} --no-check --resume
 else
-    printf 'about two hours and 3.5 GB of memory on two cores; 2.5 GB in %s while it trains, 300 MB behind it\n' "'$out'"
-    step calibrated convert "$floats" --calibrate ${text:+--calibration-text "$text"} --no-check --resume
-    step two-bits qat "$floats" --from "$out/calibrated" ${text:+--data "$text"} --resume
+    printf 'about an hour and 2 GB of memory on two cores; 300 MB in %s\n' "'$out'"
+    step two-bits convert "$floats" --calibrate --effort thorough ${text:+--calibration-text "$text"} --no-check --resume
 fi
 step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml" --resume
 "$dibit" evaluate "$out/two-bits" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite || exit

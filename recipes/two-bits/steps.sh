@@ -8,7 +8,8 @@
 #   OUTPUT/nearest            two bits, each weight at its nearest level: seconds
 #   OUTPUT/own                two bits, calibrated on text that the model writes itself: minutes
 #   OUTPUT/calibrated         two bits, calibrated on TRAINING-TEXT and a little of the model's own: minutes
-#   OUTPUT/mixed              the same at three bits over the whole model, spent where they matter: minutes
+#   OUTPUT/thorough           the same with --effort thorough: most of an hour
+#   OUTPUT/mixed              as OUTPUT/calibrated at three bits over the whole model, spent where they matter: minutes
 #   OUTPUT/four               the same at four bits: minutes
 #   OUTPUT/trained            the calibrated model after STEPS steps of training on the grid (40, of 4,096 tokens each): minutes to hours
 #   OUTPUT/comparison.html    all of them beside CHECKPOINT on the first 8,192 tokens of TEST-TEXT; the table is printed, too
@@ -26,8 +27,9 @@ mkdir -p "$out" || exit 73
 step nearest convert "$checkpoint" --no-check
 step own convert "$checkpoint" --no-check --calibrate --resume
 step calibrated convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume
+step thorough convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --effort thorough
 step mixed convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 3
 step four convert "$checkpoint" --no-check --calibrate --calibration-text "$training" --resume --bits 4
 step trained qat "$checkpoint" --from "$out/calibrated" --data "$training" --steps "$steps" --resume
-"$dibit" compare "$out"/{nearest,own,calibrated,mixed,four,trained} --reference "$checkpoint" --data "$test" \
+"$dibit" compare "$out"/{nearest,own,calibrated,thorough,mixed,four,trained} --reference "$checkpoint" --data "$test" \
     --html "$out/comparison.html" --overwrite
