@@ -11,7 +11,7 @@ package import DibitTraining
 /// The last step of a calibration: scales, norms and biases are trained towards the predictions of the float model, on text of the
 /// kind that rounding was calibrated on. Weights keep their codes.
 package struct ScaleTraining {
-  /// How long it goes on.
+  /// The length of a training.
   struct Length {
     /// Steps of 1,024 tokens.
     let steps: Int
@@ -21,7 +21,7 @@ package struct ScaleTraining {
     var windowCount: Int { tokens / 512 }
   }
 
-  /// How long scales are trained behind a rounding of this effort, where a user gave these texts; nil where they stay as they were rounded. From four
+  /// The training behind a rounding of this effort, where a user gave these texts; nil where scales stay as they were rounded. From four
   /// bits on they learn by heart what the source wrote, and other texts win little. On a trellis they go on winning, as long as they read what is new.
   static func length(_ effort: Conversion.Effort, _ scheme: QuantizationScheme, _ texts: [String]) -> Length? {
     guard effort != .quick, scheme.bits < (texts.isEmpty ? 4 : 8) else { return nil }
