@@ -76,9 +76,8 @@ public enum Conversion {
     /// Each layer is rounded by twice as much text; below four bits, or eight with texts of a user's own, all scales are then trained towards the
     /// predictions of the source, which is in memory as BF16: two to three times as long.
     case standard
-    /// As ``standard`` with half as much text again. On a trellis scales are trained ten times as long, or four times where the source writes all
-    /// text; on other levels weights and scales of each layer are trained towards what the float layer computes as soon as it is rounded. Up to four
-    /// times as long as ``standard``.
+    /// As ``standard`` with half as much text again, and weights and scales of each layer are trained towards what the float layer computes as soon
+    /// as it is rounded; of matrices on a trellis scales alone, and all scales four times as long behind that. Four times as long as ``standard``.
     case thorough
   }
 
@@ -227,7 +226,7 @@ extension Conversion.Options {
     var options = ConversionOptions()
     options.scheme.bits = bits
     options.scheme.embeddingBits = embeddingBits ?? max(4, bits)
-    if case .calibrated(_, .thorough) = rounding { options.isThorough = true }
+    if case .calibrated(_, .thorough) = rounding { options.trainsLayers = true }
     switch groupSize {
     case nil:
       if case .calibrated(_, let effort) = rounding { options.spreads = effort != .quick && bits == 2 && budget == nil && self.like == nil }

@@ -22,11 +22,10 @@ package struct ScaleTraining {
   }
 
   /// The training behind a rounding of this effort, where a user gave these texts; nil where scales stay as they were rounded. From four
-  /// bits on they learn by heart what the source wrote, and other texts win little. On a trellis they go on winning, as long as they read what is new.
+  /// bits on they learn by heart what the source wrote, and other texts win little. On a trellis they go on winning.
   static func length(_ effort: Conversion.Effort, _ scheme: QuantizationScheme, _ texts: [String]) -> Length? {
     guard effort != .quick, scheme.bits < (texts.isEmpty ? 4 : 8) else { return nil }
-    guard effort == .thorough, scheme.family == .trellis else { return Length(steps: 100) }
-    return Length(steps: texts.isEmpty ? 400 : 1000)
+    return Length(steps: effort == .thorough && scheme.family == .trellis ? 400 : 100)
   }
 
   /// The float checkpoint.

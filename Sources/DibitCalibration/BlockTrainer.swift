@@ -42,8 +42,8 @@ extension Calibrator {
   }
 }
 
-/// Trains the rounded matrices of one layer, weights and scales, on a text: what the layer makes of the stream of the rounded model shall be what the
-/// float layer makes of the float model's.
+/// Trains the rounded matrices of one layer, weights and scales (of a trellis scales alone), on a text: what the layer makes of the stream
+/// of the rounded model shall be what the float layer makes of the float model's.
 ///
 /// The loss is the mean over tokens of the squared difference over the square of the target, because what reads the stream normalises it. Tokens
 /// that others attend to count for many of them.
@@ -189,9 +189,12 @@ struct BlockTrainer: ~Copyable {
 
 /// A matrix on a grid in training: the floats that are rounded, and the logarithms of the scales. It is not private
 /// because Swift 6.3 fails to compile a debug build in which another file frees one that is.
+///
+/// Of a matrix on a trellis scales alone are trained: at no rate did training that moved codes, too, bring a layer further than so.
 struct TrainedMatrix: ~Copyable {
   let parameter: Int
-  private var floats: Weight
+  /// Nil where codes stay.
+  private var floats: Weight?
   private var logScales: Matrix
   private var dLogScales: Matrix
   private var moments: Moments
@@ -202,41 +205,53 @@ struct TrainedMatrix: ~Copyable {
   /// The distance from a level, in scales, of what was moved to it: within the interval, as near to what it was as it can be.
   private static let distance: Float = 0.45
 
-  /// Begins with these floats, moved as little as they must be to have the codes of `rounded`.
+  /// Begins with these floats, moved as little as they must be to have the codes of `rounded`; of a trellis with those codes alone.
   init(_ parameter: Int, _ floats: Weight, rounded: Weight, on compute: Compute) {
     self.parameter = parameter
-    let groups = rounded.format.grid?.groups(columns: rounded.columns) ?? 0
+    let grid = rounded.format.grid
+    let (groups, keepsCodes) = (grid?.groups(columns: rounded.columns) ?? 0, grid?.levels.isTrellis == true)
     func zeros(_ columns: Int) -> Matrix { Matrix(rows: rounded.rows, columns: columns) }
     logScales = zeros(groups)
     dLogScales = zeros(groups)
-    moments = Moments(first: zeros(rounded.columns), second: zeros(rounded.columns))
+    let columns = keepsCodes ? 0 : rounded.columns
+    moments = Moments(first: zeros(columns), second: zeros(columns))
     scaleMoments = Moments(first: zeros(groups), second: zeros(groups))
     GridRounding.takeLogScales(of: rounded, into: &logScales)
     unit = GridRounding.meanSpacing(logScales, of: rounded)
-    self.floats = floats
-    GridRounding.pull(&self.floats, toCodesOf: rounded, distance: Self.distance, on: compute)
+    self.floats = keepsCodes ? nil : Self.pulled(floats, toCodesOf: rounded, on: compute)
   }
 
-  /// Takes over the scales as they are now, and rounds the floats.
+  private static func pulled(_ floats: Weight, toCodesOf rounded: Weight, on compute: Compute) -> Weight {
+    var floats = floats
+    GridRounding.pull(&floats, toCodesOf: rounded, distance: distance, on: compute)
+    return floats
+  }
+
+  /// Takes over the scales as they are now, and rounds the floats, where there are any.
   func round(into weights: inout DecoderWeights, on compute: Compute) {
     weights.update(parameter) { parameter in
       GridRounding.setScales(logScales, of: &parameter.weight, on: compute)
-      GridQuantization.round(floats, into: &parameter.weight, scaleBits: nil, on: compute)
+      if let floats { GridQuantization.round(floats, into: &parameter.weight, scaleBits: nil, on: compute) }
     }
   }
 
   /// One step along the gradient of the rounded matrix, which is overwritten.
   mutating func step(_ gradient: inout Matrix, packed: Weight, rate: Float, scaleRate: Float, step: Int, on compute: Compute) {
-    GridRounding.backward(floats, packed: packed, dWeight: &gradient, dLogScales: &dLogScales, on: compute)
+    if let floats {
+      GridRounding.backward(floats, packed: packed, dWeight: &gradient, dLogScales: &dLogScales, on: compute)
+    } else {
+      dLogScales.fill(0)
+      GridRounding.backwardScales(of: packed, dWeight: gradient, dLogScales: &dLogScales, on: compute)
+    }
     Self.step(&floats, gradient, &moments, rate: rate * unit, step: step, on: compute)
     Self.step(&logScales, dLogScales, &scaleMoments, rate: scaleRate, step: step, on: compute)
   }
 
   // The owners come apart here: one field would lock the whole struct.
   private static func step(
-    _ floats: inout Weight, _ gradient: borrowing Matrix, _ moments: inout Moments, rate: Float, step: Int, on compute: Compute
+    _ floats: inout Weight?, _ gradient: borrowing Matrix, _ moments: inout Moments, rate: Float, step: Int, on compute: Compute
   ) {
-    floats.withMutableValues { values in moments.step(&values, gradient, rate: rate, step: step, on: compute) }
+    floats?.withMutableValues { values in moments.step(&values, gradient, rate: rate, step: step, on: compute) }
   }
 
   private static func step(

@@ -2,7 +2,7 @@ internal import BasicContainers
 package import DibitKernels
 package import DibitModel
 package import DibitQuantization
-internal import DibitTensor
+package import DibitTensor
 
 /// The loss of a model's predictions where one of its matrices alone is rounded.
 package struct Sensitivity: Equatable, Sendable {
@@ -36,7 +36,7 @@ package struct SensitivityMeter {
   /// A measurement on windows of text, each of which begins as a text begins. Predictions are compared on some, and inputs are those of others.
   ///
   /// - Parameters:
-  ///   - weights: the float model.
+  ///   - weights: the float model, as it is run.
   ///   - options: of the calibration that rounds; nil where each weight goes to its nearest level.
   ///   - grids: those in question for a matrix, the coarsest first; a matrix with fewer than two is left out.
   package init(
@@ -50,10 +50,33 @@ package struct SensitivityMeter {
     read = Calibrator.batches(Calibrator.first(Self.readTokens, of: others.isEmpty ? windows : others), rows: 2048)
   }
 
-  /// Measures all matrices; `progress`, told how many are done and their total, stops it by returning false.
-  package func run(
-    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
-  ) throws(CalibrationError<Never>) -> [Sensitivity] {
+  /// Measures all matrices, one of which in floats is held at a time.
+  ///
+  /// - Parameters:
+  ///   - provide: gives the floats of a matrix, which are rounded.
+  ///   - progress: is told how many are done and their total, and stops the measurement by returning false.
+  package func run<E: Error>(
+    weights provide: (Parameter) throws(E) -> Weight, progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws(CalibrationError<E>) -> [Sensitivity] {
+    /// The rounding of the matrices that read these inputs; nil where each weight goes to its nearest level.
+    func factored(_ moments: borrowing SecondMoments, for parameters: [Parameter]) throws(CalibrationError<E>) -> CalibratedRounding? {
+      guard let options else { return nil }
+      let formats = parameters.compactMap { grids($0).first.map { WeightFormat.grid($0) } }
+      let made = CalibratedRounding.make(moments: moments.products, for: formats, damping: options.damping, on: compute)
+      guard let rounding = made else { throw .notFinite(tensor: parameters[0].name.tensor) }
+      return rounding
+    }
+    func measure(
+      _ parameter: Parameter, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?, from layer: Int?,
+      _ predictions: inout Predictions
+    ) throws(CalibrationError<E>) -> Sensitivity {
+      let floats: Weight
+      do throws(E) { floats = try provide(parameter) } catch { throw .source(error) }
+      guard let found = self.measure(parameter, floats, moments, rounding, from: layer, &predictions) else {
+        throw .notFinite(tensor: parameter.name.tensor)
+      }
+      return found
+    }
     let total = weights.parameters.count { grids($0).count > 1 }
     var results: [Sensitivity] = []
     var predictions = Predictions(configuration, weights, measured, kept: Self.keptLogits, on: compute)
@@ -79,30 +102,18 @@ package struct SensitivityMeter {
     return results
   }
 
-  /// The rounding of the matrices that read these inputs; nil where each weight goes to its nearest level.
-  private func factored(
-    _ moments: borrowing SecondMoments, for parameters: [Parameter]
-  ) throws(CalibrationError<Never>) -> CalibratedRounding? {
-    guard let options else { return nil }
-    let formats = parameters.compactMap { grids($0).first.map { WeightFormat.grid($0) } }
-    let made = CalibratedRounding.make(moments: moments.products, for: formats, damping: options.damping, on: compute)
-    guard let rounding = made else {
-      throw .notFinite(tensor: parameters[0].name.tensor)
-    }
-    return rounding
-  }
-
+  /// The sensitivity of a matrix with these floats; nil where a number is none.
   private func measure(
-    _ parameter: Parameter, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?, from layer: Int?,
-    _ predictions: inout Predictions
-  ) throws(CalibrationError<Never>) -> Sensitivity {
-    let (floats, grids) = (parameter.weight.floats(on: compute), grids(parameter))
+    _ parameter: Parameter, _ floats: Weight, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?,
+    from layer: Int?, _ predictions: inout Predictions
+  ) -> Sensitivity? {
+    let grids = grids(parameter)
     guard Calibrator.exact(floats, as: .grid(grids[0]), on: compute) == nil else {
       return Sensitivity(parameter: parameter.index, divergences: grids.map { _ in 0 })
     }
     let energies = moments.energies.sums.values
     let errors = grids.map { WeightedErrors.error(of: nearest(floats, $0, energies).floats(on: compute), beside: floats, energies).noise }
-    guard errors.allSatisfy(\.isFinite), errors[0] > 0 else { throw .notFinite(tensor: parameter.name.tensor) }
+    guard errors.allSatisfy(\.isFinite), errors[0] > 0 else { return nil }
     var rounded = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: .grid(grids[0]))
     // A row of a table that is read alone is rounded by itself, whatever reads the others.
     if let options, layer != nil || parameter.index == weights.output.index {
@@ -113,7 +124,7 @@ package struct SensitivityMeter {
       rounded = nearest(floats, grids[0], nil)
     }
     let divergence = predictions.divergence(with: rounded.floats(on: compute), at: parameter, from: layer)
-    guard divergence.isFinite else { throw .notFinite(tensor: parameter.name.tensor) }
+    guard divergence.isFinite else { return nil }
     return Sensitivity(parameter: parameter.index, divergences: errors.map { divergence * $0 / errors[0] })
   }
 

@@ -72,7 +72,7 @@ struct ConvertCommand: ParsableCommand {
   var calibrationText: [String] = []
   @Option(
     help: ArgumentHelp(
-      "The effort of --calibrate: quick, which rounds layer by layer; standard, which does so by twice as much text and below 4 bits, or 8 with --calibration-text, trains all scales behind that: two to three times as long, and nearer; or thorough, with more text, which on the trellis of 2 bits trains scales ten times as long, or four times without --calibration-text, and on other levels trains each layer, too: up to four times as long again.",
+      "The effort of --calibrate: quick, which rounds layer by layer; standard, which does so by twice as much text and below 4 bits, or 8 with --calibration-text, trains all scales behind that: two to three times as long, and nearer; or thorough, with more text, which trains each layer, too, and at 2 bits all scales four times as long: four times as long again.",
       valueName: "effort"), transform: { try choice($0, "--effort") })
   var effort: Conversion.Effort?
   @OptionGroup var task: AdapterTaskArguments

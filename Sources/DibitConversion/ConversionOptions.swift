@@ -11,11 +11,8 @@ package struct ConversionOptions: Equatable, Sendable {
   package var spreads = false
   /// True when the embedding and the output head may get more bits, too.
   package var budgetsTables = true
-  /// True when calibration takes the time to train what it has rounded; see ``trainsLayers``.
-  package var isThorough = false
-  /// True when calibration trains the matrices of each layer, once they are rounded, towards what the float layer computes. Those of a trellis win
-  /// more, in the same time, by training the scales of the whole model.
-  package var trainsLayers: Bool { isThorough && scheme.family != .trellis }
+  /// True when calibration trains the matrices of each layer, once they are rounded, towards what the float layer computes.
+  package var trainsLayers = false
   /// A tokenizer file or directory to use instead of the one beside the checkpoint.
   package var tokenizer: String?
   /// Replaces an existing output.

@@ -23,9 +23,10 @@ extension Converter {
     if let kept = try store?.choices() { return (choosing(kept, plan), kept) }
     let (scheme, budgetsTables) = (options.scheme, options.budgetsTables)
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
-    let weights = try rethrow(as: ConversionError.source, opened.weights())
+    let declarations = try rethrow(as: ConversionError.source, opened.declarations().parameters)
     // As calibration runs them.
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
+    let weights = try rethrow(as: ConversionError.source, opened.weights(inBFloat: compute.floats == .bfloat16))
     let meter = SensitivityMeter(
       opened.configuration, weights, windows: windows, options: calibrates ? Calibrator.Options() : nil, on: compute
     ) { parameter in
@@ -33,12 +34,14 @@ extension Converter {
       return scheme.grids.filter { $0.bits >= grid.levels.bits }.map { Grid($0, group: grid.group) }
     }
     let sensitivities: [Sensitivity]
-    do throws(CalibrationError<Never>) {
-      sensitivities = try meter.run { done, total in
-        progress(ConversionProgress(stage: .measuring(tensors: done, totalTensors: total)))
-      }
+    do throws(CalibrationError<ConversionError>) {
+      sensitivities = try meter.run(
+        weights: { parameter throws(ConversionError) in
+          try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index])).floats(on: compute)
+        }, progress: { progress(ConversionProgress(stage: .measuring(tensors: $0, totalTensors: $1))) })
     } catch {
       switch error {
+      case .source(let error): throw error
       case .notFinite(let tensor): throw .inputsNotFinite(tensor: tensor)
       case .stopped: throw .interrupted
       }

@@ -21,12 +21,8 @@ import Testing
     #expect(rounded < 0.8 * nearest && calibrated < 0.98 * rounded, "\(calibrated), rounded \(rounded), nearest \(nearest)")
     // Scales and norms are what differs.
     #expect(try training("rounded") == nil && training("calibrated")?["method"] == "scales" && training("calibrated")?["steps"] == 100)
-    // On a trellis scales alone are trained, for longer; on other levels each layer, too.
-    let scales = try dibit("convert", source, "-o", scratch("scales"), "--calibrate", "--effort", "thorough", "--json")
-    #expect(try scales.json()["layers"]?.array?.isEmpty != false && training("scales")?["steps"] == 400)
-    let thorough = try dibit(
-      "convert", source, "-o", scratch("thorough"), "--calibrate", "--effort", "thorough", "--levels", "full-range", "--json")
-    #expect(try training("thorough")?["steps"] == 100)
+    let thorough = try dibit("convert", source, "-o", scratch("thorough"), "--calibrate", "--effort", "thorough", "--json")
+    #expect(try training("thorough")?["steps"] == 400)
     let layers = try #require(try thorough.json()["layers"]?.array)
     #expect(layers.compactMap { $0["layer"]?.int } == [0, 1])
     #expect(
@@ -91,7 +87,7 @@ import Testing
   func resumes() throws {
     let source = try TinyCheckpoint.llama(context: 32).write(to: scratch)
     func command(_ name: String, _ options: String...) -> [String] {
-      ["convert", source, "-o", scratch(name), "--calibrate", "--effort", "thorough", "--levels", "full-range", "--no-check"] + options
+      ["convert", source, "-o", scratch(name), "--calibrate", "--effort", "thorough", "--no-check"] + options
     }
     // Where nothing is kept, one begins.
     try #require(try dibit(command("whole", "--resume")).status == 0)

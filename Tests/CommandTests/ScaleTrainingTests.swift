@@ -59,14 +59,6 @@ import Testing
     #expect(try convert("quick", .quick, texts: [text]) == [])
   }
 
-  @Test("layers that were rounded on another amount of text are not gone on with")
-  func otherEffort() throws {
-    _ = try? convert("model", .thorough, stopAt: 40)
-    let error = #expect(throws: (any Error).self) { try convert("model", resumes: true) }
-    #expect(error.map { "\($0)" }?.contains("in another way") == true)
-    #expect(try convert("model", .thorough, resumes: true).first == 40)
-  }
-
   @Test("a training that diverges says what keeps the calibration, in the words of a conversion")
   func diverges() {
     for error in [TrainingError.notANumber(step: 7, checkpoint: nil), .diverged(step: 7, loss: 9, median: 1, checkpoint: 5)] {

@@ -21,7 +21,7 @@ import Testing
     -> Converter
   {
     var options = ConversionOptions()
-    (options.scheme.bits, options.scheme.group, options.isThorough, options.overwrite) = (bits, 32, trains, overwrites)
+    (options.scheme.bits, options.scheme.group, options.trainsLayers, options.overwrite) = (bits, 32, trains, overwrites)
     return Converter(source: source, output: output, options: options, on: Compute(threads: threads))
   }
 
@@ -94,6 +94,10 @@ import Testing
     // Another text, and other options.
     #expect(throws: ConversionError.otherConversion(directory: directory)) {
       try work.calibrationStore(text: [[1, 2, 3]], resumes: true).windows()
+    }
+    // Its layers would be rounded on another amount of text than those that are kept.
+    #expect(throws: ConversionError.otherConversion(directory: directory)) {
+      try work.calibrationStore(windows: 384, resumes: true).windows()
     }
     for other in [converter(source, output, trains: true), converter(source, output, trains: false, bits: 4)] {
       let store = try other.calibrationStore(resumes: true)

@@ -21,7 +21,7 @@ import Testing
     threads: Int = 2, trainsLayers: Bool = false
   ) throws -> ConversionReport {
     var options = ConversionOptions()
-    (options.scheme, options.isThorough) = (scheme, trainsLayers)
+    (options.scheme, options.trainsLayers) = (scheme, trainsLayers)
     return try Converter(source: source, output: output, options: options, on: Compute(threads: threads))
       .run(calibratingOn: windows)
   }
@@ -125,6 +125,41 @@ import Testing
     }
   }
 
+  @Test("training leaves the codes of a trellis as they were chosen, and moves its scales")
+  func layersOnATrellis() throws {
+    let scratch = Scratch()
+    let model = try ModelSource.open(TinyCheckpoint.llama().write(to: scratch))
+    let (configuration, weights) = (model.configuration, try model.weights())
+    let grid = Grid(.trellisTwo, group: 32)
+    let text = windows(40, of: 24, vocabulary: configuration.vocabularySize, seed: 1)
+    func made(_ training: Calibrator.TrainingOptions?) throws -> Calibrator.Result {
+      var options = Calibrator.Options()
+      options.training = training
+      let calibrator = Calibrator(configuration, weights, windows: text, options: options, on: compute) {
+        $0.role.isTable ? .f32 : .grid(grid)
+      }
+      return try calibrator.run(weights: { $0.weight.floats(on: compute) })
+    }
+    var options = Calibrator.TrainingOptions()
+    (options.steps, options.scaleRate, options.loudWeightOfRounding) = (200, 1e-2, 1)
+    let (rounded, trained) = (try made(nil), try made(options))
+    let loss = try #require(trained.trained[0])
+    #expect(loss.after < 0.99 * loss.before, "\(loss)")
+    /// What a weight is in scales, and the scales.
+    func parts(_ weight: Weight) -> (levels: [Float], scales: [Float]) {
+      let floats = weight.floats(on: compute)
+      let values = floats.values
+      let scales = values.indices.map { Float(weight.scale(row: $0 / weight.columns, group: $0 % weight.columns / 32)) }
+      return (values.indices.map { (values[$0] / scales[$0]).rounded() }, scales)
+    }
+    // Behind the first layer text is another.
+    for kind in LinearKind.allCases {
+      guard let index = weights.linear(kind, 0)?.index else { continue }
+      let (before, after) = (try parts(#require(rounded.rounded[index]).weight), try parts(#require(trained.rounded[index]).weight))
+      #expect(before.levels == after.levels && before.scales != after.scales, "\(kind)")
+    }
+  }
+
   @Test("what a calibration learns from more text holds on other texts", arguments: [false, true])
   func moreText(trainsLayers: Bool) throws {
     let scratch = Scratch()
@@ -212,7 +247,7 @@ import Testing
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
     var options = ConversionOptions()
-    options.isThorough = true
+    options.trainsLayers = true
     var calls = 0
     #expect(throws: ConversionError.interrupted) {
       _ = try Converter(source: source, output: scratch("model"), options: options, on: compute).run(

@@ -117,7 +117,8 @@ import Testing
     let weights = try model.weights()
     let text = windows(10, of: 16, vocabulary: model.configuration.vocabularySize, seed: 2)
     let grids = GridLevels.rows(.symmetric).map { Grid($0, group: 32) }
-    let found = try SensitivityMeter(model.configuration, weights, windows: text, options: nil, on: compute) { _ in grids }.run()
+    let meter = SensitivityMeter(model.configuration, weights, windows: text, options: nil, on: compute) { _ in grids }
+    let found = try meter.run(weights: \.weight)
     #expect(Set(found.map(\.parameter)) == Set(weights.parameters.filter(\.isMatrix).map(\.index)))
     let measured = [text[0], text[5]]
     let expected = try logits(model.configuration, weights, measured)
