@@ -10,8 +10,8 @@
 #   OUTPUT/full/adapter                      an adapter that tags texts, trained on DATA: labelled texts as for `dibit train`
 #   OUTPUT/full/report.html                  is it any good? Beside the model without it, and cheap classifiers
 #
-# --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it scales are trained as long as pays behind that, and the adapter on
-# all texts. The two bits are those that suit what the model writes itself, or TEXT, a file or a folder of plain text: with text of many
+# --quick rounds layer by layer and trains on 16 texts a label, into OUTPUT/quick; without it layers and scales are trained behind that, too, and the
+# adapter on all texts. The two bits are those that suit what the model writes itself, or TEXT, a file or a folder of plain text: with text of many
 # kinds, as recipes/two-bits/texts.sh gathers it, they come nearer to the floats. Needs pip for the package. What is there is not made again, and what was stopped goes on. DIBIT names the program; by default the one on the PATH.
 
 set -u -o pipefail
