@@ -111,7 +111,7 @@ package struct ConversionJob {
     if converter.measures { cost.addMeasurement() }
     if case .calibrated(let texts, let effort) = options.rounding {
       var rounding = Calibrator.Options()
-      if converter.trainsLayers { rounding.training = Calibrator.TrainingOptions() }
+      if effort == .thorough { rounding.training = Calibrator.TrainingOptions() }
       cost.addRounding(tokens: count * text.length, options: rounding)
       if let length = ScaleTraining.length(effort, converter.scheme, texts) { cost.addScaleTraining(tokens: length.tokens) }
     }
@@ -154,7 +154,8 @@ package struct ConversionJob {
   }
 
   /// The windows that scales are trained on: of a user's text about as much as the steps read, and what the source wrote as often as it has the
-  /// same share again, but twice at the most. The text is read anew, for windows that lie elsewhere: those of the rounding among them did worse, where it was tried.
+  /// same share again, but twice at the most. The text is read anew, for windows that lie elsewhere: those of the rounding among them did worse,
+  /// where it was tried.
   private func scaleWindows(_ count: Int, of texts: [String], beside own: [[Int32]]) throws -> [[Int32]] {
     let written = min(count - count * Self.givenShare.part / Self.givenShare.of, 2 * own.count)
     return try calibrationText(windows: count - written).read(texts) + (0..<written).map { own[$0 % own.count] }

@@ -39,9 +39,6 @@ package struct Converter: Sendable {
   /// The storage scheme of the tensors.
   package var scheme: QuantizationScheme { options.scheme }
 
-  /// True where calibration trains layers.
-  package var trainsLayers: Bool { options.trainsLayers }
-
   /// True where matrices are measured before the conversion.
   package var measures: Bool { options.budget != nil }
 
