@@ -165,11 +165,11 @@ struct BlockTrainer: ~Copyable {
   }
 
   /// `Σ w |x - t|² / |t|² / Σ w` over rows, and overwrites `gradient: [n, C]` with its gradient by `x: [n, C]`.
-  static func loss(_ x: borrowing Matrix, _ target: [Float], weights: [Float], gradient: inout Matrix) -> Double {
+  static func loss(_ x: borrowing Matrix, _ target: borrowing Matrix, weights: [Float], gradient: inout Matrix) -> Double {
     let (rows, columns) = (x.rows, x.columns)
     let total = weights.reduce(0, +)
     var sum = 0.0
-    let values = x.span
+    let (values, target) = (x.span, target.span)
     var gradients = gradient.mutableSpan
     for row in 0..<rows {
       let part = row * columns..<(row + 1) * columns

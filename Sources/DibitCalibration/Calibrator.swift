@@ -91,7 +91,7 @@ package struct Calibrator: Sendable {
         result.merge(made)
       } else {
         var made = Result()
-        let before = options.training == nil ? [] : passage.streams
+        let before = options.training == nil ? UniqueArray<Matrix>() : passage.copyOfStreams()
         for branches in reference.decoder.steps(of: layer) {
           do throws(InputsNotFinite) {
             try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
@@ -219,10 +219,10 @@ package struct Calibrator: Sendable {
         inputs.copy(runner.hidden)
         if let loud = options.training?.loudWeightOfRounding {
           let shares = reference.weights(batch, ofLoud: loud).map { $0.squareRoot() }
-          inputs.multiplyRows(by: shares)
-          others.multiplyRows(by: shares)
+          inputs.multiplyRows(by: shares, on: compute)
+          others.multiplyRows(by: shares, on: compute)
         }
-        others.subtract(inputs.span)
+        others.subtract(inputs, on: compute)
         moments.add(inputs, lacking: others, on: compute)
       }
       let rounding = try factored(moments, for: parameters)
@@ -242,15 +242,14 @@ package struct Calibrator: Sendable {
     let addsDirectly = branches.map { reference.decoder.addsDirectly(layer: layer, branch: $0) }
     let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
     let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
-    var inputs = Matrix(rows: 0, columns: 0)
-    var others = Matrix(rows: 0, columns: 0)
+    var lost = Matrix(rows: 0, columns: 0)
     var moments = UniqueArray<SecondMoments>()
     for (index, parameter) in parameters.enumerated() {
       let weight = parameter.weight
       moments.append(SecondMoments(columns: weight.columns, isCompared: true, outputs: addsDirectly[index] ? weight.rows : 0))
     }
     for batch in roundedBatches {
-      var lost = passage.difference(from: reference, batch)
+      passage.difference(from: reference, batch, into: &lost, on: compute)
       runner.observe(with: expected)
       reference.run(batch, layer: layer, branches: branches, &runner)
       reference.advance(batch, layer: layer, branches: branches, runner)
@@ -262,18 +261,19 @@ package struct Calibrator: Sendable {
       if let loud = options.training?.loudWeightOfRounding {
         shares = zip(shares, reference.weights(batch, ofLoud: loud)).map { $0 * $1.squareRoot() }
       }
-      lost.multiplyRows(by: shares)
+      lost.multiplyRows(by: shares, on: compute)
       for (index, kind) in kinds.enumerated() {
-        let columns = parameters[index].weight.columns
-        found.copyInputs(kind, columns: columns, to: &inputs)
-        expected.copyInputs(kind, columns: columns, to: &others)
-        inputs.multiplyRows(by: shares)
-        others.multiplyRows(by: shares)
-        others.subtract(inputs.span)
-        if addsDirectly[index] {
-          moments[index].add(inputs, lacking: others, lost: lost, on: compute)
-        } else {
-          moments[index].add(inputs, lacking: others, on: compute)
+        found.withInputs(kind) { inputs in
+          inputs.multiplyRows(by: shares, on: compute)
+          expected.withInputs(kind) { lacking in
+            lacking.multiplyRows(by: shares, on: compute)
+            lacking.subtract(inputs, on: compute)
+            if addsDirectly[index] {
+              moments[index].add(inputs, lacking: lacking, lost: lost, on: compute)
+            } else {
+              moments[index].add(inputs, lacking: lacking, on: compute)
+            }
+          }
         }
       }
     }

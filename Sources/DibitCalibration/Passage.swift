@@ -1,3 +1,4 @@
+internal import BasicContainers
 internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
@@ -7,9 +8,9 @@ struct Passage: ~Copyable {
   /// The model as far as it is known.
   var decoder: Decoder
   /// The residual stream of each batch where the passage stands, `[n, C]`.
-  private(set) var streams: [[Float]] = []
-  /// The streams before the layer whose keys and values later ones attend to.
-  private var sources: [[Float]] = []
+  private(set) var streams = UniqueArray<Matrix>()
+  /// The streams before the layer whose keys and values later ones attend to; none before that layer, or where each has its own.
+  private var sources = UniqueArray<Matrix>()
   private let batches: [[[Int32]]]
 
   /// A passage that stands before the first layer.
@@ -19,14 +20,14 @@ struct Passage: ~Copyable {
     for batch in batches {
       Self.begin(&runner, batch)
       self.decoder.forward(&runner, through: 0)
-      streams.append(runner.stream.values)
+      streams.append(runner.stream.copied())
     }
   }
 
   /// Writes what a branch reads of a batch to ``ModelRunner/hidden``.
   func read(_ batch: Int, layer: Int, branch: Int, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
-    decoder.read(&runner, layer: layer, branch: branch, from: matrix(streams[batch]))
+    decoder.read(&runner, layer: layer, branch: branch, from: streams[batch])
   }
 
   /// Runs branches of a layer on a batch, to ``ModelRunner/stream``. The passage stands where it stood.
@@ -34,46 +35,59 @@ struct Passage: ~Copyable {
     Self.begin(&runner, batches[batch])
     if layer >= decoder.configuration.keyValueLayers, branches.contains(0) {
       decoder.read(
-        &runner, layer: decoder.configuration.keyValueLayers - 1, branch: 0, from: matrix(sources[batch]), preparing: true)
+        &runner, layer: decoder.configuration.keyValueLayers - 1, branch: 0, from: sources[batch], preparing: true)
     }
-    decoder.forward(&runner, layer: layer, branches: branches, from: matrix(streams[batch]))
+    decoder.forward(&runner, layer: layer, branches: branches, from: streams[batch])
   }
 
   /// Goes behind the branches that a batch has just been run through.
   mutating func advance(_ batch: Int, layer: Int, branches: Range<Int>, _ runner: borrowing ModelRunner) {
     let isShared = decoder.configuration.keyValueLayers < decoder.configuration.layers
     if isShared, layer == decoder.configuration.keyValueLayers - 1, branches.contains(0) {
-      if sources.isEmpty { sources = [[Float]](repeating: [], count: batches.count) }
-      sources[batch] = streams[batch]
+      if sources.isEmpty { sources = copyOfStreams() }
+      Self.copy(batch, of: streams, to: &sources)
     }
-    streams[batch] = runner.stream.values
+    streams[batch].copy(runner.stream)
   }
 
-  /// Goes back to where streams were of which it was told by ``streams``.
-  mutating func restore(_ streams: [[Float]]) { self.streams = streams }
+  // The owners come apart here: an element of one field would lock the whole struct.
+  private static func copy(_ batch: Int, of streams: borrowing UniqueArray<Matrix>, to others: inout UniqueArray<Matrix>) {
+    others[batch].copy(streams[batch])
+  }
+
+  /// Where the passage stands, to go back to.
+  func copyOfStreams() -> UniqueArray<Matrix> {
+    var copies = UniqueArray<Matrix>()
+    for batch in batches.indices { copies.append(streams[batch].copied()) }
+    return copies
+  }
+
+  /// Goes back to where the passage stood.
+  mutating func restore(_ streams: consuming UniqueArray<Matrix>) { self.streams = streams }
 
   /// Writes the final norm of a batch, behind all layers, to ``ModelRunner/hidden``.
   func normalize(_ batch: Int, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
-    decoder.normalize(&runner, from: matrix(streams[batch]))
+    decoder.normalize(&runner, from: streams[batch])
   }
 
-  /// The streams of a batch that another passage has, less those here, `[n, C]`.
-  func difference(from other: borrowing Passage, _ batch: Int) -> Matrix {
-    var lacking = other.matrix(other.streams[batch])
-    let own = streams[batch]
-    lacking.subtract(own.span)
-    return lacking
+  /// Overwrites `lacking` with the streams of a batch that another passage has, less those here, `[n, C]`.
+  func difference(from other: borrowing Passage, _ batch: Int, into lacking: inout Matrix, on compute: Compute) {
+    lacking.assign(other.streams[batch].span, columns: decoder.configuration.hiddenSize)
+    lacking.subtract(streams[batch], on: compute)
   }
 
   /// One over the root of the mean square of each row of a batch's stream.
   func inverseNorms(_ batch: Int) -> [Float] {
-    let (values, columns) = (streams[batch], decoder.configuration.hiddenSize)
-    return stride(from: 0, to: values.count, by: columns).map { first in
+    let (values, columns) = (streams[batch].span, decoder.configuration.hiddenSize)
+    var norms: [Float] = []
+    norms.reserveCapacity(streams[batch].rows)
+    for first in stride(from: 0, to: values.count, by: columns) {
       var square: Float = 0
       for index in first..<first + columns { square += values[index] * values[index] }
-      return 1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot()
+      norms.append(1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot())
     }
+    return norms
   }
 
   /// The weight of each token of a batch in a sum over a text: one, and `weight` for a token whose stream is more than four times as large as
@@ -85,11 +99,6 @@ struct Passage: ~Copyable {
     let norms = inverseNorms(batch)
     let median = norms.sorted()[norms.count / 2]
     return norms.map { 4 * $0 < median ? weight : 1 }
-  }
-
-  private func matrix(_ values: [Float]) -> Matrix {
-    let columns = decoder.configuration.hiddenSize
-    return Matrix(rows: values.count / columns, columns: columns, values: values)
   }
 
   private static func begin(_ runner: inout ModelRunner, _ batch: [[Int32]]) {

@@ -70,9 +70,12 @@ package struct SensitivityMeter {
       _ parameter: Parameter, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?, from layer: Int?,
       _ predictions: inout Predictions
     ) throws(CalibrationError<E>) -> Sensitivity {
-      let floats: Weight
-      do throws(E) { floats = try provide(parameter) } catch { throw .source(error) }
-      guard let found = self.measure(parameter, floats, moments, rounding, from: layer, &predictions) else {
+      // The floats are gone when the model runs.
+      let alone: RoundedAlone?
+      do throws(E) {
+        alone = rounded(parameter, try provide(parameter), moments, rounding, from: layer)
+      } catch { throw .source(error) }
+      guard let alone, let found = sensitivity(of: alone, parameter, from: layer, &predictions) else {
         throw .notFinite(tensor: parameter.name.tensor)
       }
       return found
@@ -82,18 +85,20 @@ package struct SensitivityMeter {
     var predictions = Predictions(configuration, weights, measured, kept: Self.keptLogits, on: compute)
     var passage = ReadPassage(configuration, weights, read, on: compute)
     for layer in 0..<configuration.layers {
-      for (inputs, parameters) in passage.inputs(of: layer) where parameters.contains(where: { grids($0).count > 1 }) {
-        var moments = SecondMoments(columns: inputs[0].columns)
-        for batch in inputs { moments.add(batch.matrix, on: compute) }
-        let rounding = try factored(moments, for: parameters)
+      let groups = passage.groups(of: layer)
+      var moments = UniqueArray<SecondMoments>()
+      for group in groups { moments.append(SecondMoments(columns: group[0].weight.columns)) }
+      passage.read(layer, groups) { moments[$0].add($1, on: compute) }
+      for (index, parameters) in groups.enumerated() where parameters.contains(where: { grids($0).count > 1 }) {
+        let rounding = try factored(moments[index], for: parameters)
         for parameter in parameters where grids(parameter).count > 1 {
-          results.append(try measure(parameter, moments, rounding, from: layer, &predictions))
+          results.append(try measure(parameter, moments[index], rounding, from: layer, &predictions))
           guard progress(results.count, total) else { throw .stopped }
         }
       }
     }
     var moments = SecondMoments(columns: configuration.hiddenSize)
-    for batch in passage.final() { moments.add(batch.matrix, on: compute) }
+    passage.readHead { moments.add($0, on: compute) }
     let rounding = try factored(moments, for: [weights.output])
     for parameter in weights.parameters where parameter.role.isTable && grids(parameter).count > 1 {
       results.append(try measure(parameter, moments, rounding, from: nil, &predictions))
@@ -102,30 +107,43 @@ package struct SensitivityMeter {
     return results
   }
 
-  /// The sensitivity of a matrix with these floats; nil where a number is none.
-  private func measure(
+  /// A matrix on the coarsest of its grids, and its weighted errors on each.
+  private struct RoundedAlone {
+    let weight: Weight
+    let errors: [Double]
+  }
+
+  /// Rounds a matrix with these floats as a conversion would; nil where a number is none.
+  private func rounded(
     _ parameter: Parameter, _ floats: Weight, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?,
-    from layer: Int?, _ predictions: inout Predictions
-  ) -> Sensitivity? {
+    from layer: Int?
+  ) -> RoundedAlone? {
     let grids = grids(parameter)
-    guard Calibrator.exact(floats, as: .grid(grids[0]), on: compute) == nil else {
-      return Sensitivity(parameter: parameter.index, divergences: grids.map { _ in 0 })
+    if let exact = Calibrator.exact(floats, as: .grid(grids[0]), on: compute) {
+      return RoundedAlone(weight: exact.weight, errors: grids.map { _ in 0 })
     }
     let energies = moments.energies.sums.values
-    let errors = grids.map { WeightedErrors.error(of: nearest(floats, $0, energies).floats(on: compute), beside: floats, energies).noise }
+    let errors = grids.map { WeightedErrors.error(of: nearest(floats, $0, energies), beside: floats, energies, on: compute).noise }
     guard errors.allSatisfy(\.isFinite), errors[0] > 0 else { return nil }
-    var rounded = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: .grid(grids[0]))
     // A row of a table that is read alone is rounded by itself, whatever reads the others.
-    if let options, layer != nil || parameter.index == weights.output.index {
-      CalibratedRounding.fitScales(of: floats, importance: energies.span, into: &rounded, on: compute)
-      // One sweep: the others change little of how matrices compare.
-      _ = rounding?.chooseCodes(of: floats, into: &rounded, sweeps: min(1, options.sweeps), on: compute)
-    } else {
-      rounded = nearest(floats, grids[0], nil)
+    guard let options, layer != nil || parameter.index == weights.output.index else {
+      return RoundedAlone(weight: nearest(floats, grids[0], nil), errors: errors)
     }
-    let divergence = predictions.divergence(with: rounded.floats(on: compute), at: parameter, from: layer)
+    var packed = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: .grid(grids[0]))
+    CalibratedRounding.fitScales(of: floats, importance: energies.span, into: &packed, on: compute)
+    // One sweep: the others change little of how matrices compare.
+    _ = rounding?.chooseCodes(of: floats, into: &packed, sweeps: min(1, options.sweeps), on: compute)
+    return RoundedAlone(weight: packed, errors: errors)
+  }
+
+  /// The sensitivity of a matrix that is rounded; nil where a number is none.
+  private func sensitivity(
+    of alone: RoundedAlone, _ parameter: Parameter, from layer: Int?, _ predictions: inout Predictions
+  ) -> Sensitivity? {
+    guard alone.errors[0] > 0 else { return Sensitivity(parameter: parameter.index, divergences: alone.errors) }
+    let divergence = predictions.divergence(with: alone.weight.floats(on: compute), at: parameter, from: layer)
     guard divergence.isFinite else { return nil }
-    return Sensitivity(parameter: parameter.index, divergences: errors.map { divergence * $0 / errors[0] })
+    return Sensitivity(parameter: parameter.index, divergences: alone.errors.map { divergence * $0 / alone.errors[0] })
   }
 
   /// The weight with each element at the nearest level of a scale that loses least, where inputs have these energies, or are alike.
@@ -146,7 +164,7 @@ private struct Predictions: ~Copyable {
   private var decoder: Decoder
   private var runner: ModelRunner
   /// The residual stream before each layer.
-  private var streams: [[Float]] = []
+  private var streams = UniqueArray<Matrix>()
   /// The rows that are compared, and the float model's logits there.
   private let rows: [Int]
   private var expected: Matrix
@@ -165,13 +183,19 @@ private struct Predictions: ~Copyable {
     }
     expected = Matrix(rows: 0, columns: 0)
     decoder.forward(&runner, through: 0)
-    streams.append(runner.stream.values)
+    streams.append(runner.stream.copied())
     for layer in 0..<configuration.layers {
-      let stream = matrix(streams[layer])
-      decoder.forward(&runner, layers: layer..<layer + 1, from: stream)
-      streams.append(runner.stream.values)
+      Self.forward(decoder, layer..<layer + 1, streams, &runner)
+      streams.append(runner.stream.copied())
     }
-    expected = logits(from: streams[configuration.layers])
+    expected = logits()
+  }
+
+  // The owners come apart here: an element of one field would lock the whole struct.
+  private static func forward(
+    _ decoder: borrowing Decoder, _ layers: Range<Int>, _ streams: borrowing UniqueArray<Matrix>, _ runner: inout ModelRunner
+  ) {
+    decoder.forward(&runner, layers: layers, from: streams[layers.lowerBound])
   }
 
   /// The mean divergence in nats where a weight takes the place of a parameter's, in a layer or in a table.
@@ -182,24 +206,19 @@ private struct Predictions: ~Copyable {
     if let layer {
       // Layers that have no keys and values of their own attend to those of an earlier one, which has to compute them.
       let first = min(layer, decoder.configuration.keyValueLayers - 1)
-      let stream = matrix(streams[first])
-      decoder.forward(&runner, layers: first..<layers, from: stream)
+      Self.forward(decoder, first..<layers, streams, &runner)
     } else {
       decoder.forward(&runner, through: layers)
     }
-    var logits = logits(from: runner.stream.values)
+    var logits = logits()
     var losses = Matrix(rows: rows.count, columns: 1)
     Divergence.forward(&logits, from: expected, losses: &losses, on: runner.compute)
     return losses.values.reduce(0.0) { $0 + Double($1) } / Double(max(rows.count, 1))
   }
 
-  private func matrix(_ values: [Float]) -> Matrix {
-    Matrix(rows: values.count / decoder.configuration.hiddenSize, columns: decoder.configuration.hiddenSize, values: values)
-  }
-
-  /// Logits of the rows that are compared, from the residual stream behind all layers.
-  private mutating func logits(from stream: [Float]) -> Matrix {
-    let stream = matrix(stream)
+  /// Logits of the rows that are compared, from the residual stream of the last pass, behind all layers.
+  private mutating func logits() -> Matrix {
+    let stream = runner.stream.copied()
     decoder.normalize(&runner, from: stream)
     var selected = Matrix(rows: rows.count, columns: decoder.configuration.hiddenSize)
     for (index, row) in rows.enumerated() { selected.copyRow(row, of: runner.hidden, to: index) }

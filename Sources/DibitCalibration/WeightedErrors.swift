@@ -1,3 +1,4 @@
+internal import BasicContainers
 package import DibitKernels
 package import DibitModel
 internal import DibitTensor
@@ -20,14 +21,14 @@ package struct WeightedErrors: Sendable {
     var passage = ReadPassage(configuration, reference, read, on: compute)
     var energies: [Int: [Float]] = [:]
     for layer in 0..<configuration.layers {
-      for (inputs, parameters) in passage.inputs(of: layer) {
-        var moments = InputEnergies(columns: parameters[0].weight.columns)
-        for batch in inputs { moments.add(batch.matrix, on: compute) }
-        for parameter in parameters { energies[parameter.index] = moments.sums.values }
-      }
+      let groups = passage.groups(of: layer)
+      var sums = UniqueArray<InputEnergies>()
+      for group in groups { sums.append(InputEnergies(columns: group[0].weight.columns)) }
+      passage.read(layer, groups) { sums[$0].add($1, on: compute) }
+      for (index, group) in groups.enumerated() { for parameter in group { energies[parameter.index] = sums[index].sums.values } }
     }
     var final = InputEnergies(columns: configuration.hiddenSize)
-    for batch in passage.final() { final.add(batch.matrix, on: compute) }
+    passage.readHead { final.add($0, on: compute) }
     energies[reference.output.index] = final.sums.values
     self.energies = energies
   }
@@ -42,27 +43,34 @@ package struct WeightedErrors: Sendable {
       let (weight, expected) = (parameter.weight, original.weight)
       guard weight.rows == expected.rows, weight.columns == expected.columns, parameter.role == original.role else { return nil }
       errors[original.index] = Self.error(
-        of: weights.floats(of: original.index, on: compute), beside: expected.floats(on: compute), energies[original.index])
+        of: weights.floats(of: original.index, on: compute), beside: expected, energies[original.index], on: compute)
     }
     return errors
   }
 
-  /// `Σ e w²` and `Σ e (w - v)²` over the elements `w` of a matrix and `v` of a rounded one, both F32, `e` the energy of their input.
-  static func error(of rounded: Weight, beside floats: Weight, _ energies: [Float]?) -> GridQuantization.Error {
-    let columns = floats.columns
+  /// `Σ e w²` and `Σ e (w - v)²` over the elements `w` of a matrix and `v` of a rounded one, `e` the energy of their input.
+  static func error(of rounded: Weight, beside original: Weight, _ energies: [Float]?, on compute: Compute) -> GridQuantization.Error {
+    let columns = original.columns
     let energies = energies ?? [Float](repeating: 1, count: columns)
-    let (a, b) = (rounded.values, floats.values)
+    var found = Matrix(rows: 0, columns: 0)
+    var expected = Matrix(rows: 0, columns: 0)
     var error = GridQuantization.Error()
-    for row in 0..<floats.rows {
-      var (signal, noise) = (Float(0), Float(0))
-      for column in 0..<columns {
-        let value = b[row * columns + column]
-        let difference = a[row * columns + column] - value
-        signal += energies[column] * value * value
-        noise += energies[column] * difference * difference
+    for first in stride(from: 0, to: original.rows, by: 256) {
+      let part = first..<min(first + 256, original.rows)
+      rounded.copyRows(part, to: &found, on: compute)
+      original.copyRows(part, to: &expected, on: compute)
+      let (a, b) = (found.span, expected.span)
+      for row in 0..<part.count {
+        var (signal, noise) = (Float(0), Float(0))
+        for column in 0..<columns {
+          let value = b[row * columns + column]
+          let difference = a[row * columns + column] - value
+          signal += energies[column] * value * value
+          noise += energies[column] * difference * difference
+        }
+        error.signal += Double(signal)
+        error.noise += Double(noise)
       }
-      error.signal += Double(signal)
-      error.noise += Double(noise)
     }
     return error
   }

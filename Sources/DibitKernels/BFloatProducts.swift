@@ -75,6 +75,26 @@ enum BFloatProducts {
     }
   }
 
+  /// `y += xᵀ x` for a symmetric `y`; `x: [n, k]`, which is there in `pairs` too, `y: [k, k]`. Half of it is multiplied and the other half
+  /// copied, to the same bits.
+  static func squared(_ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute) {
+    let (n, k) = (x.rows, x.columns)
+    require(
+      pairs.rows == n && pairs.columns == k && y.rows == k && y.columns == k,
+      "BFloatProducts.squared: x \(x.shape), pairs [\(pairs.rows), \(pairs.columns)], y \(y.shape)")
+    let (view, ys) = unsafe (x.kernelView, y.mutablePointer)
+    unsafe eachStripe(of: view, compute) { first, rows, columns, left in
+      for (index, column) in Swift.stride(from: 0, to: columns.upperBound, by: stripe).enumerated() {
+        let others = column..<min(column + stripe, k)
+        unsafe compute.kernels.pair_matmul(
+          columns.count, others.count, (rows + 1) / 2, left, 1, stripe, pairs.stripe(index, row: first),
+          ys + columns.lowerBound * k + column, k, 1)
+        guard first + rows == n, column < columns.lowerBound else { continue }
+        for row in columns { for other in others { unsafe ys[other * k + row] = ys[row * k + other] } }
+      }
+    }
+  }
+
   /// Pairs the rows of each stripe of a matrix, so many at a time.
   @unsafe private static func eachStripe(
     of view: dibit_weight, _ compute: Compute,

@@ -55,7 +55,8 @@ package struct BFloatPairs: ~Copyable, Sendable {
   package private(set) var rows = 0
   /// Columns in use.
   package private(set) var columns = 0
-  private let capacity: Int
+  /// Rows that there is room for.
+  let capacity: Int
   private let widest: Int
   private var pairs: Buffer<UInt32>  // [stripes, pairs, 64]
 

@@ -11,6 +11,25 @@ extension Matrix {
     compute.forEachRange(count, step: 16_384) { r, _ in unsafe compute.kernels.add(xs + r.lowerBound, ys + r.lowerBound, r.count) }
   }
 
+  /// `self -= x`.
+  package mutating func subtract(_ x: borrowing Matrix, on compute: Compute) {
+    require(count == x.count && columns == x.columns, "Matrix.subtract: \(x.shape) from \(shape)")
+    let (xs, ys) = unsafe (x.pointer, mutablePointer)
+    compute.forEachRange(count, step: 16_384) { r, _ in for index in r { unsafe ys[index] -= xs[index] } }
+  }
+
+  /// Multiplies each row by a factor of its own.
+  package mutating func multiplyRows(by factors: [Float], on compute: Compute) {
+    require(factors.count == rows, "Matrix.multiplyRows: \(factors.count) factors for \(shape)")
+    let (ys, columns) = unsafe (mutablePointer, columns)
+    compute.forEachRange(rows, step: 32) { r, _ in
+      for row in r {
+        let factor = factors[row]
+        for index in row * columns..<(row + 1) * columns { unsafe ys[index] *= factor }
+      }
+    }
+  }
+
   /// `self *= factor`.
   package mutating func multiply(by factor: Float, on compute: Compute) { unsafe compute.kernels.scale(factor, mutablePointer, count) }
 

@@ -25,7 +25,13 @@ package struct InputEnergies: ~Copyable, Sendable {
     guard x.rows > 0 else { return }
     // SAFETY: indices lie in `x` and in a row of sums.
     let (values, sums) = unsafe (x.pointer, self.sums.mutablePointer)
-    let squares = (0..<x.rows).map { unsafe compute.kernels.sum_of_squares(values + $0 * columns, columns) }
+    var squares = [Double](repeating: 0, count: x.rows)
+    unsafe squares.withUnsafeMutableBufferPointer { squares in
+      guard let squares = squares.baseAddress else { return }
+      compute.forEachRange(x.rows, step: 64) { part, _ in
+        for row in part { unsafe squares[row] = compute.kernels.sum_of_squares(values + row * columns, columns) }
+      }
+    }
     let bound = Self.bound * squares.sorted()[squares.count / 2]
     compute.forEachRange(columns, step: 64) { part, _ in
       for row in squares.indices {

@@ -20,20 +20,40 @@ package struct RoPE: Equatable, Sendable {
   package struct Angles: ~Copyable, Sendable {
     var cosine: Matrix
     var sine: Matrix
+    /// What all rows are the angles of; nil where some have moved.
+    private var embedding: RoPE?
+    private var positions: Buffer<Int32>
 
     /// Room for `capacity` rows of `pairs` pairs.
     package init(capacity: Int, pairs: Int) {
       cosine = Matrix(rows: capacity, columns: pairs)
       sine = Matrix(rows: capacity, columns: pairs)
+      positions = Buffer(count: capacity)
     }
 
     /// Bytes of the allocation.
-    package var byteCount: Int { cosine.byteCount + sine.byteCount }
+    package var byteCount: Int { cosine.byteCount + sine.byteCount + positions.byteCount }
 
     /// Moves the first `count` rows that `rows` names to the front; there are no others from now on.
     package mutating func keepRows(_ rows: borrowing Buffer<Int32>, count: Int) {
+      embedding = nil
       cosine.keepRows(rows, count: count)
       sine.keepRows(rows, count: count)
+    }
+
+    /// True where these are the angles of `others`, as they are when layers run one by one.
+    func are(of others: Span<Int32>, _ embedding: RoPE) -> Bool {
+      guard embedding == self.embedding, others.count == cosine.rows else { return false }
+      for index in others.indices where others[index] != positions[index] { return false }
+      return true
+    }
+
+    /// Makes room for the angles of other positions.
+    mutating func begin(_ others: Span<Int32>, _ embedding: RoPE) {
+      self.embedding = embedding
+      cosine.setRows(others.count)
+      sine.setRows(others.count)
+      for index in others.indices { positions[index] = others[index] }
     }
   }
 
@@ -70,8 +90,8 @@ package struct RoPE: Equatable, Sendable {
   package func prepare(_ angles: inout Angles, at positions: Span<Int32>, on compute: Compute) {
     require(angles.cosine.columns == pairs, "RoPE: \(pairs) pairs, room for \(angles.cosine.columns)")
     for i in positions.indices { require(positions[i] >= 0, "RoPE: position \(positions[i]) is negative") }
-    angles.cosine.setRows(positions.count)
-    angles.sine.setRows(positions.count)
+    if angles.are(of: positions, self) { return }
+    angles.begin(positions, self)
     let (cosines, sines, frequencies, factor) = unsafe (angles.cosine.mutablePointer, angles.sine.mutablePointer, frequencies, factor)
     unsafe positions.withUnsafeBufferPointer { positions in
       compute.forEachRange(positions.count, step: 16) { r, _ in

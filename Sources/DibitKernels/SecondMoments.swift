@@ -13,6 +13,8 @@ package struct SecondMoments: ~Copyable, Sendable {
   package private(set) var cross: Matrix
   /// `Σ lᵀ x` for what the sum `l` that the layer adds to lacks, `[m, n]`; no rows where it adds to none.
   package private(set) var lost: Matrix
+  /// The rows of a pass in BF16; none where floats are multiplied as they are.
+  private var pairs = BFloatPairs(capacity: 0, columns: 0)
 
   /// No rows of `columns` inputs yet, which are compared with those of a reference or not, of a layer whose `outputs` are added to a sum.
   package init(columns: Int, isCompared: Bool = false, outputs: Int = 0) {
@@ -24,21 +26,27 @@ package struct SecondMoments: ~Copyable, Sendable {
 
   /// Adds the rows of `x: [n, columns]`, what each lacks beside that of a reference, `[n, columns]`, and what the sum lacks, `[n, outputs]`.
   package mutating func add(_ x: borrowing Matrix, lacking: borrowing Matrix, lost missing: borrowing Matrix, on compute: Compute) {
-    let pairs = Self.pairs(of: x, on: compute)
+    add(x, lacking: lacking, on: compute)
     Self.product(missing, x, pairs, into: &lost, on: compute)
-    Self.product(lacking, x, pairs, into: &cross, on: compute)
-    add(x, pairs, on: compute)
   }
 
   /// Adds the rows of `x: [n, columns]`, and what each lacks beside that of a reference.
   package mutating func add(_ x: borrowing Matrix, lacking: borrowing Matrix, on compute: Compute) {
-    let pairs = Self.pairs(of: x, on: compute)
+    add(x, on: compute)
     Self.product(lacking, x, pairs, into: &cross, on: compute)
-    add(x, pairs, on: compute)
   }
 
   /// Adds the rows of `x: [n, columns]`.
-  package mutating func add(_ x: borrowing Matrix, on compute: Compute) { add(x, Self.pairs(of: x, on: compute), on: compute) }
+  package mutating func add(_ x: borrowing Matrix, on compute: Compute) {
+    if compute.floats == .bfloat16 {
+      if pairs.capacity < x.rows { pairs = BFloatPairs(capacity: x.rows, columns: x.columns) }
+      pairs.round(x, factor: 1, on: compute)
+      BFloatProducts.squared(x, pairs, into: &products, on: compute)
+    } else {
+      Gemm.tn(x, x, into: &products, on: compute)
+    }
+    energies.add(x, on: compute)
+  }
 
   /// Adds the moments of inputs that come alike and each alone: to each input's own `share` times the mean of them all.
   package mutating func addEvenly(_ share: Float) {
@@ -47,23 +55,10 @@ package struct SecondMoments: ~Copyable, Sendable {
     energies.addEvenly(share)
   }
 
-  /// The rows in BF16; none where floats are multiplied as they are.
-  private static func pairs(of x: borrowing Matrix, on compute: Compute) -> BFloatPairs {
-    guard compute.floats == .bfloat16 else { return BFloatPairs(capacity: 0, columns: 0) }
-    var pairs = BFloatPairs(capacity: x.rows, columns: x.columns)
-    pairs.round(x, factor: 1, on: compute)
-    return pairs
-  }
-
   /// `y += aᵀ x`.
   private static func product(
     _ a: borrowing Matrix, _ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute
   ) {
     if pairs.rows > 0 { BFloatProducts.tn(a, pairs, into: &y, on: compute) } else { Gemm.tn(a, x, into: &y, on: compute) }
-  }
-
-  private mutating func add(_ x: borrowing Matrix, _ pairs: borrowing BFloatPairs, on compute: Compute) {
-    Self.product(x, x, pairs, into: &products, on: compute)
-    energies.add(x, on: compute)
   }
 }

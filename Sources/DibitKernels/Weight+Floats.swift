@@ -1,3 +1,4 @@
+internal import CDibitKernels
 internal import DibitQuantization
 package import DibitTensor
 
@@ -5,9 +6,31 @@ extension Weight {
   /// The same numbers as F32: itself, or a copy that can be trained.
   package func floats(on compute: Compute) -> Weight {
     if format == .f32 { return self }
-    var values = Matrix(rows: rows, columns: columns)
-    let all = (0..<rows).map { Int32($0) }
-    Embedding.forward(all.span, weight: self, into: &values, on: compute)
-    return Weight(rows: rows, columns: columns, values: values.values)
+    var floats = Weight(zerosWithRows: rows, columns: columns)
+    floats.withMutableValues { values in
+      unsafe values.withUnsafeMutableBufferPointer { values in
+        if let base = values.baseAddress { unsafe expand(0..<rows, to: base, on: compute) }
+      }
+    }
+    return floats
+  }
+
+  /// Overwrites `matrix` with the numbers of some rows as F32, `[n, columns]`.
+  package func copyRows(_ part: Range<Int>, to matrix: inout Matrix, on compute: Compute) {
+    require(part.lowerBound >= 0 && part.upperBound <= rows, "Weight.copyRows: \(part) of \(shape)")
+    if matrix.elementCapacity < part.count * columns { matrix = Matrix(rows: part.count, columns: columns) }
+    matrix.reshape(rows: part.count, columns: columns)
+    unsafe expand(part, to: matrix.mutablePointer, on: compute)
+  }
+
+  @unsafe private func expand(_ part: Range<Int>, to values: UnsafeMutablePointer<Float>, on compute: Compute) {
+    let columns = columns
+    unsafe withUnsafePointer(to: unsafe kernelView) { view in
+      compute.forEachRange(part.count, step: 64) { r, _ in
+        // SAFETY: tasks write rows of their own.
+        unsafe compute.kernels.expand(
+          view, part.lowerBound + r.lowerBound, part.lowerBound + r.upperBound, 0, columns, values + r.lowerBound * columns, columns)
+      }
+    }
   }
 }

@@ -83,6 +83,13 @@ package struct Matrix: ~Copyable, Sendable {
     return Array(copying: span)
   }
 
+  /// A matrix of its own with the elements in use.
+  package func copied() -> Matrix {
+    var copy = Matrix(rows: rows, columns: columns)
+    copy.copy(self)
+    return copy
+  }
+
   /// Overwrites an array with a copy of the elements in use, in its allocation where it has as many.
   package func copyValues(to array: inout [Float]) {
     let span = span
@@ -118,21 +125,6 @@ package struct Matrix: ~Copyable, Sendable {
     require(rows == other.rows && columns == other.columns, "Matrix.copy: \(other.shape) into \(shape)")
     // SAFETY: both hold `count` floats; an owner is never aliased.
     unsafe storage.mutablePointer.update(from: other.storage.pointer, count: count)
-  }
-
-  /// Takes other elements, row by row, away from those in use.
-  package mutating func subtract(_ others: Span<Float>) {
-    require(others.count == count, "Matrix.subtract: \(others.count) values from \(shape)")
-    var own = mutableSpan
-    for index in own.indices { own[index] -= others[index] }
-  }
-
-  /// Multiplies each row by a factor of its own.
-  package mutating func multiplyRows(by factors: [Float]) {
-    require(factors.count == rows, "Matrix.multiplyRows: \(factors.count) factors for \(shape)")
-    let columns = columns
-    var own = mutableSpan
-    for (row, factor) in factors.enumerated() { for index in row * columns..<(row + 1) * columns { own[index] *= factor } }
   }
 
   /// The address of the first element, for C kernels. Valid while the matrix lives.

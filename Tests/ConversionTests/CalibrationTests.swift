@@ -228,7 +228,8 @@ import Testing
       }
     }
     var gradient = Matrix(rows: 3, columns: 4)
-    let found = BlockTrainer.loss(Matrix(rows: 3, columns: 4, values: values), target, weights: weights, gradient: &gradient)
+    let found = BlockTrainer.loss(
+      Matrix(rows: 3, columns: 4, values: values), Matrix(rows: 3, columns: 4, values: target), weights: weights, gradient: &gradient)
     #expect(abs(found - loss(values)) <= 1e-6 * found)
     for index in values.indices {
       let value = values[index]

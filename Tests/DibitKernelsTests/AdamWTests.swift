@@ -107,6 +107,46 @@ import Testing
     #expect(abs(found[0] - expected) <= Double.ulpOfOne * Double(count).squareRoot() * expected)
   }
 
+  @Test func rowsInUseAreSubtractedFromAndMultiplied() {
+    var m = Matrix([1, 2, 3, 4, 5, 6], columns: 2)
+    m.setRows(2)
+    m.subtract(Matrix([1, 0, -1, 2], columns: 2), on: Machine.usual)
+    #expect(m.values == [0, 2, 4, 2])
+    m.multiplyRows(by: [3, -0.5], on: Machine.usual)
+    #expect(m.values == [0, 6, -2, -1])
+    m.setRows(3)
+    #expect(m.values == [0, 6, -2, -1, 5, 6])
+  }
+
+  @Test(arguments: [1, 31, 33, 300])
+  func threadsSubtractAndMultiplyAlike(rows: Int) {
+    let (x, y) = (uniforms(rows * 100, seed: 4), uniforms(rows * 100, seed: 5))
+    let factors = uniforms(rows, seed: 6)
+    let expected = x.indices.map { (x[$0] - y[$0]) * factors[$0 / 100] }
+    for compute in Machine.own {
+      var m = Matrix(x, columns: 100)
+      m.subtract(Matrix(y, columns: 100), on: compute)
+      m.multiplyRows(by: factors, on: compute)
+      #expect(m.values == expected)
+    }
+  }
+
+  @Test func subtractingAnotherShapeTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var m = Matrix(rows: 2, columns: 3)
+      m.subtract(Matrix(rows: 1, columns: 3), on: Machine.usual)
+    }
+    expectTrap("Matrix.subtract: [1, 3] from [2, 3]", result)
+  }
+
+  @Test func factorsForOtherRowsTrap() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var m = Matrix(rows: 2, columns: 3)
+      m.multiplyRows(by: [1, 2, 3], on: Machine.usual)
+    }
+    expectTrap("Matrix.multiplyRows: 3 factors for [2, 3]", result)
+  }
+
   @Test func rowsAreCopiedAndAdded() {
     let source = Matrix([1, 2, 3, 4, 5, 6], columns: 2)
     var target = Matrix([10, 20, 30, 40], columns: 2)

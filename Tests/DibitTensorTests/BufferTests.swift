@@ -128,18 +128,6 @@ import Testing
     #expect(array.isEmpty)
   }
 
-  @Test func rowsInUseAreSubtractedFromAndMultiplied() {
-    var m = Matrix(rows: 3, columns: 2, values: [1, 2, 3, 4, 5, 6])
-    m.setRows(2)
-    let others: [Float] = [1, 0, -1, 2]
-    m.subtract(others.span)
-    #expect(m.values == [0, 2, 4, 2])
-    m.multiplyRows(by: [3, -0.5])
-    #expect(m.values == [0, 6, -2, -1])
-    m.setRows(3)
-    #expect(m.values == [0, 6, -2, -1, 5, 6])
-  }
-
   @Test func valuesThatFillNoRowTrap() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var m = Matrix(rows: 2, columns: 3)
@@ -147,23 +135,6 @@ import Testing
       m.assign(values.span, columns: 3)
     }
     expectTrap("Matrix: 4 values for rows of 3", result)
-  }
-
-  @Test func subtractingAnotherNumberOfValuesTraps() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      var m = Matrix(rows: 2, columns: 3)
-      let values: [Float] = [1, 2, 3]
-      m.subtract(values.span)
-    }
-    expectTrap("Matrix.subtract: 3 values from [2, 3]", result)
-  }
-
-  @Test func factorsForOtherRowsTrap() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      var m = Matrix(rows: 2, columns: 3)
-      m.multiplyRows(by: [1, 2, 3])
-    }
-    expectTrap("Matrix.multiplyRows: 3 factors for [2, 3]", result)
   }
 
   @Test func aColumnOutsideTrapsAlthoughTheElementExists() async {
