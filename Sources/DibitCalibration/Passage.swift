@@ -55,7 +55,7 @@ struct Passage: ~Copyable {
     others[batch].copy(streams[batch])
   }
 
-  /// Where the passage stands, to go back to.
+  /// The streams where the passage stands, to go back to.
   func copyOfStreams() -> UniqueArray<Matrix> {
     var copies = UniqueArray<Matrix>()
     for batch in batches.indices { copies.append(streams[batch].copied()) }

@@ -20,7 +20,7 @@ package struct RoPE: Equatable, Sendable {
   package struct Angles: ~Copyable, Sendable {
     var cosine: Matrix
     var sine: Matrix
-    /// What all rows are the angles of; nil where some have moved.
+    /// The embedding whose angles all rows are; nil where some have moved.
     private var embedding: RoPE?
     private var positions: Buffer<Int32>
 

@@ -41,11 +41,13 @@ struct WeightReader {
 
   /// The rows of a tensor as F32.
   private func materialized(_ name: ParameterName, _ rows: Int, _ columns: Int) throws(ModelStoreError) -> Weight {
-    var matrix = Matrix(rows: rows, columns: columns)
+    var weight = Weight(zerosWithRows: rows, columns: columns)
     do throws(CheckpointError) {
-      try checkpoint.readRows(name.tensor, rows: name.rows ?? 0..<rows, into: &matrix)
+      try weight.withMutableValues { values throws(CheckpointError) in
+        try checkpoint.readRows(name.tensor, rows: name.rows ?? 0..<rows, into: &values)
+      }
     } catch { throw .checkpoint(error) }
-    return Weight(rows: rows, columns: columns, values: matrix.values)
+    return weight
   }
 
   /// The value of a scale tensor, or nil where the checkpoint has none.

@@ -13,9 +13,8 @@ package final class SharedBytes: @unchecked Sendable {
     require(count >= 0, "SharedBytes: count \(count) is negative")
     self.count = count
     isWritable = true
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: max(count, 64), alignment: 64)
-    unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 64))
-    unsafe release = { base, _ in unsafe base.deallocate() }
+    unsafe base = NumericMemory.allocate(count)
+    unsafe release = { unsafe NumericMemory.release($0, $1) }
   }
 
   /// A copy of `bytes`.

@@ -52,12 +52,13 @@ package struct Weight: Sendable {
   package func roundedToBFloat() -> Weight {
     guard format == .f32 else { return self }
     let numbers = values
-    var bytes = [UInt8](repeating: 0, count: 2 * count)
-    for index in numbers.indices {
-      let bits = BFloat16(numbers[index]).bitPattern
-      (bytes[2 * index], bytes[2 * index + 1]) = (UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8))
+    var elements = Bytes(SharedBytes(zeroed: 2 * count))
+    unsafe elements.withMutablePointer { base in
+      // SAFETY: `count` numbers of two bytes.
+      let target = unsafe base.assumingMemoryBound(to: UInt16.self)
+      for index in numbers.indices { unsafe target[index] = BFloat16(numbers[index]).bitPattern }
     }
-    return Weight(rows: rows, columns: columns, format: .bf16, elements: Bytes(SharedBytes(bytes)))
+    return Weight(rows: rows, columns: columns, format: .bf16, elements: elements)
   }
 
   /// The number of elements.
