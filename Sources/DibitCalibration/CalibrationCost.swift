@@ -25,9 +25,9 @@ package struct CalibrationCost: Sendable {
   /// Elements of all linear layers, of the output head and of one input of that.
   private let (linear, head, hidden): (Double, Double, Double)
 
-  /// Factors by which an operation takes longer: of the few rows of texts that are written side by side, of passes that look at what layers read, of the
-  /// rounding of rows, in floats, and of training, whose rounded products are faster.
-  private static let (writingFactor, passFactor, roundingFactor, trainingFactor) = (2.0, 1.5, 4.0, 0.85)
+  /// Factors by which an operation takes longer: of the few rows of texts that are written side by side, of the rounding of rows, in floats, and of
+  /// training, whose rounded products are faster.
+  private static let (writingFactor, roundingFactor, trainingFactor) = (2.0, 4.0, 0.85)
 
   /// No work yet on a model.
   package init(_ configuration: ModelConfiguration) {
@@ -48,7 +48,7 @@ package struct CalibrationCost: Sendable {
     let (measured, read) = (Double(SensitivityMeter.measuredTokens), Double(SensitivityMeter.readTokens))
     for layer in layers {
       // From the matrix on, so half of the model in the mean.
-      operations += Self.passFactor * measured * (linear + 2 * head)
+      operations += measured * (linear + 2 * head)
       operations += Self.roundingFactor * rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
       if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
     }
@@ -58,7 +58,7 @@ package struct CalibrationCost: Sendable {
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
     let tokens = Double(tokens)
     // The float model once; the rounded one before and behind the rounding of what ends a branch.
-    operations += Self.passFactor * 3 * tokens * 2 * linear
+    operations += 3 * tokens * 2 * linear
     for layer in layers {
       if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
       if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }
@@ -80,10 +80,10 @@ package struct CalibrationCost: Sendable {
     operations += Self.trainingFactor * Double(tokens) * 8 * (linear + head)
   }
 
-  /// The operations for second moments of a layer's inputs, of which there are so many sums, and their factors.
+  /// The operations for second moments of a layer's inputs, of which there are so many sums, and their factors. One of them is symmetric.
   private func moments(_ layer: Layer, tokens: Double, sums: Double) -> Double {
     let square = layer.columns * layer.columns
-    return tokens * 2 * square * sums + Self.roundingFactor * square * layer.columns / 3 * sums
+    return tokens * 2 * square * (sums - 0.5) + Self.roundingFactor * square * layer.columns / 3 * sums
   }
 
   /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost.
@@ -95,15 +95,16 @@ package struct CalibrationCost: Sendable {
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     var rng = SplitMix64(seed: 0)
     let x = Matrix(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in Float.random(in: -1...1, using: &rng) })
-    var moments = SecondMoments(columns: columns)
+    var moments = SecondMoments(columns: columns, isCompared: true)
     var (shortest, total) = (Duration.seconds(3600), Duration.zero)
     while total < .milliseconds(300) {
       let start = ContinuousClock.now
-      moments.add(x, on: compute)
+      moments.add(x, lacking: x, on: compute)
       let time = max(ContinuousClock.now - start, .nanoseconds(1))
       shortest = min(shortest, time)
       total += time
     }
-    return operations / (2 * Double(rows * columns * columns) / (shortest / .seconds(1)))
+    // A product and half of one, where rows are rounded to BF16.
+    return operations / (3 * Double(rows * columns * columns) / (shortest / .seconds(1)))
   }
 }

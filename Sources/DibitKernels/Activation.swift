@@ -24,7 +24,7 @@ package enum Activation: String, CaseIterable, Sendable {
     }
   }
 
-  /// Accumulates `dgate` and `dup`.
+  /// Overwrites `dgate` and `dup`.
   package func backward(
     _ dy: borrowing Matrix, gate: borrowing Matrix, up: borrowing Matrix, dgate: inout Matrix, dup: inout Matrix, on compute: Compute
   ) {
@@ -48,7 +48,7 @@ package enum Activation: String, CaseIterable, Sendable {
     }
   }
 
-  /// Accumulates `dx`.
+  /// Overwrites `dx`.
   package func backward(_ dy: borrowing Matrix, x: borrowing Matrix, dx: inout Matrix, on compute: Compute) {
     require(x.count == dy.count && dx.count == dy.count, "Activation.backward: dy \(dy.shape), x \(x.shape), dx \(dx.shape)")
     let (dys, xs, dxs, kind) = unsafe (dy.pointer, x.pointer, dx.mutablePointer, kind)

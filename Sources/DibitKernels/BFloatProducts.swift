@@ -61,16 +61,19 @@ enum BFloatProducts {
     }
   }
 
-  /// `y += wideᵀ narrow`; `wide: [n, k]`, `narrow: [n, r]`, `y: [k, r]`.
-  static func tn(_ wide: borrowing Matrix, _ narrow: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute) {
+  /// `y += wideᵀ narrow`, or `y = wideᵀ narrow` where not `accumulating`; `wide: [n, k]`, `narrow: [n, r]`, `y: [k, r]`.
+  static func tn(
+    _ wide: borrowing Matrix, _ narrow: borrowing BFloatPairs, into y: inout Matrix, accumulating: Bool = true, on compute: Compute
+  ) {
     let (n, r, k) = (wide.rows, narrow.columns, wide.columns)
     require(narrow.rows == n && y.rows == k && y.columns == r, "BFloatProducts.tn: \(wide.shape), [\(narrow.rows), \(r)], y \(y.shape)")
+    if n == 0, !accumulating { y.fill(0) }
     let (view, ys) = unsafe (wide.kernelView, y.mutablePointer)
     unsafe eachStripe(of: view, compute) { first, rows, columns, left in
       for (index, column) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
         unsafe compute.kernels.pair_matmul(
           columns.count, min(stripe, r - column), (rows + 1) / 2, left, 1, stripe, narrow.stripe(index, row: first),
-          ys + columns.lowerBound * r + column, r, 1)
+          ys + columns.lowerBound * r + column, r, accumulating || first > 0 ? 1 : 0)
       }
     }
   }

@@ -92,7 +92,6 @@ struct FeedForwardPart: BlockPart {
     var dActivated = d.scratch.take(rows: x.rows, columns: size)
     down.backward(dy, x: a.activated, saved: a.terms, dx: &dActivated, pass, &d)
     var dUp = d.scratch.take(rows: x.rows, columns: size)
-    dUp.fill(0)
     guard isGated else {
       activation.backward(dActivated, x: a.up, dx: &dUp, on: pass.compute)
       d.scratch.give(dActivated)
@@ -100,7 +99,6 @@ struct FeedForwardPart: BlockPart {
       return d.scratch.give(dUp)
     }
     var dGate = d.scratch.take(rows: x.rows, columns: size)
-    dGate.fill(0)
     activation.backward(dActivated, gate: a.gate, up: a.up, dgate: &dGate, dup: &dUp, on: pass.compute)
     d.scratch.give(dActivated)
     switch projection {

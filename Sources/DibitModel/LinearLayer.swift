@@ -177,8 +177,7 @@ struct LinearLayer: Sendable {
       Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.gradients.values[index], on: compute)
     } else if let index = d.gradients.list.logScale(self.weight) {
       d.dWeight.reshape(rows: rows, columns: columns)
-      d.dWeight.fill(0)
-      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.dWeight, on: compute)
+      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.dWeight, accumulating: false, on: compute)
       GridRounding.backwardScales(of: weight, dWeight: d.dWeight, dLogScales: &d.gradients.values[index], on: compute)
     }
     if let bias, let index = d.gradients.list.weight(bias) { Bias.backward(dy, dBias: &d.gradients.values[index], on: compute) }
@@ -195,14 +194,16 @@ struct LinearLayer: Sendable {
     d.scratch.give(masked)
   }
 
-  /// Accumulates the gradient of the weight.
+  /// Accumulates the gradient of the weight, or overwrites it.
   private static func backwardWeight(
-    _ dy: borrowing Matrix, _ x: borrowing Matrix, _ work: inout BFloatWork, _ usesBFloat: Bool, dWeight: inout Matrix, on compute: Compute
+    _ dy: borrowing Matrix, _ x: borrowing Matrix, _ work: inout BFloatWork, _ usesBFloat: Bool, dWeight: inout Matrix,
+    accumulating: Bool = true, on compute: Compute
   ) {
     if usesBFloat {
       work.inputs.round(x, factor: 1, on: compute)
-      Linear.backwardWeight(dy, work.inputs, dWeight: &dWeight, on: compute)
+      Linear.backwardWeight(dy, work.inputs, dWeight: &dWeight, accumulating: accumulating, on: compute)
     } else {
+      if !accumulating { dWeight.fill(0) }
       Linear.backwardWeight(dy, x, dWeight: &dWeight, on: compute)
     }
   }

@@ -148,7 +148,7 @@ import Testing
     let (x, up, dy) = (uniforms(count, seed: 3, bound: 4), uniforms(count, seed: 4), uniforms(count, seed: 5))
     let alone = expectedGradients(of: [doubles(x)], dy: doubles(dy)) { $0[0].map { Oracle.activation(Self.oracle(kind), $0) } }
     let tolerance = roundingTolerance(length: 1, magnitude: 5, steps: 8)
-    agree(onTop(alone[0]), within: tolerance) { compute in
+    agree(alone[0], within: tolerance) { compute in
       var dx = Matrix(earlier(count), columns: count)
       kind.backward(Matrix(dy, columns: count), x: Matrix(x, columns: count), dx: &dx, on: compute)
       return dx.values
@@ -156,7 +156,7 @@ import Testing
     let gated = expectedGradients(of: [doubles(x), doubles(up)], dy: doubles(dy)) { inputs in
       zip(inputs[0], inputs[1]).map { Oracle.activation(Self.oracle(kind), $0) * $1 }
     }
-    agree(gated.flatMap { onTop($0) }, columns: count, within: tolerance) { compute in
+    agree(gated.flatMap(\.self), columns: count, within: tolerance) { compute in
       var dgate = Matrix(earlier(count), columns: count)
       var dup = Matrix(earlier(count), columns: count)
       kind.backward(

@@ -53,14 +53,15 @@ INLINE void gate_kind(dibit_activation kind, const float *gate, const float *up,
   }
 }
 
+// dgate = dy up activation'(gate), dup = dy activation(gate)
 INLINE void gate_backward_kind(dibit_activation kind, const float *dy, const float *gate, const float *up, float *dgate, float *dup,
                                ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i += LANES) {
     const ptrdiff_t some = n - i < LANES ? n - i : LANES;
     V slope;
     const V a = activate_v(kind, load_some(gate + i, some), &slope), u = load_some(up + i, some), d = load_some(dy + i, some);
-    store_some(dup + i, load_some(dup + i, some) + d * a, some);
-    store_some(dgate + i, load_some(dgate + i, some) + d * u * slope, some);
+    store_some(dup + i, d * a, some);
+    store_some(dgate + i, d * u * slope, some);
   }
 }
 
@@ -76,7 +77,7 @@ INLINE void activate_backward_kind(dibit_activation kind, const float *dy, const
     const ptrdiff_t some = n - i < LANES ? n - i : LANES;
     V slope;
     activate_v(kind, load_some(x + i, some), &slope);
-    store_some(dx + i, load_some(dx + i, some) + load_some(dy + i, some) * slope, some);
+    store_some(dx + i, load_some(dy + i, some) * slope, some);
   }
 }
 

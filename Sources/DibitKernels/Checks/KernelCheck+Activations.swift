@@ -19,10 +19,10 @@ extension KernelCheck {
         let gate = run.matrix(shape[0], shape[1], bound: 6)
         let up = run.matrix(shape[0], shape[1])
         let dy = run.matrix(shape[0], shape[1])
-        var dGate = run.matrix(shape[0], shape[1])
-        var dUp = run.matrix(shape[0], shape[1])
+        var dGate = Matrix(rows: shape[0], columns: shape[1])
+        var dUp = Matrix(rows: shape[0], columns: shape[1])
         let compute = run.compute
-        run.measure(bytes: 28 * dy.count) { kind.backward(dy, gate: gate, up: up, dgate: &dGate, dup: &dUp, on: compute) }
+        run.measure(bytes: 20 * dy.count) { kind.backward(dy, gate: gate, up: up, dgate: &dGate, dup: &dUp, on: compute) }
         run.record(dGate)
         run.record(dUp)
       },
@@ -36,9 +36,9 @@ extension KernelCheck {
       KernelCheck("\(kind) gradient", ["activate_backward"], awkward: shapes, large: large) { run, shape in
         let x = run.matrix(shape[0], shape[1], bound: 6)
         let dy = run.matrix(shape[0], shape[1])
-        var dx = run.matrix(shape[0], shape[1])
+        var dx = Matrix(rows: shape[0], columns: shape[1])
         let compute = run.compute
-        run.measure(bytes: 16 * dy.count) { kind.backward(dy, x: x, dx: &dx, on: compute) }
+        run.measure(bytes: 12 * dy.count) { kind.backward(dy, x: x, dx: &dx, on: compute) }
         run.record(dx)
       },
     ]
