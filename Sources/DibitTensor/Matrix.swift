@@ -90,19 +90,6 @@ package struct Matrix: ~Copyable, Sendable {
     return copy
   }
 
-  /// Overwrites an array with a copy of the elements in use, in its allocation where it has as many.
-  package func copyValues(to array: inout [Float]) {
-    let span = span
-    guard array.count == span.count else {
-      array = Array(copying: span)
-      return
-    }
-    // SAFETY: the array has `count` floats of its own.
-    unsafe array.withUnsafeMutableBufferPointer {
-      if let base = $0.baseAddress { unsafe base.update(from: storage.pointer, count: count) }
-    }
-  }
-
   /// Makes this a matrix with these elements, row by row, in its allocation where they fit.
   package mutating func assign(_ values: Span<Float>, columns: Int) {
     let rows = columns > 0 ? values.count / columns : 0
