@@ -28,7 +28,7 @@ extension Calibrator {
     package var headTokens = 8192
     /// The share of the mean moment of what the head reads by which each of its inputs is raised where the head is the embedding too: a row
     /// of that is read alone, and all of its elements alike.
-    package var embeddingShare: Float = 1
+    package var embeddingShare: Float = 0.15
     /// The training of each layer behind its rounding; nil for none.
     package var training: TrainingOptions?
 

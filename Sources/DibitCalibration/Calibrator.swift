@@ -16,7 +16,7 @@ private struct InputsNotFinite: Error {
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
   /// Counts the changes after which the same text makes something else of the same model: what was kept before one is not gone on with.
-  package static let revision = 2
+  package static let revision = 3
 
   private let configuration: ModelConfiguration
   private let batches: [[[Int32]]]
