@@ -10,14 +10,19 @@ MODEL is what `dibit convert --calibrate` made of CHECKPOINT, a llama whose head
 the floats on what is held out of the text, and for each test text the perplexity over the floats' and the divergence. Text and offsets differ from
 those of `dibit qat`, and nothing is written: what has won is to be run there.
 
-Beside the settings of `dibit qat` there are some that were tried and left out: `lsq`, the gradient of scales of Esser et al.; `labels`, a share of the
-loss that is the text itself; `unmasked`, gradients of weights beyond the ends of the grid; `muon`, orthogonalised steps of that size.
+Beside the settings of `dibit qat` there are: `pull`, how far, in scales, floats on a trellis lie from their levels at most to begin with; `scales=1`, which
+trains scales and norms alone; `rank`, a recovery in floats that is trained beside what else is, `rank_rate` in units of the scales of its matrix. For
+trellises nvcc is needed, too.
 """
 import argparse
+import ctypes
+import functools
 import glob
 import json
 import math
 import os
+import subprocess
+import tempfile
 import time
 
 import numpy
@@ -28,7 +33,7 @@ from tokenizers import Tokenizer
 
 RUN = dict(
     steps=250, batch=16, tokens=256, rate=6e-3, scale_rate=5e-4, norm_rate=5e-4, embedding_rate=2e-3, beta1=0.9, beta2=0.95, warmup=0.03, end=0.05,
-    cosine=0, clip=1.0, seed=0, lsq=0, labels=0.0, unmasked=0, muon=0.0)
+    cosine=0, clip=1.0, seed=0, pull=0.3, scales=0, rank=0, rank_rate=4e-3)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LINEAR = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
 CHUNK = 64  # all groups are whole chunks, but for the last of a row
@@ -128,6 +133,35 @@ def unpacked(panels, bits):
     return codes.transpose(0, 3, 1, 2, 4).reshape(panels.shape[0] * 16, -1)
 
 
+@functools.cache
+def trellis():
+    """The function of trellis.cu."""
+    library = f"{tempfile.mkdtemp()}/trellis.so"
+    on_device = ["nvcc", "-arch=native", "-Xcompiler", "-fPIC"]
+    tool = on_device if DEVICE == "cuda" else ["c++", "-x", "c++", "-march=native", "-fopenmp", "-fPIC"]
+    subprocess.run([*tool, "-O3", "-shared", "-o", library, os.path.join(os.path.dirname(__file__), "trellis.cu")], check=True)
+    return ctypes.CDLL(library).choose
+
+
+def choose(weights, scales, levels):
+    """Overwrites `levels: [chunks, 64]` with those of the best codes of `weights` at `scales: [chunks, 1]`."""
+    pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (weights, scales, levels)]
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream if DEVICE == "cuda" else None)
+    if failure := trellis()(*pointers, ctypes.c_longlong(2 * len(levels)), stream):
+        raise SystemExit(f"trellis.cu: CUDA says {failure}")
+
+
+def on_trellis(codes):
+    """The levels of codes of two bits, [rows, columns]; see docs/formats/model.md#trellis."""
+    order = numpy.array([p // 16 * 16 + p % 4 * 4 + p % 16 // 4 for p in range(32)])
+    sets = numpy.array([[-7, -2, 4, 1], [0, 7, -3, 2], [-2, 3, 0, -5], [1, 4, -4, -1]], numpy.int8)
+    c = codes.reshape(codes.shape[0], -1, 32)[:, :, order]
+    a, b = numpy.roll(c, 2, -1), numpy.roll(c, 1, -1)
+    levels = numpy.empty(c.shape, numpy.int8)
+    levels[:, :, order] = sets[b, a ^ c]
+    return levels.reshape(codes.shape)
+
+
 class Start:
     """A converted model in chunks of 64 weights: floats that round to its codes, scales of groups, and which chunk has which."""
 
@@ -142,19 +176,22 @@ class Start:
                                  + [torch.from_numpy(tensors["model.norm.weight"])]).to(DEVICE)
         self.ranges, weights, levels, scales, groups, bits, units = {}, [], [], [], [], [], []
         chunks = count = 0
-        for name, weight in sorted(network.matrices.items(), key=lambda pair: "embed" in pair[0]):
-            rows, columns = weight.shape
-            own = form["tensor_bits"].get(name) or form["embedding_bits" if "embed" in name else "bits"]
+        bits_of = {name: form["tensor_bits"].get(name) or form["embedding_bits" if "embed" in name else "bits"] for name in network.matrices}
+        chained = {name for name in bits_of if form.get("trellis", False) and bits_of[name] == 2}
+        for name in sorted(network.matrices, key=lambda name: ("embed" in name, name not in chained)):
+            weight, own, (rows, columns) = network.matrices[name], bits_of[name], network.matrices[name].shape
             scale = tensors[name + ".scales"].transpose(0, 2, 1)
             scale = scale.reshape(-1, scale.shape[-1])[:rows].astype(numpy.float32)
             length = columns if form["group_size"] == "row" else form["group_size"]
-            levels.append(unpacked(tensors[name], own)[:rows, :columns].astype(numpy.int8).reshape(-1, CHUNK) - (1 << own - 1))
+            codes = unpacked(tensors[name], own)[:rows, :columns]
+            levels.append((on_trellis(codes) if name in chained else codes.astype(numpy.int8) - (1 << own - 1)).reshape(-1, CHUNK))
             weights.append(weight.float().view(-1, CHUNK))
             group = numpy.arange(rows)[:, None] * scale.shape[1] + numpy.arange(columns // CHUNK)[None] * CHUNK // length
             groups.append(count + group.reshape(-1))
             scales.append(scale.reshape(-1))
-            bits.append(numpy.full(group.size, own))
-            units.append(numpy.full(group.size, numpy.exp(numpy.log(numpy.maximum(numpy.abs(scale), LEAST)).mean()), numpy.float32))
+            bits.append(numpy.full(group.size, 4 if name in chained else own))
+            spacing = numpy.exp(numpy.log(numpy.maximum(numpy.abs(scale), LEAST)).mean()) * (3 if name in chained else 1)
+            units.append(numpy.full(group.size, spacing, numpy.float32))
             self.ranges[name] = (chunks, group.size, rows, columns)
             chunks, count = chunks + group.size, count + scale.size
 
@@ -162,39 +199,54 @@ class Start:
             return torch.from_numpy(numpy.concatenate(arrays)).to(DEVICE)
 
         self.embedding = self.ranges["model.embed_tokens.weight"][0]
-        self.weights, levels, scales = torch.cat(weights), on_device(levels).float(), on_device(scales)
+        self.embedding_scales = count - scales[-1].size
+        self.chained = sum(self.ranges[name][1] for name in chained)  # the first chunks lie on a trellis
+        self.levels = on_device(levels)
+        self.weights, levels, scales = torch.cat(weights), self.levels.float(), on_device(scales)
         self.groups, bits, self.units = on_device(groups), on_device(bits).float(), on_device(units)[:, None]
         self.sign, self.logarithms = torch.where(scales < 0, -1.0, 1.0), scales.abs().clamp_min(LEAST).log()
         self.low, self.high = -(2 ** (bits - 1))[:, None], (2 ** (bits - 1) - 1)[:, None]
         # Floats of other codes begin a fifth of a scale from their level.
-        scale = (self.sign * self.logarithms.exp())[self.groups][:, None]
-        ratio = self.weights / scale
+        self.scale = (self.sign * self.logarithms.exp())[self.groups][:, None]
+        ratio = self.weights / self.scale
         nearest = ratio.round().clamp(self.low, self.high)
-        self.weights = torch.where(nearest == levels, self.weights, scale * (levels + torch.where(ratio > levels, 0.2, -0.2)))
+        kept = (nearest == levels) | (torch.arange(len(levels), device=DEVICE) < self.chained)[:, None]
+        self.weights = torch.where(kept, self.weights, self.scale * (levels + torch.where(ratio > levels, 0.2, -0.2)))
+
+    def pulled(self, limit):
+        """The floats, those on a trellis as near to their levels as it takes to have these."""
+        n = self.chained
+        scale, floats = self.scale[:n].contiguous(), self.weights[:n].clone()
+        middle, found = self.levels[:n].float() * scale, torch.zeros_like(self.levels[:n])
+        for limit in (*(limit / 2 ** attempt for attempt in range(7)), 0) if n else ():
+            choose(floats, scale, found)
+            other = (found != self.levels[:n]).view(-1, 32).any(1).repeat_interleave(32).view(-1, CHUNK)
+            if not other.any():
+                break
+            floats = torch.where(other, middle + torch.maximum(torch.minimum(floats - middle, limit * scale), -limit * scale), floats)
+        return torch.cat([floats, self.weights[n:]])
 
 
 # --- a step ----------------------------------------------------------------
 
 
-def divergence(own, target, following, labels):
-    """The mean divergence, and the gradient of the loss by the logits; `following` is the next token, -1 where there is none."""
+def divergence(own, target):
+    """The mean divergence, and its gradient by the logits."""
     q, p = own.float().log_softmax(-1), target.float().log_softmax(-1)
-    share = (following >= 0).float()[:, None] * labels
-    truth = (torch.arange(own.shape[1], device=own.device)[None] == following[:, None]).float()
-    return (p.exp() * (p - q)).sum(-1).mean(), ((q.exp() - (1 - share) * p.exp() - share * truth) / own.shape[0]).bfloat16()
+    return (p.exp() * (p - q)).sum(-1).mean(), ((q.exp() - p.exp()) / own.shape[0]).bfloat16()
 
 
 def rounded(weights, scale, low, high):
     return torch.where(scale != 0, weights / scale, 0.0).round().clamp(low, high)
 
 
-def through(weights, gradient, scale, low, high, lsq, unmasked):
+def through(weights, packed, gradient, scale, low, high):
     """Gradients of the floats, and chunk by chunk of the logarithms of scales; the sum of the former's squares."""
     ratio = torch.where(scale != 0, weights / scale, 0.0)
     inside = ((ratio < high + 0.5) & (ratio > low - 0.5)).float()
     gradient = gradient.float()
-    of_scale = (gradient * (ratio.round().clamp(low, high) - lsq * ratio * inside)).sum(-1) * scale[:, 0]
-    gradient = gradient * torch.maximum(inside, torch.full_like(inside, unmasked))
+    of_scale = (gradient * packed.float()).sum(-1)
+    gradient = gradient * inside
     return gradient.bfloat16(), of_scale, gradient.pow(2).sum()
 
 
@@ -211,20 +263,57 @@ def fill(packed, weights, scale, low, high):
     packed.copy_(rounded(weights, scale, low, high) * scale)
 
 
-FAST = {function.__name__: compiled(function) for function in (layer_of, head_of, divergence, through, adam, fill)}
+def fill_levels(packed, levels, scale):
+    packed.copy_(levels.float() * scale)
+
+
+FAST = {function.__name__: compiled(function) for function in (layer_of, head_of, divergence, through, adam, fill, fill_levels)}
+
+
+class Recovery:
+    """Matrices of a low rank over all but the embedding, in units of the scales of theirs."""
+
+    def __init__(self, start, rank):
+        ranges = [own for own in start.ranges.values() if own[0] < start.embedding]
+        sizes = [size * rank for _, _, rows, columns in ranges for size in (rows, columns)]
+        self.values, self.gradient = (torch.zeros(sum(sizes), device=DEVICE) for _ in range(2))
+        self.sum = torch.zeros(start.embedding, CHUNK, device=DEVICE)
+        parts = list(zip(self.values.split(sizes), self.gradient.split(sizes)))
+        self.parts = [(slice(first, first + count), rows, columns, float(start.units[first]) / math.sqrt(rank), b, a)
+                      for (first, count, rows, columns), b, a in zip(ranges, parts[0::2], parts[1::2])]
+        generator = torch.Generator().manual_seed(1)
+        for _, _, columns, _, _, (a, _) in self.parts:
+            a.copy_(torch.randn(a.shape, generator=generator))
+
+    def add(self, packed):
+        for chunks, rows, columns, unit, (b, _), (a, _) in self.parts:
+            torch.mm(b.view(rows, -1) * unit, a.view(-1, columns), out=self.sum[chunks].view(rows, columns))
+        packed[:len(self.sum)] += self.sum
+
+    def take(self, gradient):
+        for chunks, rows, columns, unit, (b, db), (a, da) in self.parts:
+            dense = gradient[chunks].view(rows, columns)
+            db.view(rows, -1).copy_(dense @ a.view(-1, columns).T.bfloat16() * unit)
+            da.view(-1, columns).copy_(b.view(rows, -1).T.bfloat16() @ dense * unit)
 
 
 class Training:
     def __init__(self, start, teacher, text, settings):
         self.start, self.teacher, self.text, self.settings = start, teacher, text, settings
-        self.weights, self.logarithms, self.norms = start.weights.clone(), start.logarithms.clone(), start.norms.clone()
+        self.weights, self.logarithms, self.norms = start.pulled(settings["pull"]), start.logarithms.clone(), start.norms.clone()
+        self.levels = start.levels.clone()
+        self.recovery = Recovery(start, settings["rank"]) if settings["rank"] else None
+        self.trained = [self.weights, self.logarithms, self.norms] + ([self.recovery.values] if self.recovery else [])
         self.moments = [(torch.zeros_like(value, dtype=torch.bfloat16 if value is self.weights else None), torch.zeros_like(value))
-                        for value in (self.weights, self.logarithms, self.norms)]
+                        for value in self.trained]
         self.packed = torch.zeros_like(self.weights, dtype=torch.bfloat16)
         self.gradient, self.norm_gradient = torch.zeros_like(self.packed), torch.zeros_like(self.norms)
         self.scale = torch.zeros_like(start.units)
         self.rates = settings["rate"] * start.units
         self.rates[start.embedding:] *= settings["embedding_rate"] / settings["rate"]
+        self.scale_rates = torch.full_like(self.logarithms, settings["scale_rate"])
+        if settings["scales"]:
+            self.scale_rates[start.embedding_scales:] = 0
 
         def leaf(values, gradient):
             values = values.detach().requires_grad_()
@@ -239,13 +328,22 @@ class Training:
         self.now = torch.zeros(3, device=DEVICE)  # the schedule's share of the rates, and Adam's corrections
         generator = torch.Generator().manual_seed(settings["seed"])
         self.offsets = torch.randint(0, len(text) - settings["tokens"], (settings["steps"], settings["batch"]), generator=generator).to(DEVICE)
-        self.done = 0
         self.round()
 
     def round(self):
-        scales = self.logarithms.exp().half() * self.start.sign
-        self.scale.copy_(scales[self.start.groups][:, None])
-        FAST["fill"](self.packed, self.weights, self.scale, self.start.low, self.start.high)
+        start = self.start
+        scales = self.logarithms.exp().half() * start.sign
+        self.scale.copy_(scales[start.groups][:, None])
+        n, packed = start.chained, self.packed
+        if self.settings["scales"]:
+            FAST["fill_levels"](packed, self.levels, self.scale)
+        else:
+            FAST["fill"](packed[n:], self.weights[n:], self.scale[n:], start.low[n:], start.high[n:])
+            if n:
+                choose(self.weights[:n], self.scale[:n], self.levels[:n])
+                FAST["fill_levels"](packed[:n], self.levels[:n], self.scale[:n])
+        if self.recovery:
+            self.recovery.add(self.packed)
 
     def step(self):
         settings, start = self.settings, self.start
@@ -256,48 +354,24 @@ class Training:
         with torch.no_grad():
             target = self.teacher.logits(self.tokens, False, None, FAST["layer_of"], FAST["head_of"])
         own = self.network.logits(self.tokens, True, stream, FAST["layer_of"], FAST["head_of"]).flatten(0, 1)
-        following = torch.cat([self.tokens[:, 1:], torch.full_like(self.tokens[:, :1], -1)], 1).flatten()
-        _, gradient = FAST["divergence"](own.detach(), target.flatten(0, 1), following, settings["labels"])
+        _, gradient = FAST["divergence"](own.detach(), target.flatten(0, 1))
         own.backward(gradient)
         with torch.no_grad():
             embedding.grad.index_add_(0, self.tokens.flatten(), stream.grad.flatten(0, 1).bfloat16())
-            gradient, chunks, squares = FAST["through"](
-                self.weights, self.gradient, self.scale, start.low, start.high, float(settings["lsq"]), float(settings["unmasked"]))
-            of_scales = torch.zeros_like(self.logarithms).index_add_(0, start.groups, chunks)
-            norm = (squares + of_scales.pow(2).sum() + self.norm_gradient.pow(2).sum()).sqrt()
+            if self.recovery:
+                self.recovery.take(self.gradient)
+                self.packed[:start.embedding] -= self.recovery.sum
+            gradient, chunks, squares = FAST["through"](self.weights, self.packed, self.gradient, self.scale, start.low, start.high)
+            of_scales = torch.zeros_like(self.logarithms).index_add_(0, start.groups, chunks) * (self.scale_rates > 0)
+            gradients = [gradient, of_scales, self.norm_gradient] + ([self.recovery.gradient] if self.recovery else [])
+            squares = 0 if settings["scales"] else squares
+            norm = (squares + sum(own.pow(2).sum() for own in gradients[1:])).sqrt()
             rest = ((settings["clip"] / norm).clamp(max=1.0), self.now[1], self.now[2], settings["beta1"], settings["beta2"])
-            first = 0
-            if settings["muon"]:
-                self.orthogonal_step(gradient)
-                first = start.embedding
-            moved = [tensor[first:] for tensor in (self.weights, gradient, *self.moments[0])]
-            FAST["adam"](*moved, self.rates[first:] * self.now[0], *rest)
-            adam(self.logarithms, of_scales, *self.moments[1], settings["scale_rate"] * self.now[0], *rest)
-            adam(self.norms, self.norm_gradient, *self.moments[2], settings["norm_rate"] * self.now[0], *rest)
+            rates = [self.rates, self.scale_rates, settings["norm_rate"], settings["rank_rate"]]
+            for index, (values, own, moments) in enumerate(zip(self.trained, gradients, self.moments)):
+                if index or not settings["scales"]:
+                    (adam if index else FAST["adam"])(values, own, *moments, rates[index] * self.now[0], *rest)
             self.round()
-
-    def orthogonal_step(self, gradient):
-        """Muon (Jordan, 2024), for matrices of one shape at a time."""
-        shapes = {}
-        for name, (first, count, rows, columns) in self.start.ranges.items():
-            if first < self.start.embedding:
-                shapes.setdefault((rows, columns), []).append((first, count))
-        for (rows, columns), ranges in shapes.items():
-            steps = []
-            for first, count in ranges:
-                mean, own = self.moments[0][0][first:first + count], gradient[first:first + count]
-                mean.mul_(0.95).add_(own)
-                steps.append((mean * 0.95 + own).view(rows, columns))
-            x = torch.stack(steps)
-            x = x.transpose(1, 2) if rows > columns else x
-            x = x / (x.float().norm(dim=(1, 2), keepdim=True) + 1e-7).bfloat16()
-            for _ in range(5):
-                square = x @ x.transpose(1, 2)
-                x = 3.4445 * x + (-4.7750 * square + 2.0315 * (square @ square)) @ x
-            x = x.transpose(1, 2) if rows > columns else x
-            for (first, count), step in zip(ranges, x):
-                size = self.settings["muon"] * math.sqrt(max(rows, columns)) * self.rates[first] * self.now[0]
-                self.weights[first:first + count].view(rows, columns).sub_(step.float() * size)
 
     def share(self, step):
         """The schedule's share of the peak rates in a step, counted from 1."""
@@ -317,7 +391,7 @@ class Training:
         """A step as one launch, recorded with rates of zero."""
         if DEVICE != "cuda":
             return self.step
-        kept = [value.clone() for value in (self.weights, self.logarithms, self.norms)]
+        kept = [value.clone() for value in self.trained]
         self.prepare(1)
         self.now[0] = 0
         stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
@@ -329,7 +403,7 @@ class Training:
         with torch.cuda.graph(graph, stream=stream):
             self.step()
         torch.cuda.synchronize()
-        for value, before in zip((self.weights, self.logarithms, self.norms), kept):
+        for value, before in zip(self.trained, kept):
             value.copy_(before)
         for moments in self.moments:
             for moment in moments:
@@ -337,11 +411,14 @@ class Training:
         self.round()
         return graph.replay
 
-    def run(self):
+    def run(self, look):
+        """Yields the number of every step after which is looked at what is held out."""
         step = self.recorded()
         for number in range(1, self.settings["steps"] + 1):
             self.prepare(number)
             step()
+            if look and number % look == 0:
+                yield number
 
 
 @torch.no_grad()
@@ -375,6 +452,7 @@ def main():
     parser.add_argument("runs", nargs="*", metavar="RUN", default=["defaults"])
     parser.add_argument("--data", nargs="+", required=True)
     parser.add_argument("--test", nargs="*", default=[])
+    parser.add_argument("--look", type=int, default=0, metavar="STEPS", help="also print the divergence on what is held out after so many steps each")
     arguments = parser.parse_args()
     runs = [settings_of(run) for run in arguments.runs]
     tokenizer = Tokenizer.from_file(f"{arguments.model}/tokenizer.json")
@@ -382,8 +460,8 @@ def main():
     def ids(path, limit=None):
         with open(path, encoding="utf-8") as file:
             text = file.read(limit)
-        parts = [tokenizer.encode(text[first:first + 200_000], add_special_tokens=False).ids for first in range(0, len(text), 200_000)]
-        return torch.tensor([token for part in parts for token in part], device=DEVICE)
+        parts = tokenizer.encode_batch([text[first:first + 200_000] for first in range(0, len(text), 200_000)], add_special_tokens=False)
+        return torch.tensor([token for part in parts for token in part.ids], device=DEVICE)
 
     files = [file for path in arguments.data for file in (sorted(glob.glob(f"{path}/*.txt")) if os.path.isdir(path) else [path])]
     text = torch.cat([ids(file) for file in files])
@@ -399,7 +477,8 @@ def main():
     for name, settings in runs:
         begin = time.monotonic()
         training = Training(start, teacher, windows[~held].flatten(), settings)
-        training.run()
+        for number in training.run(arguments.look):
+            print(f"  {name} {number}: {measured(training.network, teacher, windows[held], True)[0]:.4f}", flush=True)
         print(f"{name}: held out {measured(training.network, teacher, windows[held], True)[0]:.4f}", end="")
         for path, parts in tests.items():
             total, own, other = measured(training.network, teacher, parts, True)

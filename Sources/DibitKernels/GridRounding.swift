@@ -53,11 +53,12 @@ package enum GridRounding {
   }
 
   /// Moves each element of `w` that rounds to another level than its own in `packed`, a weight of the same shape, to `distance` scales from that
-  /// level, on the side that it comes from: rounded to these scales, `w` has these codes. The distance is less than half, as scales are rounded.
+  /// level, on the side that it comes from: rounded to these scales, `w` has these codes. The distance is less than half, as scales are rounded. On a
+  /// trellis it is the most, and more than half may do.
   package static func pull(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
     guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(w.count == packed.count, "GridRounding: \(w.shape), \(packed.shape)")
-    guard !levels.isTrellis else { return pullChains(&w, toCodesOf: packed, distance: distance * levels.spacing, on: compute) }
+    guard !levels.isTrellis else { return pullChains(&w, toCodesOf: packed, distance: distance, on: compute) }
     let rounded = packed.floats(on: compute).values
     w.withMutableValues { values in
       // SAFETY: as many elements; rows of a task are its own.

@@ -132,8 +132,8 @@ struct TrainedModel: ~Copyable {
   }
 
   /// The distance from a level, in scales, of what calibration moved to it. At the edge of the interval, 0.5, the noise of the first steps
-  /// would carry half of that back over it.
-  private static let pulled: Float = 0.2
+  /// would carry half of that back over it. On a trellis chains keep their codes from twice as far, and still lose to that noise what calibration found.
+  private static func pulled(on levels: GridLevels?) -> Float { levels?.isTrellis == true ? 0.3 : 0.2 }
 
   /// Takes over the scales of rounded weights, and moves masters so that they round to the same codes.
   private mutating func take(_ start: DecoderWeights, on compute: Compute) {
@@ -145,7 +145,8 @@ struct TrainedModel: ~Copyable {
       GridRounding.takeLogScales(of: rounded, into: &logScales[parameter.index])
       // Logarithms have no sign.
       decoder.weights.update(parameter.index) { $0.weight.setScales(of: rounded) }
-      masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, distance: Self.pulled, on: compute) }
+      let distance = Self.pulled(on: rounded.format.grid?.levels)
+      masters.update(parameter.index) { GridRounding.pull(&$0.weight, toCodesOf: rounded, distance: distance, on: compute) }
     }
     self.masters = masters
   }

@@ -162,7 +162,7 @@ import Testing
     var packed = Weight(zerosWithRows: 21, columns: 100, format: .grid(grid))
     GridQuantization.round(others, into: &packed, on: compute)
     var moved = floats
-    GridRounding.pull(&moved, toCodesOf: packed, distance: 0.45, on: compute)
+    GridRounding.pull(&moved, toCodesOf: packed, distance: 1.35, on: compute)
     var again = packed
     _ = GridQuantization.chooseCodes(of: moved, into: &again, on: compute)
     #expect(Self.values(again) == Self.values(packed))
