@@ -230,10 +230,9 @@ class Start:
 # --- a step ----------------------------------------------------------------
 
 
-def divergence(own, target):
-    """The mean divergence, and its gradient by the logits."""
-    q, p = own.float().log_softmax(-1), target.float().log_softmax(-1)
-    return (p.exp() * (p - q)).sum(-1).mean(), ((q.exp() - p.exp()) / own.shape[0]).bfloat16()
+def divergence_gradient(own, target):
+    """The gradient of the mean divergence by the logits."""
+    return ((own.float().softmax(-1) - target.float().softmax(-1)) / own.shape[0]).bfloat16()
 
 
 def rounded(weights, scale, low, high):
@@ -267,7 +266,7 @@ def fill_levels(packed, levels, scale):
     packed.copy_(levels.float() * scale)
 
 
-FAST = {function.__name__: compiled(function) for function in (layer_of, head_of, divergence, through, adam, fill, fill_levels)}
+FAST = {function.__name__: compiled(function) for function in (layer_of, head_of, divergence_gradient, through, adam, fill, fill_levels)}
 
 
 class Recovery:
@@ -354,8 +353,7 @@ class Training:
         with torch.no_grad():
             target = self.teacher.logits(self.tokens, False, None, FAST["layer_of"], FAST["head_of"])
         own = self.network.logits(self.tokens, True, stream, FAST["layer_of"], FAST["head_of"]).flatten(0, 1)
-        _, gradient = FAST["divergence"](own.detach(), target.flatten(0, 1))
-        own.backward(gradient)
+        own.backward(FAST["divergence_gradient"](own.detach(), target.flatten(0, 1)))
         with torch.no_grad():
             embedding.grad.index_add_(0, self.tokens.flatten(), stream.grad.flatten(0, 1).bfloat16())
             if self.recovery:
