@@ -187,8 +187,8 @@ let package = Package(
     layer(
       "Dibit",
       [
-        "DibitConversion", "DibitCalibration", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitReport", "DibitStatistics",
-        "DibitRecipe", "DibitModelStore", "DibitModel", "DibitTensor", "DibitFiles", "DibitFailure",
+        "DibitConversion", "DibitCalibration", "DibitTraining", "DibitInference", "DibitEvaluation", "DibitBaselines", "DibitReport",
+        "DibitStatistics", "DibitRecipe", "DibitModelStore", "DibitModel", "DibitTensor", "DibitFiles", "DibitFailure",
         "DibitQuantization", "DibitCheckpoint", "DibitConstraint", "DibitTokenizer", "DibitJinja", "DibitDataset", "DibitKernels",
         "DibitJSON",
       ]),
@@ -288,8 +288,8 @@ let package = Package(
     tests(
       "EvaluationTests",
       [
-        "DibitEvaluation", "DibitReport", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel", "DibitTokenizer",
-        "DibitStatistics", "DibitKernels", "DibitJSON", "DibitTestSupport",
+        "DibitEvaluation", "DibitBaselines", "DibitReport", "DibitInference", "DibitDataset", "DibitModelStore", "DibitModel",
+        "DibitTokenizer", "DibitStatistics", "DibitKernels", "DibitJSON", "DibitTestSupport",
       ]),
     tests("DibitReportTests", ["DibitReport", "DibitStatistics", "DibitTensor", "DibitJSON"]),
     tests(

@@ -114,7 +114,9 @@ extension Model {
   ) throws -> [TaggedText] {
     try options.check()
     var job = try PredictionJob(
-      labels: labels, subject: EvaluationSubject(name: adapter?.path ?? "base", model: measured(adapter), task: task), options,
+      labels: labels,
+      subject: EvaluationSubject(name: adapter?.path ?? "base", model: measured(adapter), task: task, words: adapter?.opened.words),
+      options,
       on: runtime.compute(for: .scoring))
     var (results, fault): ([TaggedText], PredictionFault?) = ([], nil)
     job.run(TextInput.inMemory(texts)) { prediction in
@@ -144,14 +146,13 @@ extension TextInput {
 
 extension PredictionJob {
   /// A job that tags with an adapter of `model`, as its training taught it.
-  package init(
-    _ description: AdapterDescription, adapter path: String, of model: StoredModel, _ options: TagOptions, on compute: Compute
-  ) throws {
-    let adapter = LoadedAdapter(try StoredAdapter.open(path, for: model, on: compute))
-    let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
-    let task = try ModelPrompts(model).tokenized(description, of: path)
+  package init(adapter: OpenedAdapter, of model: StoredModel, _ options: TagOptions, on compute: Compute) throws {
+    let (description, task) = try adapter.tagging()
+    let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded)
     try self.init(
-      labels: description.labels, subject: EvaluationSubject(name: path, model: measured, task: task), options, on: compute)
+      labels: description.labels, subject: EvaluationSubject(name: adapter.path, model: measured, task: task, words: adapter.words),
+      options,
+      on: compute)
   }
 
   /// A job that tags as ``TagOptions`` say.

@@ -70,10 +70,18 @@ package struct AdapterCard {
       ````
 
       The answer is one label, and then `\(closing)`. Of the texts at most \(description.task.maximumTokens) tokens with prompt and answer
-      are read.
+      are read.\(words)
 
 
       """
+  }
+
+  /// The sentence on a classifier of words.
+  private var words: String {
+    guard let share = manifest[AdapterFacts.wordsMember]?["share"]?.double else { return "" }
+    return
+      " A classifier of words, `\(StoreFile.words)`, has a share of \(JSONValue.number(share).serialized()) in each label's log-probability; "
+      + "only Dibit applies it."
   }
 
   /// The known facts of the training.

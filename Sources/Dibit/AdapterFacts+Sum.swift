@@ -14,6 +14,7 @@ extension AdapterFacts {
       return
     }
     self.init(manifest: Self.sharedByParts(.object(all[0].manifest)))
+    for (part, facts) in zip(parts, all) where facts.words != nil { note(AdapterExchange.noteOfWords(part.path)) }
     for (part, facts) in zip(parts, all).dropFirst()
     where ["labels", "task"].contains(where: { facts.manifest[$0] != all[0].manifest[$0] }) {
       note("'\(part.path)' has other labels or another prompt than '\(parts[0].path)'; the result has those of the first")

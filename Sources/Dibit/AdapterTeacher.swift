@@ -101,7 +101,8 @@ struct AdapterTeacher: Sendable {
     var options = TaggingOptions()
     if most > 1 { options.selection = .several(most: min(most, description.labels.count)) }
     let subject = EvaluationSubject(
-      name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded), task: task)
+      name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded), task: task,
+      words: adapter.words)
     var job = try PredictionJob(labels: description.labels, subject: subject, options: options, on: compute)
     var answers = [Result<TextPrediction, EvaluationError>?](repeating: nil, count: texts.examples.count)
     var (done, continues) = (0, true)

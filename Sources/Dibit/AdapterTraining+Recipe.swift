@@ -22,6 +22,9 @@ extension AdapterTraining.Options {
   /// The most tokens of a text that can be asked for.
   static let textLengths = 8...(1 << 20)
 
+  /// The shares that a classifier of words can have.
+  static let wordShares = TrainingRecipe.wordShares
+
   /// Refuses what no run can be made with.
   package func check() throws(DibitError) {
     try DibitError.check("epochs", epochs, 1...10_000)
@@ -30,6 +33,7 @@ extension AdapterTraining.Options {
     try DibitError.check("rank", rank, 1...4096)
     try DibitError.check("alpha", alpha, 1e-6...1e6)
     try DibitError.check("maximumTokens", maximumTokens, Self.textLengths)
+    try DibitError.check("wordShare", wordShare, Self.wordShares)
     try DibitError.check("labelShare", teacher?.labelShare, 0...0.99)
     try DibitError.check("unlabelledLimit", teacher?.unlabelledLimit, 1...10_000_000)
     try DibitError.check("writtenTexts", teacher?.writtenTexts, 1...1_000_000)
@@ -70,6 +74,7 @@ extension AdapterTraining.Options {
     options.validationInterval = recipe?.validationInterval
     options.classWeights =
       classWeights.map { $0 == .balanced ? .balanced : .equal } ?? recipe?.classWeights.map { ClassWeights($0) } ?? .equal
+    options.wordShare = wordShare ?? recipe?.wordShare ?? options.wordShare
     options.optimization.learningRate = learningRate.map { Float($0) } ?? options.optimization.learningRate
     options.optimization.seed = seed ?? options.optimization.seed
     options.optimization.memoryLimit = memoryLimit

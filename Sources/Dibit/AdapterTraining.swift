@@ -205,6 +205,9 @@ public enum AdapterTraining {
     public var promptForm: PromptForm?
     /// The weights of texts by their labels; all alike where nobody says.
     public var classWeights: ClassWeights?
+    /// The share in each answer of a classifier of words that learns from the same texts, from 0 to 0.9; 0, for none, where nobody says. It is for
+    /// texts of one label each, and answers of one.
+    public var wordShare: Double?
     /// The seed of everything random: the same seed gives the same bytes. 0 where nobody says.
     public var seed: UInt64?
     /// An adapter of the same model to go on from, which gives the start and the shape; its labels may be others. Nil for a new one.

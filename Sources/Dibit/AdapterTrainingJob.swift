@@ -1,5 +1,6 @@
 internal import DibitCheckpoint
 package import DibitDataset
+internal import DibitEvaluation
 internal import DibitFailure
 package import DibitFiles
 package import DibitJSON
@@ -7,6 +8,7 @@ package import DibitKernels
 internal import DibitModel
 package import DibitModelStore
 package import DibitRecipe
+internal import DibitReport
 package import DibitTraining
 
 /// The training of an adapter from data on the disk: what is trained on what, and how. ``Run`` does it.
@@ -62,6 +64,7 @@ package struct AdapterTrainingJob: Sendable {
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)
     try self.options.classWeights.check(labels: dataset.labels, recipe: options.recipeName)
+    try Self.check(wordShare: self.options.wordShare, dataset)
     var dataset = dataset
     split = dataset.splitAutomatically(seed: self.options.optimization.seed)
     self.dataset = dataset
@@ -83,12 +86,26 @@ package struct AdapterTrainingJob: Sendable {
       lengths: self.options.optimization.dependsOnLength ? [] : ["epochs"])
   }
 
+  /// Refuses a classifier of words for what it cannot answer.
+  private static func check(wordShare: Double, _ dataset: Dataset) throws(DibitError) {
+    guard wordShare > 0 else { return }
+    guard dataset.kind == .labelled, dataset.labelled(.train).allSatisfy({ $0.labels.count == 1 }) else {
+      throw DibitError(
+        .invalidArgument, option: "wordShare",
+        "is for texts of one label each; expected 0, found \(wordShare) for "
+          + (dataset.kind == .labelled ? "texts with several labels or none" : "conversations"))
+    }
+  }
+
   /// The same job with the settings that a search found best, or with the texts that its teacher has labelled.
   private init(_ job: AdapterTrainingJob, taking search: SearchResult? = nil, answered: [LabelledExample] = []) {
     (model, dataPath, dataset, split, start) = (job.model, job.dataPath, job.dataset, job.split, job.start)
     (teacher, task, recipe, prompts, compute) = (job.teacher, job.task, job.recipe, job.prompts, job.compute)
     var (options, identity) = (job.options, job.identity)
-    if let best = search?.best.settings { (options.optimization.learningRate, options.epochs) = (best.learningRate, best.epochs) }
+    if let best = search?.best {
+      (options.optimization.learningRate, options.epochs) = (best.settings.learningRate, best.settings.epochs)
+      options.wordShare = best.wordShare?.share ?? options.wordShare
+    }
     identity.options = Self.members(options, task, prompts, start, teacher, compute)
     if !answered.isEmpty { identity.data += Dataset(train: answered).digest(of: .train) }
     (self.options, self.identity, self.search, self.answered) = (options, identity, search, answered)
@@ -191,6 +208,12 @@ package struct AdapterTrainingJob: Sendable {
       let model = job.model
       var facts = AdapterFacts(manifest: job.manifest(result))
       if let sketches = job.sketches(note: note) { facts.setTrainingTexts(sketches) }
+      if job.options.wordShare > 0 {
+        try facts.setWords(
+          WordHead(
+            learning: job.dataset.labelled(.train) + job.answered, labels: job.dataset.labels, share: job.options.wordShare,
+            threads: job.compute.threads))
+      }
       facts.card = try AdapterCard(base: model, facts: facts).text
       try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
       try directory.write(RecipeText(job.options, job.compute, job.task).text, to: StoreFile.recipe)
@@ -283,7 +306,9 @@ extension AdapterTrainingJob {
     let trial = try AdapterTrial(
       model, prompts: prompts, task: task, labels: dataset.labels, examples: texts, training: compute, inference: scoring)
     let search: SettingsSearch
-    do { search = try SettingsSearch(trial, dataset, options: self.options, varying: options.variation) } catch let error as DatasetError {
+    var variation = options.variation
+    variation.wordShare = variation.wordShare && self.options.wordShare == 0 && texts.allSatisfy { $0.labels.count == 1 }
+    do { search = try SettingsSearch(trial, dataset, options: self.options, varying: variation) } catch let error as DatasetError {
       note("no search for better settings: \(error)")
       return self
     }
@@ -308,6 +333,11 @@ extension AdapterTrainingJob {
     }
     guard var result else { throw completed.interruption("trial \(current)") }
     result.identity = identity.digest
+    if let (share, score) = result.best.wordShare {
+      note(
+        "a classifier of words gets a share of \(share) in answers: Brier score \(fixed(score, 3)) for \(fixed(result.best.score, 3)) without"
+      )
+    }
     return AdapterTrainingJob(self, taking: result)
   }
 }
@@ -317,6 +347,7 @@ extension AdapterTraining.Options {
   var variation: SettingsSearch.Variation {
     func isSet(_ key: String) -> Bool { settings.contains { $0.prefix { $0 != "=" }.filter { !$0.isWhitespace } == key } }
     return SettingsSearch.Variation(
-      learningRate: learningRate == nil && !isSet("learning_rate"), epochs: epochs == nil && !isSet("epochs"))
+      learningRate: learningRate == nil && !isSet("learning_rate"), epochs: epochs == nil && !isSet("epochs"),
+      wordShare: wordShare == nil && !isSet("word_share"))
   }
 }

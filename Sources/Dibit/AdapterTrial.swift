@@ -1,3 +1,4 @@
+internal import DibitBaselines
 package import DibitDataset
 package import DibitEvaluation
 internal import DibitInference
@@ -57,9 +58,12 @@ package struct AdapterTrial: Sendable {
     includesBase: Bool, baselines: [BaselineKind] = [.words, .tfidf, .majority], report: (Event) -> Bool
   ) throws -> TrialOutcome? {
     guard let (adapter, result) = try train(texts, validation, options, report) else { return nil }
+    let words =
+      options.wordShare > 0
+      ? WordHead(learning: texts, labels: labels, share: options.wordShare, threads: training.threads) : nil
     var outcome = TrialOutcome(training: texts.count, validation: validation.count, heldOut: heldOut.count, result)
     for (name, adapter) in (includesBase ? [(Self.base, nil as LoadedAdapter?)] : []) + [(Self.adapter, adapter)] {
-      guard let records = try evaluate(name, adapter, heldOut, report) else { return nil }
+      guard let records = try evaluate(subject(name, adapter, words: adapter == nil ? nil : words), heldOut, report) else { return nil }
       outcome.truths = records.records.map(\.truths)
       outcome.truncated = records.truncated
       outcome.runs.append(records.outcomes(name == Self.base ? .base : .adapter))
@@ -67,6 +71,12 @@ package struct AdapterTrial: Sendable {
     let suite = BaselineSuite(labels: labels, base: subject(Self.base, nil), options: TaggingOptions(), shots: 0, seed: 0)
     outcome.runs += try suite.run(baselines, training: texts + validation, examples: heldOut, on: inference)
     return outcome
+  }
+
+  /// What a classifier of words that learns from `texts` says of those that are held out: log-probabilities of the labels.
+  package func words(training texts: [LabelledExample], heldOut: [LabelledExample]) -> [[Double]] {
+    let words = WordHead(learning: texts, labels: labels, share: 0, threads: training.threads).classifier
+    return heldOut.map { words.logProbabilities($0.text) }
   }
 
   private func train(
@@ -80,20 +90,20 @@ package struct AdapterTrial: Sendable {
   }
 
   private func evaluate(
-    _ name: String, _ adapter: LoadedAdapter?, _ heldOut: [LabelledExample], _ report: (Event) -> Bool
+    _ subject: EvaluationSubject, _ heldOut: [LabelledExample], _ report: (Event) -> Bool
   ) throws -> RunRecords? {
     let records: RunRecords
     do {
-      records = try Evaluator.run([subject(name, adapter)], labels: labels, examples: heldOut, on: inference) { progress in
-        report(.evaluating(name, done: progress.done, total: progress.total))
+      records = try Evaluator.run([subject], labels: labels, examples: heldOut, on: inference) { progress in
+        report(.evaluating(subject.name, done: progress.done, total: progress.total))
       }[0]
     } catch EvaluationError.interrupted { return nil }
     if let fault = records.firstFailure { throw DibitError(.invalidData, "a text cannot be scored: \(fault)") }
     return records
   }
 
-  private func subject(_ name: String, _ adapter: LoadedAdapter?) -> EvaluationSubject {
+  private func subject(_ name: String, _ adapter: LoadedAdapter?, words: WordHead? = nil) -> EvaluationSubject {
     EvaluationSubject(
-      name: name, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), task: encoder.task)
+      name: name, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter), task: encoder.task, words: words)
   }
 }

@@ -120,7 +120,7 @@ package struct EvaluationLine: Sendable {
             index == 0 ? .adapter : kind,
             EvaluationSubject(
               name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.opened.loaded),
-              task: try tokenized(adapter.description.task))))
+              task: try tokenized(adapter.description.task), words: adapter.opened.words)))
       }
     }
     return subjects
@@ -200,9 +200,12 @@ package struct EvaluationLine: Sendable {
 
   /// The identity of these models and adapters, which tells them from others, so that what they answered can be kept.
   package var identity: JSONValue {
-    func known(_ path: String, _ digest: String?) -> JSONValue { ["path": .string(path), "sha256": digest.map { .string($0) } ?? .null] }
+    func known(_ path: String, _ members: JSONObject) -> JSONValue {
+      .object(JSONObject([(key: "path", value: .string(path))] + members.members))
+    }
     return [
-      "models": .array(models.map { known($0.path, $0.digest) }), "adapters": .array(adapters.map { known($0.path, $0.opened.digest) }),
+      "models": .array(models.map { known($0.path, JSONObject([(key: "sha256", value: $0.digest.map { .string($0) } ?? .null)])) }),
+      "adapters": .array(adapters.map { known($0.path, $0.opened.identity) }),
     ]
   }
 

@@ -1,4 +1,5 @@
 package import DibitDataset
+package import DibitEvaluation
 package import DibitJSON
 package import DibitKernels
 package import DibitModel
@@ -19,6 +20,8 @@ package struct OpenedAdapter: Sendable {
   package let baseDigest: String?
   /// The labels and the task of one that tags texts; nil for any other.
   package let tagger: Tagger?
+  /// The classifier of words that has a share in its answers; nil for none, and of a sum.
+  package let words: WordHead?
   /// The directories whose sum it is, with their manifests.
   private let parts: [(part: AdapterPart, manifest: JSONValue)]
 
@@ -28,7 +31,9 @@ package struct OpenedAdapter: Sendable {
   ) throws {
     (self.path, self.manifest, self.loaded, baseDigest) = (path, manifest, loaded, model.digest)
     self.parts = parts.isEmpty ? [(AdapterPart(path: path), manifest)] : parts
-    tagger = try AdapterDescription.ofTagger(manifest, of: path).map { ($0, try ModelPrompts(model).tokenized($0, of: path)) }
+    let tagger = try AdapterDescription.ofTagger(manifest, of: path).map { ($0, try ModelPrompts(model).tokenized($0, of: path)) }
+    words = try tagger.flatMap { try WordHead.ofAdapter(path, manifest, labels: $0.0.labels.count) }
+    self.tagger = tagger
   }
 
   /// Opens an adapter of `model`.
@@ -73,6 +78,13 @@ package struct OpenedAdapter: Sendable {
 
   /// The SHA-256 of its matrices; nil where no manifest has it.
   package var digest: String? { manifest["digest"]?.string }
+
+  /// What its answers depend on beside the model, for a report's identity: the digest of the matrices, and of words where there are any.
+  package var identity: JSONObject {
+    var members = JSONObject([(key: "sha256", value: digest.map { .string($0) } ?? .null)])
+    members["words"] = words == nil ? nil : manifest[AdapterFacts.wordsMember]
+    return members
+  }
 
   /// Returns the labels and the task; refuses an adapter that has none, and says why.
   package func tagging() throws -> Tagger {

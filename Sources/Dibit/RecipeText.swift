@@ -17,7 +17,8 @@ struct RecipeText {
     // The only value that JSON cannot hold as a number.
     text += "seed: \(options.optimization.seed)\n"
     let plain = [
-      "epochs", "batch_size", "grad_accumulation_steps", "steps_per_eval", "class_weights", "learning_rate", "warmup", "weight_decay",
+      "epochs", "batch_size", "grad_accumulation_steps", "steps_per_eval", "class_weights", "word_share", "learning_rate", "warmup",
+      "weight_decay",
       "adam_beta1", "adam_beta2", "grad_clip", "ema_decay", "micro_batch_tokens", "patience", "keep", "compute_dtype", "max_seq_length",
     ]
     for key in plain { add(key, values[key], indent: "") }

@@ -1,4 +1,5 @@
 package import DibitJSON
+internal import DibitEvaluation
 internal import DibitReport
 internal import DibitStatistics
 internal import Glibc
@@ -9,10 +10,15 @@ package struct SearchTrial: Equatable, Sendable {
   package let settings: SettingsSearch.Settings
   /// The squared distance from certainty of the truth, for each held-out text; empty where the training ran away.
   package private(set) var distances: [Double] = []
+  /// The same for answers in which a classifier of words has each of ``wordShares``; empty where none was asked.
+  package private(set) var pooledDistances: [[Double]] = []
   /// Held-out texts that were answered right.
   package private(set) var hits = 0
   /// The seconds that it took.
   package internal(set) var seconds = 0.0
+
+  /// The shares of a classifier of words that are looked at.
+  package static let wordShares = [0.25, 0.5, 0.75]
 
   /// A trial that has not begun.
   init(_ settings: SettingsSearch.Settings) { self.settings = settings }
@@ -26,21 +32,45 @@ package struct SearchTrial: Equatable, Sendable {
   /// The share of held-out texts that were answered right.
   package var accuracy: Double { Double(hits) / Double(max(1, distances.count)) }
 
-  /// Adds the answers of a fold.
-  mutating func add(_ outcome: TrialOutcome) {
+  /// Adds the answers of a fold; `words` are those of a classifier of words about the same texts, or none.
+  mutating func add(_ outcome: TrialOutcome, words: [[Double]] = []) {
     guard let run = outcome.run(AdapterTrial.adapter), let labels = run.logProbabilities.first?.count else { return }
-    let forecasts = ReportBuilder(labels: labels, truths: outcome.truths).forecasts(run)
+    let builder = ReportBuilder(labels: labels, truths: outcome.truths)
+    let forecasts = builder.forecasts(run)
     distances += forecasts.squaredDistances
     hits += forecasts.hits.count { $0 }
+    guard !words.isEmpty else { return }
+    if pooledDistances.isEmpty { pooledDistances = Self.wordShares.map { _ in [] } }
+    for (index, share) in Self.wordShares.enumerated() {
+      var pooled = run
+      pooled.logProbabilities = zip(run.logProbabilities, words).map { WordHead.pooled($0, $1, share: share) }
+      pooledDistances[index] += builder.forecasts(pooled).squaredDistances
+    }
   }
 
   /// Forgets all answers: the losses of a training ran away.
-  mutating func fail() { (distances, hits) = ([], 0) }
+  mutating func fail() { (distances, pooledDistances, hits) = ([], [], 0) }
+
+  /// The share of a classifier of words with the lowest mean Brier score, and that score, where it is lower than without by more than the
+  /// standard error of the difference; nil elsewhere.
+  package var wordShare: (share: Double, score: Double)? {
+    var best: (share: Double, score: Double)?
+    for (share, pooled) in zip(Self.wordShares, pooledDistances) where Self.isLower(pooled, distances) {
+      let score = pooled.reduce(0, +) / Double(pooled.count)
+      if best.map({ score < $0.score }) ?? true { best = (share, score) }
+    }
+    return best
+  }
 
   /// Returns whether it is better than `other` by more than the standard error of the difference over the same texts.
   package func isBetter(than other: SearchTrial) -> Bool {
     guard !hasFailed, !other.hasFailed else { return !hasFailed }
-    let differences = zip(distances, other.distances).map { $0 - $1 }
+    return Self.isLower(distances, other.distances)
+  }
+
+  /// Checks whether the mean of some is lower than that of others by more than the standard error of the difference over the same texts.
+  private static func isLower(_ distances: [Double], _ others: [Double]) -> Bool {
+    let differences = zip(distances, others).map { $0 - $1 }
     let n = Double(differences.count)
     let mean = differences.reduce(0, +) / n
     let variance = differences.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / max(1, n - 1)
@@ -49,10 +79,12 @@ package struct SearchTrial: Equatable, Sendable {
 
   /// The trial as it is kept.
   package var json: JSONObject {
-    JSONObject([
+    var json = JSONObject([
       ("learning_rate", .number(Double("\(settings.learningRate)") ?? 0)), ("epochs", .integer(settings.epochs)),
       ("hits", .integer(hits)), ("seconds", .number(seconds)), ("distances", .array(distances.map { .number($0) })),
     ])
+    if !pooledDistances.isEmpty { json["pooled_distances"] = .array(pooledDistances.map { .array($0.map { .number($0) }) }) }
+    return json
   }
 
   /// Reads what ``json`` wrote; nil for anything else.
@@ -62,6 +94,10 @@ package struct SearchTrial: Equatable, Sendable {
     else { return nil }
     settings = SettingsSearch.Settings(learningRate: Float(rate), epochs: epochs)
     (self.hits, self.seconds, self.distances) = (hits, seconds, distances.compactMap(\.double))
+    pooledDistances = (json["pooled_distances"]?.array ?? []).map { ($0.array ?? []).compactMap(\.double) }
+    guard pooledDistances.isEmpty || pooledDistances.count == Self.wordShares.count,
+      pooledDistances.allSatisfy({ $0.count == distances.count })
+    else { return nil }
     guard self.distances.count == distances.count, (0...distances.count).contains(hits), seconds >= 0 else { return nil }
   }
 }
@@ -93,15 +129,17 @@ package struct SearchResult: Equatable, Sendable {
 
   /// The member of a manifest. Neither times nor rates.
   var json: JSONValue {
-    [
-      "run_sha256": .string(identity), "held_out_texts": .integer(heldOutTexts), "folds": .integer(folds),
-      "trials": .array(
-        trials.map { trial in
-          [
-            "learning_rate": .number(Double("\(trial.settings.learningRate)") ?? 0), "epochs": .integer(trial.settings.epochs),
-            "brier": trial.hasFailed ? .null : .number(trial.score), "accuracy": trial.hasFailed ? .null : .number(trial.accuracy),
-          ]
-        }),
-    ]
+    let trials = trials.map { trial -> JSONValue in
+      [
+        "learning_rate": .number(Double("\(trial.settings.learningRate)") ?? 0), "epochs": .integer(trial.settings.epochs),
+        "brier": trial.hasFailed ? .null : .number(trial.score), "accuracy": trial.hasFailed ? .null : .number(trial.accuracy),
+      ]
+    }
+    var json = JSONObject([
+      (key: "run_sha256", value: .string(identity)), (key: "held_out_texts", value: .integer(heldOutTexts)),
+      (key: "folds", value: .integer(folds)), (key: "trials", value: .array(trials)),
+    ])
+    if let (share, score) = best.wordShare { json["words"] = ["share": .number(share), "brier": .number(score)] }
+    return .object(json)
   }
 }

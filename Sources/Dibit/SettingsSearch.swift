@@ -32,9 +32,13 @@ package struct SettingsSearch {
     package var learningRate = true
     /// True to vary the epochs.
     package var epochs = true
+    /// True to look at shares of a classifier of words too, which takes no further trial.
+    package var wordShare = false
 
     /// Varies what is not given.
-    package init(learningRate: Bool, epochs: Bool) { (self.learningRate, self.epochs) = (learningRate, epochs) }
+    package init(learningRate: Bool, epochs: Bool, wordShare: Bool) {
+      (self.learningRate, self.epochs, self.wordShare) = (learningRate, epochs, wordShare)
+    }
   }
 
   /// The most that a search departs from where it begins: three doublings.
@@ -96,11 +100,13 @@ package struct SettingsSearch {
   package func run(budget: Double, completed: inout CompletedParts, report: (Event) -> Bool) throws -> SearchResult? {
     let start = Settings(learningRate: options.optimization.learningRate, epochs: options.epochs)
     var result = SearchResult(heldOutTexts: heldOutTexts, folds: folds.count)
+    // What words say depends on no setting.
+    let words = folds.map { variation.wordShare ? trial.words(training: $0.training, heldOut: $0.heldOut) : [] }
     var (next, direction) = (Optional(start), nil as Direction?)
     while let settings = next {
       let number = result.trials.count + 1
       let outcome = try completed.outcome(settings.name, read: SearchTrial.init, json: \.json) {
-        try attempt(settings) { report(.trying(number, settings, $0)) }
+        try attempt(settings, words) { report(.trying(number, settings, $0)) }
       }
       guard let outcome else { return nil }
       let isBest = result.add(outcome)
@@ -139,14 +145,14 @@ package struct SettingsSearch {
     }
   }
 
-  /// Trains and asks with these settings, fold by fold; nil where `report` stops it.
-  private func attempt(_ settings: Settings, _ report: (AdapterTrial.Event) -> Bool) throws -> SearchTrial? {
+  /// Trains and asks with these settings, fold by fold, of each of which `words` has what a classifier of words says; nil where `report` stops it.
+  private func attempt(_ settings: Settings, _ words: [[[Double]]], _ report: (AdapterTrial.Event) -> Bool) throws -> SearchTrial? {
     var options = options
     (options.optimization.learningRate, options.epochs) = (settings.learningRate, settings.epochs)
     let clock = ContinuousClock()
     let begin = clock.now
     var done = SearchTrial(settings)
-    for fold in folds {
+    for (fold, words) in zip(folds, words) {
       let parts = fold.training.splitForTraining(seed: options.optimization.seed)
       do {
         let outcome = try trial.run(
@@ -154,7 +160,7 @@ package struct SettingsSearch {
           baselines: [],
           report: report)
         guard let outcome else { return nil }
-        done.add(outcome)
+        done.add(outcome, words: words)
       } catch let error as TrainingError where error.kind == .failedRun {
         // A rate at which losses run away is a finding, not a failure.
         done.fail()

@@ -85,6 +85,7 @@ extension TrainingOptions {
       ("grad_accumulation_steps", .integer(accumulation)),
       ("steps_per_eval", validationInterval.map { .integer($0) } ?? .null), ("class_weights", classWeights.json),
     ]
+    if wordShare > 0 { members.append(("word_share", .number(wordShare))) }
     members += optimization.members + [("compute_dtype", .string(compute.gradients.recipeName))]
     members += [
       ("rank", .integer(adapter.rank)), ("alpha", .number(Double(adapter.alpha))),

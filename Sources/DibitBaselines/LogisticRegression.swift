@@ -27,7 +27,7 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
   /// True where the gradient fell below the tolerance.
   package let converged: Bool
   /// `weights[column * labels + label]`; the row behind the last column holds the intercepts.
-  private let weights: [Double]
+  let weights: [Double]
   private let labels: Int
   private let shift: [Double]
   private let scale: [Double]
@@ -56,6 +56,13 @@ package struct LogisticRegression: FeatureBaseline, Equatable {
   init(rows: SparseRows, labels: [Int], count: Int, options: Options, from start: LogisticRegression? = nil) {
     require(rows.count == labels.count, "LogisticRegression: \(rows.count) rows, \(labels.count) labels")
     self.init(rows, [], [], labels, count, options, from: start)
+  }
+
+  /// A fit that was made before: `weights` as the property of that name, of rows as they are.
+  init(weights: [Double], labels: Int) {
+    require(labels > 0 && weights.count % labels == 0, "LogisticRegression: \(weights.count) weights of \(labels) labels")
+    (self.weights, self.labels, steps, converged) = (weights, labels, 0, true)
+    (shift, scale) = ([], [])
   }
 
   private init(

@@ -27,11 +27,11 @@ package struct TermRegression: TextBaseline {
   package var steps: Int { regression.steps }
   /// The number of different terms that count.
   package var columns: Int { blocks.reduce(0) { $0 + $1.weights.columns } }
-  private let blocks: [Block]
-  private let regression: LogisticRegression
+  let blocks: [Block]
+  let regression: LogisticRegression
 
   /// The terms of one kind.
-  private struct Block: Sendable {
+  struct Block: Sendable {
     let numbers: TermNumbers
     let weights: TermWeights
   }

@@ -73,6 +73,19 @@ struct TermWeights: Sendable {
     }
   }
 
+  /// Takes the weights of terms whose numbers are their columns.
+  init(_ weights: [Double]) {
+    self.weights = weights
+    columns = weights.count
+    columnOfTerm = weights.indices.map { Int32($0) }
+  }
+
+  /// The weight of each column.
+  var ofColumns: [Double] { weights }
+
+  /// The column of a term; nil for one that is left out.
+  func column(of term: Int32) -> Int? { has(term) ? Int(columnOfTerm[Int(term)]) : nil }
+
   /// True for a term that has a column.
   func has(_ term: Int32) -> Bool { columnOfTerm[Int(term)] >= 0 }
 

@@ -1,5 +1,5 @@
 /// The kinds of terms that a text is taken apart into.
-package enum TermKind: Sendable {
+package enum TermKind: String, Sendable, CaseIterable {
   /// Words.
   case words
   /// Words, and pairs of words that follow each other.
@@ -10,25 +10,34 @@ package enum TermKind: Sendable {
 }
 
 /// Gives numbers to the terms of texts, in the order in which they occur first.
+///
+/// A term is known by 64 bits of a hash: nothing of a text has to be kept for that.
 struct TermNumbers: Sendable {
-  private let kind: TermKind
-  /// The numbers of words, beginning at 1, from which terms are made; empty for letters.
-  private var words: [String: Int] = [:]
-  /// The numbers of terms by what they are made of, which fits into one number: two words, or five characters.
-  private var terms: [UInt128: Int32] = [:]
+  /// The kind of terms.
+  let kind: TermKind
+  private var numbers: [UInt64: Int32] = [:]
 
   init(_ kind: TermKind) { self.kind = kind }
 
+  /// Numbers the terms with these hashes in their order; nil where one stands there twice.
+  init?(_ kind: TermKind, hashes: [UInt64]) {
+    self.kind = kind
+    for (number, hash) in hashes.enumerated() { numbers[hash] = Int32(number) }
+    guard numbers.count == hashes.count else { return nil }
+  }
+
   /// The number of different terms.
-  var count: Int { terms.count }
+  var count: Int { numbers.count }
+
+  /// The hashes of the terms, with their numbers.
+  var hashes: some Sequence<(hash: UInt64, number: Int32)> { numbers.lazy.map { (hash: $0.key, number: $0.value) } }
 
   /// Returns the numbers of the terms of `text` in their order, repeated as they are there; each new term gets the next number.
   mutating func learn(_ text: String) -> [Int32] {
     var found: [Int32] = []
-    if kind != .letters { for word in Words.split(text) where words[word] == nil { words[word] = words.count + 1 } }
     forEachTerm(text) { term in
-      let number = terms[term] ?? Int32(terms.count)
-      if number == terms.count { terms[term] = number }
+      let number = numbers[term] ?? Int32(numbers.count)
+      if number == numbers.count { numbers[term] = number }
       found.append(number)
     }
     return found
@@ -37,45 +46,46 @@ struct TermNumbers: Sendable {
   /// Returns the numbers of those terms of `text` that are known.
   func known(_ text: String) -> [Int32] {
     var found: [Int32] = []
-    forEachTerm(text) { term in if let number = terms[term] { found.append(number) } }
+    forEachTerm(text) { term in if let number = numbers[term] { found.append(number) } }
     return found
   }
 
-  /// Forgets the terms that `isKept` is false for, and words that are in no other; the rest keep their numbers.
-  mutating func keep(_ isKept: (Int32) -> Bool) {
-    terms = terms.filter { isKept($0.value) }
-    var used: Set<Int> = []
-    if kind != .letters {
-      for term in terms.keys { used.formUnion([Int(term >> 64), Int(truncatingIfNeeded: term & UInt128(UInt64.max))]) }
-    }
-    words = words.filter { used.contains($0.value) }
-  }
+  /// Forgets the terms that `isKept` is false for; the rest keep their numbers.
+  mutating func keep(_ isKept: (Int32) -> Bool) { numbers = numbers.filter { isKept($0.value) } }
 
-  private func forEachTerm(_ text: String, _ body: (UInt128) -> Void) {
+  private func forEachTerm(_ text: String, _ body: (UInt64) -> Void) {
     guard kind != .letters else { return Self.forEachRun(text, body) }
-    // A word that is not known is in no pair, and keeps its neighbours apart.
-    var last = 0
+    var last: UInt64?
     for word in Words.split(text) {
-      let number = words[word] ?? 0
-      if number > 0 { body(UInt128(number)) }
-      if kind == .pairs, last > 0, number > 0 { body(UInt128(last) << 64 | UInt128(number)) }
-      last = number
+      let hash = Self.hash(word.utf8.lazy.map { UInt64($0) })
+      body(hash)
+      if kind == .pairs, let last { body(Self.mixed(last &* 0x9E37_79B9_7F4A_7C15 ^ hash)) }
+      last = hash
     }
   }
 
-  private static func forEachRun(_ text: String, _ body: (UInt128) -> Void) {
-    let blank = UInt128(UInt8(ascii: " "))
+  private static func forEachRun(_ text: String, _ body: (UInt64) -> Void) {
+    let blank = UInt64(UInt8(ascii: " "))
     for part in text.lowercased().unicodeScalars.split(whereSeparator: \.properties.isWhitespace) {
-      let scalars = [blank] + part.map { UInt128($0.value) } + [blank]
+      let scalars = [blank] + part.map { UInt64($0.value) } + [blank]
       for length in 3...5 where length <= scalars.count {
-        // A scalar has 21 bits, and none is taken as zero: runs of different lengths are different numbers.
-        let mask = UInt128(1) << UInt128(21 * length) - 1
-        var run: UInt128 = 0
-        for (index, scalar) in scalars.enumerated() {
-          run = (run << 21 | (scalar + 1)) & mask
-          if index + 1 >= length { body(run) }
-        }
+        for first in 0...(scalars.count - length) { body(hash(scalars[first..<(first + length)])) }
       }
     }
+  }
+
+  /// FNV-1a over whole values, so that runs of different lengths have different hashes.
+  private static func hash(_ values: some Sequence<UInt64>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for value in values { hash = (hash ^ value) &* 0x100_0000_01B3 }
+    return mixed(hash)
+  }
+
+  /// Spreads every bit over all (the finaliser of MurmurHash3).
+  private static func mixed(_ value: UInt64) -> UInt64 {
+    var bits = value
+    bits = (bits ^ bits >> 33) &* 0xFF51_AFD7_ED55_8CCD
+    bits = (bits ^ bits >> 33) &* 0xC4CE_B9FE_1A85_EC53
+    return bits ^ bits >> 33
   }
 }

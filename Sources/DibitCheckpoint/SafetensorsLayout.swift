@@ -1,6 +1,6 @@
 internal import DibitFailure
 internal import DibitJSON
-internal import DibitTensor
+package import DibitTensor
 
 /// The layout of the bytes of a safetensors file with given tensors.
 struct SafetensorsLayout {
@@ -45,11 +45,34 @@ struct SafetensorsLayout {
     self.sizes = sizes
   }
 
+  /// The bytes of a small file with tensors whose bytes are there already; equal input gives equal bytes.
+  fileprivate static func file(_ tensors: [SafetensorsFile.Content], metadata: [(key: String, value: String)]) throws(CheckpointError)
+    -> [UInt8]
+  {
+    let layout = try SafetensorsLayout(tensors.map { ($0.name, $0.dtype, $0.shape) }, metadata: metadata, file: "")
+    for (tensor, size) in zip(tensors, layout.sizes) {
+      require(tensor.bytes.count == size, "SafetensorsLayout.file: \(tensor.bytes.count) bytes of \(tensor.name), \(size) declared")
+    }
+    return layout.header + tensors.flatMap(\.bytes)
+  }
+
   private static func object(_ metadata: [(key: String, value: String)], file: String) throws(CheckpointError) -> JSONObject {
     var seen = Set<[UInt8]>()
     for (key, _) in metadata where !seen.insert(Array(key.utf8)).inserted {
       throw .badDeclaration(file: file, tensor: "__metadata__", reason: "the key \(quoted(key)) is given twice")
     }
     return JSONObject(metadata.map { (key: $0.key, value: .string($0.value)) })
+  }
+}
+
+extension SafetensorsFile {
+  /// A tensor to be written, with its bytes: row-major, little-endian.
+  package typealias Content = (name: String, dtype: DType, shape: [Int], bytes: [UInt8])
+
+  /// The bytes of a small file; ``SafetensorsWriter`` writes large ones.
+  ///
+  /// - Throws: ``CheckpointError/badDeclaration(file:tensor:reason:)``.
+  package static func bytes(of tensors: [Content], metadata: [(key: String, value: String)] = []) throws(CheckpointError) -> [UInt8] {
+    try SafetensorsLayout.file(tensors, metadata: metadata)
   }
 }

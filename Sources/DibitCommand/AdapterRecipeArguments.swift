@@ -25,6 +25,10 @@ struct AdapterRecipeArguments: ParsableArguments {
     help: ArgumentHelp("How much a text counts: balanced (texts of rare labels more) or none.", valueName: "weights"),
     transform: { try choice($0, "--class-weights") })
   var classWeights: AdapterTraining.ClassWeights?
+  @Option(
+    help: ArgumentHelp(
+      "The share in each answer of a classifier of words that learns from the same texts: 0 to 0.9, by default none.", valueName: "share"))
+  var wordShare: Double?
   @Option(help: "The seed of everything random.") var seed: UInt64?
 
   func validate() throws { try checkOptions(options(settings: []).check) }
@@ -35,7 +39,7 @@ struct AdapterRecipeArguments: ParsableArguments {
     (options.settings, options.settingsName, options.start) = (settings, "--set", start)
     (options.epochs, options.batchSize, options.learningRate, options.rank) = (epochs, batchSize, learningRate, rank)
     (options.alpha, options.maximumTokens, options.promptForm) = (alpha, maxTokens, promptForm)
-    (options.classWeights, options.seed) = (classWeights, seed)
+    (options.classWeights, options.wordShare, options.seed) = (classWeights, wordShare, seed)
     return options
   }
 }

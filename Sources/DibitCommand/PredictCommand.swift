@@ -72,10 +72,10 @@ struct PredictCommand: ParsableCommand {
       kind, labels: description.labels, key: description.task.key, hasScores: scores || kind == .json, severalLabels: tags ?? 1 > 1)
     var sink = try PredictionSink(
       form, output: output, resume: resume, overwrite: overwrite, inputs: input.jobInputs(beside: [self.model, adapter]),
-      identity: identity(model, description, adapter: manifest["digest"]?.string))
+      identity: identity(model, description, adapter: manifest))
     var options = TagOptions()
     (options.threshold, options.mostTags, options.cut) = (threshold, tags, cut)
-    var job = try PredictionJob(description, adapter: adapter, of: model, options, on: compute)
+    var job = try PredictionJob(adapter: OpenedAdapter(adapter, of: model, on: compute), of: model, options, on: compute)
     try tag(input.texts(excluding: output), with: &job, to: &sink)
   }
 

@@ -73,7 +73,7 @@ package struct BatchTagger: ~Copyable {
     if options.calibrates, prior == nil {
       // An empty text takes nothing off itself.
       var found: Result<TextScores, EvaluationError>?
-      run([""], prior: nil) { _, result in
+      run([""], prior: nil, words: nil) { _, result in
         found = result
         return true
       }
@@ -86,14 +86,15 @@ package struct BatchTagger: ~Copyable {
       case nil: return
       }
     }
-    run(texts, prior: prior, receive: receive)
+    // What words say of an answer's second label, nobody has learnt.
+    run(texts, prior: prior, words: options.selection == .one ? subject.words : nil, receive: receive)
   }
 
   private mutating func run(
-    _ texts: some Sequence<String>, prior: [Double]?, receive: (Int, Result<TextScores, EvaluationError>) -> Bool
+    _ texts: some Sequence<String>, prior: [Double]?, words: WordHead?, receive: (Int, Result<TextScores, EvaluationError>) -> Bool
   ) {
     var iterator = texts.makeIterator()
-    var open: [Int: TagProgress] = [:]
+    var open: [Int: (text: String, progress: TagProgress)] = [:]
     var count = 0
     let (subject, choices, options, reserve) = (subject, choices, options, reserve)
     scorer.run(sharing: commonStart, growth: growth) {
@@ -102,21 +103,24 @@ package struct BatchTagger: ~Copyable {
       let mayBeNone = choices.beginnings != nil
       let task = subject.task
       let tokens = prompt.tokens + (mayBeNone ? Array(task.opening.prefix(task.undecidedCount)) : task.opening)
-      open[count] = TagProgress(
+      let progress = TagProgress(
         labels: labels.count, tokens: prompt.tokens.count + task.opening.count, truncatedTokens: prompt.truncatedTokens,
         isEmpty: text.allSatisfy(\.isWhitespace), mayBeNone: mayBeNone)
+      open[count] = (words == nil ? "" : text, progress)
       count += 1
       return BatchScorer.Query(tokens, set: mayBeNone ? 2 : 0)
     } receive: { index, result in
-      guard var progress = open.removeValue(forKey: index) else { return .end }
+      guard let (text, begun) = open.removeValue(forKey: index) else { return .end }
+      var progress = begun
       switch result {
       case .failure(let error): return receive(index, .failure(.inference(error))) ? .end : .stop
       case .success(let scores):
         if let next = progress.advance(scores, choices, subject.task, most: options.selection.most, prior: prior) {
-          open[index] = progress
+          open[index] = (text, progress)
           return .query(next)
         }
-        return receive(index, .success(progress.scores)) ? .end : .stop
+        let scores = words.map { progress.scores.pooled(with: $0, text) } ?? progress.scores
+        return receive(index, .success(scores)) ? .end : .stop
       }
     }
   }

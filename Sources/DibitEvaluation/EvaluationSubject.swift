@@ -12,10 +12,12 @@ package struct EvaluationSubject: Sendable {
   package let task: TokenizedTask
   /// The tokens before every prompt: see ``FewShotPrompt``.
   package let shots: [Int32]
+  /// A classifier of words that has a share in answers of one label; nil for none.
+  package let words: WordHead?
 
   /// A subject; `shots` are tokens that stand before every prompt.
-  package init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = []) {
-    (self.name, self.model, self.task, self.shots) = (name, model, task, shots)
+  package init(name: String, model: MeasuredModel, task: TokenizedTask, shots: [Int32] = [], words: WordHead? = nil) {
+    (self.name, self.model, self.task, self.shots, self.words) = (name, model, task, shots, words)
   }
 
   /// A text's prompt, ready for an answer of up to `reserve` tokens.

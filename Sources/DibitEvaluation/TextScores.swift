@@ -24,6 +24,14 @@ package struct TextScores: Equatable, Sendable {
   /// True where the text holds nothing but white space.
   package let isEmpty: Bool
 
+  /// The same text's scores of one label, in which a classifier of words has its share.
+  func pooled(with words: WordHead, _ text: String) -> TextScores {
+    let pooled = words.pooled(logProbabilities, text)
+    return TextScores(
+      logProbabilities: pooled, inclusion: pooled.map { exp($0) }, chosen: [LabelScores.best(pooled)], tokens: tokens,
+      truncatedTokens: truncatedTokens, isEmpty: isEmpty)
+  }
+
   /// The most likely label, also of a text whose answer has none; the first wins a tie.
   package var best: Int { chosen.first ?? LabelScores.best(logProbabilities) }
 

@@ -4,13 +4,15 @@ package import DibitJSON
 
 /// The facts that go with an adapter's matrices through every form of its files: what it answers, how it is asked, what it learnt from.
 ///
-/// In directories these are a `manifest.json` and, where there are sketches of the texts that it learnt from, a file with them; PEFT and
-/// mlx-lm take no notice of either. In GGUF files they are the keys `dibit.manifest` and `dibit.training_texts`.
+/// In directories these are a `manifest.json` and, where there are sketches of the texts that it learnt from or a classifier of words, a file with
+/// them; PEFT and mlx-lm take no notice of any. In GGUF files they are the keys `dibit.manifest` and `dibit.training_texts`; words stay behind.
 package struct AdapterFacts: Equatable, Sendable {
   /// The members of a manifest, without those that tell the files and the base from others.
   package var manifest: JSONObject
   /// The bytes of the sketches, for which the manifest vouches.
   package var trainingTexts: [UInt8]?
+  /// The bytes of the classifier of words, for which the manifest vouches.
+  package var words: [UInt8]?
   /// The README.md to be written beside the adapter; it is not read back.
   package var card: String?
   /// The base that PEFT is told to load; nil for the name of the base's directory.
@@ -27,6 +29,8 @@ package struct AdapterFacts: Equatable, Sendable {
 
   private static let own = ["format", "version", "digest", "base_digest"]
   private static let sketches = "training_texts"
+  /// The member of the classifier of words.
+  package static let wordsMember = "words"
 
   /// Reads what lies beside or in an adapter of any form; nothing where another tool wrote it.
   package static func read(_ path: String) throws(ModelStoreError) -> AdapterFacts {
@@ -38,6 +42,7 @@ package struct AdapterFacts: Equatable, Sendable {
     if facts.manifest[sketches]?["sha256"] != nil, isRegularFile(path + "/" + StoreFile.trainingTexts) {
       facts.trainingTexts = try readBytes(StoreFile.trainingTexts, in: path)
     }
+    if facts.manifest[wordsMember]?["sha256"] != nil { facts.words = try readBytes(StoreFile.words, in: path) }
     return facts
   }
 
@@ -55,9 +60,16 @@ package struct AdapterFacts: Equatable, Sendable {
     return members
   }
 
+  /// Leaves the classifier of words behind, as what does not apply it must; true where there was one.
+  package mutating func leaveWords() -> Bool {
+    defer { (words, manifest[Self.wordsMember]) = (nil, nil) }
+    return words != nil
+  }
+
   /// Writes what is no manifest beside the adapter.
   func writeFiles(into directory: borrowing StagedDirectory) throws(FileError) {
     if let trainingTexts { try directory.write(trainingTexts, to: StoreFile.trainingTexts) }
+    if let words { try directory.write(words, to: StoreFile.words) }
     if let card { try directory.write(card, to: StoreFile.card) }
   }
 }

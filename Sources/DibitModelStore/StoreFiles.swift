@@ -19,6 +19,8 @@ package enum StoreFile {
   package static let adapterWeights = "adapter_model.safetensors"
   /// Sketches of the texts that an adapter learnt from.
   package static let trainingTexts = "training_texts.json"
+  /// The classifier of words that has a share in an adapter's answers.
+  package static let words = "words.safetensors"
   /// The description of a model or an adapter, for people.
   package static let card = "README.md"
   /// The description of an adapter that is a package for apps.

@@ -152,9 +152,10 @@ package struct StoreInspection: Sendable {
         return expected
       }
     }
-    if let expected = manifest?["training_texts"]?["sha256"]?.string {
-      look(StoreFile.trainingTexts, "SHA-256") { () throws(ModelStoreError) in
-        try checkDigest(of: path + "/" + StoreFile.trainingTexts, expected)
+    for (member, file) in [("training_texts", StoreFile.trainingTexts), (AdapterFacts.wordsMember, StoreFile.words)] {
+      guard let expected = manifest?[member]?["sha256"]?.string else { continue }
+      look(file, "SHA-256") { () throws(ModelStoreError) in
+        try checkDigest(of: path + "/" + file, expected)
         return expected
       }
     }

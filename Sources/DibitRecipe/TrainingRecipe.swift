@@ -13,6 +13,8 @@ package struct TrainingRecipe: Equatable, Sendable {
   package var validationInterval: Int?
   /// The weights of texts by their labels, `class_weights`.
   package var classWeights: ClassWeights?
+  /// The share in answers of a classifier of words that learns from the same texts, `word_share`.
+  package var wordShare: Double?
   /// The most tokens of a text with its prompt and answer, `max_seq_length`.
   package var maximumTokens: Int?
   /// The adapter's rank, `lora_parameters.rank`.
@@ -39,6 +41,9 @@ package struct TrainingRecipe: Equatable, Sendable {
   package var template: String?
   /// The weight of a token of the answer's JSON, where one of a label counts 1, `prompt.scaffolding_weight`.
   package var scaffoldingWeight: Double?
+
+  /// The shares that a classifier of words can have.
+  package static let wordShares = 0...0.9
 
   /// The weights of texts by their labels.
   package enum ClassWeights: Equatable, Sendable {
@@ -76,6 +81,7 @@ package struct TrainingRecipe: Equatable, Sendable {
     case .numbers(let weights)?: classWeights = .given(weights.map { LabelWeight(label: $0.key, weight: $0.value) })
     case nil: break
     }
+    wordShare = try root.number("word_share", Self.wordShares)
     maximumTokens = try root.int("max_seq_length", 8...(1 << 20))
     if var lora = try root.section("lora_parameters") {
       rank = try lora.int("rank", 1...4096)

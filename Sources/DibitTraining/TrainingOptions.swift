@@ -89,6 +89,8 @@ package struct TrainingOptions: Equatable, Sendable {
   package var validationInterval: Int?
   /// The importance of training examples by their labels.
   package var classWeights = ClassWeights.equal
+  /// The share in answers of a classifier of words that learns from the same texts, from 0, for none, to below 1. The adapter does not depend on it.
+  package var wordShare = 0.0
   /// Learning rate and all else that does not depend on what is trained.
   package var optimization = OptimizationOptions()
 

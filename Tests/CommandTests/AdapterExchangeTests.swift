@@ -32,10 +32,12 @@ import Testing
 
   @Test("an adapter keeps labels, prompt and training on the way out and back", arguments: ["peft", "mlx", "gguf"])
   func thereAndBack(format: String) throws {
-    let setup = try Setup()
+    let setup = try Setup(settings: ["--word-share", "0.5"])
     let (there, back) = (setup.scratch("there"), setup.scratch("back"))
     let exported = try dibit("export", setup.model, "--adapter", setup.adapter, "--format", format, "--output", there)
-    #expect(exported.status == 0 && exported.output == "14 adapted layers\n" && exported.errors == "wrote \(there)\n")
+    let note = "note: '\(setup.adapter)' has a classifier of words beside it, which stays behind: answers are the model's alone\n"
+    #expect(exported.status == 0 && exported.output == "14 adapted layers\n")
+    #expect(exported.errors == (format == "gguf" ? note : "") + "wrote \(there)\n")
 
     let facts = try dibit("inspect", there, "--json").json()
     let tool = ["peft": "PEFT", "mlx": "mlx-lm", "gguf": "llama.cpp"][format] ?? ""
@@ -53,7 +55,9 @@ import Testing
     #expect(try contents(back + "/training_texts.json") == contents(setup.adapter + "/training_texts.json"))
     #expect(try contents(back + "/adapter_model.safetensors") == contents(setup.adapter + "/adapter_model.safetensors"))
     let expected = try setup.prediction(setup.adapter)
-    #expect(try setup.prediction(back) == expected)
+    // llama.cpp's file has no room for words.
+    #expect(after["words"] == (format == "gguf" ? nil : before["words"]) && before["words"] != nil)
+    #expect(try (setup.prediction(back) == expected) == (format != "gguf"))
     if format != "gguf" { #expect(try setup.prediction(there) == expected) }
     // llama.cpp's file holds no digest.
     let verdict =

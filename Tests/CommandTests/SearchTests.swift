@@ -39,6 +39,8 @@ import Testing
     try #require(try dibit(command(work, "again", ["--recipe", work.scratch("found/recipe.yaml")])).status == 0)
     #expect(try weights(work, "found") == weights(work, "again"))
     #expect(try manifest(work, "again")["search"] == nil)
+    // Words get the share that helped, if any did.
+    #expect(search["words"]?["share"] == found["words"]?["share"] && found["recipe"]?["word_share"] == found["words"]?["share"])
     // The finished adapter is known by the command that made it.
     let finished = try dibit(command(work, "found", ["--budget", "10m", "--resume"]))
     #expect(finished.status == 0 && finished.output.contains("is the finished adapter of this run"), "\(finished.errors)")
@@ -116,6 +118,16 @@ import Testing
     #expect(lower.isBetter(than: plain) && !plain.isBetter(than: lower) && !plain.isBetter(than: plain))
     #expect(!scattered.isBetter(than: plain) && plain.isBetter(than: failed) && !failed.isBetter(than: plain))
     #expect(failed.hasFailed && failed.score == .infinity)
+    // A share of words counts where it brings more than its own error: here the second brings most, the third is scattered.
+    let pooled = #"{"learning_rate":1,"epochs":2,"hits":2,"seconds":1,"distances":[0.5,0.4,0.6,0.5],"pooled_distances":"#
+    let helped = try #require(
+      SearchTrial(try JSONValue(parsing: pooled + "[[0.4,0.3,0.5,0.4],[0.3,0.2,0.4,0.3],[0.0,0.8,0.2,0.6]]}")))
+    let (share, score) = try #require(helped.wordShare)
+    #expect(share == 0.5 && abs(score - 0.3) < 1e-12 && SearchTrial(.object(helped.json)) == helped && plain.wordShare == nil)
+    let harmed = SearchTrial(try JSONValue(parsing: pooled + "[[0.5,0.4,0.6,0.5],[0.6,0.5,0.7,0.6],[0.0,0.8,0.2,1.6]]}"))
+    #expect(try #require(harmed).wordShare == nil)
+    #expect(SearchTrial(try JSONValue(parsing: pooled + "[[0.4,0.3,0.5,0.4]]}")) == nil)
+    #expect(SearchTrial(try JSONValue(parsing: pooled + "[[0.4],[0.3],[0.0]]}")) == nil)
     for broken in [#"{"epochs":2}"#, #"{"learning_rate":1,"epochs":2,"hits":2,"seconds":1,"distances":[0.5]}"#] {
       #expect(SearchTrial(try JSONValue(parsing: broken)) == nil)
     }

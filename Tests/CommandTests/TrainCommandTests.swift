@@ -186,6 +186,41 @@ import Testing
     ((try? DibitTestSupport.files(below: folder)) ?? [:]).keys.contains { $0.hasPrefix(prefix) }
   }
 
+  // MARK: Words beside an adapter
+
+  @Test func wordShare() throws {
+    let work = try Workplace(perLabel: 4)
+    let options = ["--epochs", "1", "--rank", "4"]
+    try #require(try train(work, "words", options + ["--word-share", "0.5"]).status == 0)
+    let words = try manifest(work.scratch("words"))["words"]
+    #expect(words?["share"] == 0.5 && (words?["terms"]?.int ?? 0) > 0)
+    // The recipe beside it repeats it.
+    try #require(try train(work, "again", ["--recipe", work.scratch("words/recipe.yaml")]).status == 0)
+    for file in ["words.safetensors", "adapter_model.safetensors"] {
+      #expect(try contents(work.scratch("words/\(file)")) == contents(work.scratch("again/\(file)")), "\(file)")
+    }
+    #expect(try dibit("verify", work.scratch("words")).output.hasSuffix("\nthe adapter is whole\n"))
+    try work.scratch.write("the soup needs salt", to: "note.txt")
+    func prediction(_ adapter: String, _ more: String...) throws -> Outcome {
+      try dibit(["predict", work.model, "--adapter", adapter, "--scores", "--format", "csv", work.scratch("note.txt")] + more)
+    }
+    // Answers that words have a share in do not go on behind answers that they have none in.
+    try #require(try train(work, "plain", options).status == 0)
+    let output = work.scratch("rows.csv")
+    try #require(try prediction(work.scratch("words"), "--output", output).status == 0)
+    #expect(try prediction(work.scratch("plain"), "--output", output, "--resume").status == 65)
+
+    try expectFailure(
+      ["train", work.model, "--data", work.data, "-o", work.scratch("no"), "--word-share", "0.95"], status: 64,
+      message: "--word-share: expected a number from 0.0 to 0.9, found 0.95; see 'dibit train --help'")
+    try work.scratch.write(
+      #"{"text": "the soup", "labels": ["food", "money"]}"# + "\n" + #"{"text": "the moon", "labels": ["space"]}"# + "\n",
+      to: "several.jsonl")
+    try expectFailure(
+      ["train", work.model, "--data", work.scratch("several.jsonl"), "-o", work.scratch("no"), "--word-share", "0.5"], status: 64,
+      message: "--word-share: is for texts of one label each; expected 0, found 0.5 for texts with several labels or none")
+  }
+
   // MARK: Class weights
 
   @Test func classWeights() throws {

@@ -127,6 +127,33 @@ import Testing
     #expect(model.setting.kinds == [.pairs] && answer(model.logProbabilities("north south")) == 0)
   }
 
+  @Test("a fit that was kept answers as before, and parts that no fit has are none", arguments: TermRegression.kinds)
+  func parts(kinds: [TermKind]) throws {
+    let texts = (0..<60).map { "common half\($0 % 2) third\($0 % 3) own\($0)" }
+    // Some terms are left out, so that numbers and columns differ.
+    let model = TermRegression(
+      texts: texts, labels: texts.indices.map { $0 % 3 }, count: 3, setting: .init(kinds, penalty: 0.125), weightLimit: 360)
+    #expect(model.columns < 120)
+    let parts = model.parts
+    let kept = try #require(TermRegression(parts, labels: 3))
+    #expect(kept.columns == model.columns && kept.setting == model.setting && kept.parts == parts)
+    for text in texts.prefix(9) + ["", "nothing known", "third2 half1"] {
+      let (before, after) = (model.logProbabilities(text), kept.logProbabilities(text))
+      #expect(zip(before, after).allSatisfy { abs($0 - $1) < 1e-5 } && isProbable(after))
+    }
+    #expect(TermRegression(parts, labels: 4) == nil && TermRegression(parts, labels: 0) == nil)
+    func isRefused(_ change: (inout TermRegression.Parts) -> Void) -> Bool {
+      var parts = parts
+      change(&parts)
+      return TermRegression(parts, labels: 3) == nil
+    }
+    #expect(isRefused { $0.weights[0] = .nan } && isRefused { $0.weights.removeLast(3) } && isRefused { $0.penalty = .infinity })
+    #expect(isRefused { $0.blocks[0].hashes[0] = $0.blocks[0].hashes[1] } && isRefused { $0.blocks[0].rarities[0] = 0 })
+    #expect(
+      isRefused { $0.blocks[0].rarities.removeLast() } && isRefused { $0.blocks.append(.init($0.blocks[0].kind, hashes: [], rarities: [])) }
+    )
+  }
+
   @Test("a huge text among others costs time in proportion")
   func hugeText() {
     let huge = (0..<60_000).map { "word\($0 % 30_000)" }.joined(separator: " ")

@@ -39,6 +39,36 @@ import Testing
     #expect(try await adapter.tag(texts, options: options).value[0].tags.count == 4)
   }
 
+  @Test("a classifier of words stands beside an adapter, has its share in answers, and is refused when it was changed")
+  func words() async throws {
+    let work = try await Workplace()
+    var options = work.quick
+    let plain = try await work.trained("plain", options)
+    options.wordShare = 0.8
+    let adapter = try await work.trained("adapter", options)
+    // It learns beside the adapter, which stays as it is.
+    #expect(try weights(adapter.path) == weights(plain.path))
+    let texts = ["the soup needs salt", "the rocket left the moon", "the player ran late", "the bank pays the loan"]
+    let (without, with) = (try await plain.tag(texts).value, try await adapter.tag(texts).value)
+    #expect(with.map(\.label) == ["food", "space", "sport", "money"])
+    for (a, b) in zip(without, with) {
+      #expect(abs(b.probabilities.reduce(0, +) - 1) < 1e-9 && a.probabilities != b.probabilities)
+    }
+    // The model's own share: a sum of adapters has no words.
+    let sum = try await work.model.adapter(summing: [(adapter, 0.5), (adapter, 0.5)])
+    #expect(try await sum.tag(texts).value.map(\.label) == without.map(\.label))
+
+    let file = URL(filePath: adapter.path + "/words.safetensors")
+    var bytes = try Data(contentsOf: file)
+    #expect(!String(decoding: bytes, as: UTF8.self).contains("soup"), "no word can be read")
+    bytes[bytes.count - 1] ^= 1
+    try bytes.write(to: file)
+    let changed = await failure { () throws(DibitError) in try await work.model.adapter(at: adapter.path) }
+    #expect(try #require(changed).description.contains("words.safetensors' was changed: SHA-256 "))
+    try FileManager.default.removeItem(at: file)
+    #expect(await failure { () throws(DibitError) in try await work.model.adapter(at: adapter.path) } != nil)
+  }
+
   @Test("texts are written like those that are labelled, and may be given to a teacher")
   func synthesis() async throws {
     let work = try await Workplace()

@@ -1,3 +1,4 @@
+import DibitBaselines
 import DibitDataset
 import DibitEvaluation
 import DibitInference
@@ -32,8 +33,8 @@ struct TinyTask {
 
   var measured: MeasuredModel { MeasuredModel(model.configuration, weights: model.weights) }
 
-  func subject(_ name: String = "base", shots: [Int32] = []) -> EvaluationSubject {
-    EvaluationSubject(name: name, model: measured, task: task, shots: shots)
+  func subject(_ name: String = "base", shots: [Int32] = [], words: WordHead? = nil) -> EvaluationSubject {
+    EvaluationSubject(name: name, model: measured, task: task, shots: shots, words: words)
   }
 
   func session() -> Session {
@@ -285,6 +286,38 @@ private let texts = topics(perLabel: 3).map(\.text) + ["", " \n", "a"]
     #expect(FewShotPrompt(examples, shots: 6, task: try TinyTask(maximumTokens: 20).task, seed: 3).tokens.isEmpty)
     #expect(FewShotPrompt([], shots: 6, task: tiny.task, seed: 3).examples.isEmpty)
     #expect(FewShotPrompt(examples, shots: 99, task: try TinyTask(maximumTokens: 5_000).task, seed: 3).examples.count == 16)
+  }
+
+  @Test("words have their share in answers of one label, also behind calibration, and none in answers of several")
+  func words() throws {
+    let tiny = try TinyTask()
+    let learnt = topics(perLabel: 3).map { LabelledExample(path: $0.path, text: $0.text, labels: [$0.label]) }
+    let words = WordHead(learning: learnt, labels: labels, share: 0.4, threads: 2)
+    let soup = words.classifier.logProbabilities("soup")
+    // A label without texts is unlikely, not impossible.
+    #expect(soup.count == labels.count && soup.allSatisfy(\.isFinite))
+    for calibrates in [false, true] {
+      var options = TaggingOptions()
+      options.calibrates = calibrates
+      var alone = try BatchTagger(labels: labels, subject: tiny.subject(), options: options, on: compute)
+      var both = try BatchTagger(labels: labels, subject: tiny.subject(words: words), options: options, on: compute)
+      for (text, (a, b)) in zip(texts, zip(alone.predict(texts), both.predict(texts))) {
+        let (a, b) = (try a.get(), try b.get())
+        let counted = words.classifier.logProbabilities(text)
+        let sums = labels.indices.map { 0.6 * a.logProbabilities[$0] + 0.4 * counted[$0] }
+        let normalizer = log(sums.reduce(0) { $0 + exp($1) })
+        #expect(close(b.logProbabilities, sums.map { $0 - normalizer }, 1e-9))
+        #expect(close(b.inclusion, b.logProbabilities.map { exp($0) }, 1e-12))
+        #expect(b.chosen == [b.best] && b.logProbabilities[b.best] == b.logProbabilities.max())
+        #expect(b.tokens == a.tokens && b.isEmpty == a.isEmpty && b.truncatedTokens == a.truncatedTokens)
+      }
+      #expect(alone.prior == both.prior)
+    }
+    var several = TaggingOptions()
+    several.selection = .several(most: 2)
+    var alone = try BatchTagger(labels: labels, subject: tiny.subject(), options: several, on: compute)
+    var both = try BatchTagger(labels: labels, subject: tiny.subject(words: words), options: several, on: compute)
+    for (a, b) in zip(alone.predict(texts), both.predict(texts)) { #expect(try a.get() == b.get()) }
   }
 
   @Test func predictionJob() throws {

@@ -207,7 +207,7 @@ private func pretrainingProblem(_ yaml: String) -> String? {
       "seed: 1\n\ncolour: red",
       "r.yaml:3: unknown key 'colour'; allowed keys are adam_beta1, adam_beta2, batch_size, class_weights, compute_dtype, ema_decay, epochs, grad_accumulation_steps, grad_clip, keep, "
         + "learning_rate, lora_parameters, lr_schedule, max_seq_length, micro_batch_tokens, patience, prompt, save_every, seed, "
-        + "steps_per_eval, warmup, watchdog, weight_decay"
+        + "steps_per_eval, warmup, watchdog, weight_decay, word_share"
     ),
     ("prompt:\n  tone: warm", "r.yaml:2: unknown key 'prompt.tone'; allowed keys are form, instruction, key, scaffolding_weight, template"),
     ("epochs: two", "r.yaml:1: 'epochs': expected a whole number from 1 to 10000, found 'two'"),
