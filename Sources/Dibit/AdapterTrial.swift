@@ -73,7 +73,7 @@ package struct AdapterTrial: Sendable {
     return outcome
   }
 
-  /// What a classifier of words that learns from `texts` says of those that are held out: log-probabilities of the labels.
+  /// Asks a classifier of words that learns from `texts` about those that are held out: log-probabilities of the labels.
   package func words(training texts: [LabelledExample], heldOut: [LabelledExample]) -> [[Double]] {
     let words = WordHead(learning: texts, labels: labels, share: 0, threads: training.threads).classifier
     return heldOut.map { words.logProbabilities($0.text) }

@@ -79,7 +79,7 @@ package struct OpenedAdapter: Sendable {
   /// The SHA-256 of its matrices; nil where no manifest has it.
   package var digest: String? { manifest["digest"]?.string }
 
-  /// What its answers depend on beside the model, for a report's identity: the digest of the matrices, and of words where there are any.
+  /// The digest of the matrices, and the words beside them where there are any: what answers depend on beside the model.
   package var identity: JSONObject {
     var members = JSONObject([(key: "sha256", value: digest.map { .string($0) } ?? .null)])
     members["words"] = words == nil ? nil : manifest[AdapterFacts.wordsMember]
