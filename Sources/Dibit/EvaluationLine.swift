@@ -152,6 +152,10 @@ package struct EvaluationLine: Sendable {
         notes.append(
           HygieneNote(.other, count: 0, "'\(path)' is not the data that '\(adapter.path)' was trained on, or it has changed since."))
       }
+      if let words = adapter.opened.words {
+        notes.append(
+          HygieneNote(.other, count: 0, "A classifier of words has a share of \(words.share) in the answers of '\(adapter.path)'."))
+      }
       if adapter.sketches == nil {
         notes.append(
           HygieneNote(

@@ -200,6 +200,10 @@ import Testing
       #expect(try contents(work.scratch("words/\(file)")) == contents(work.scratch("again/\(file)")), "\(file)")
     }
     #expect(try dibit("verify", work.scratch("words")).output.hasSuffix("\nthe adapter is whole\n"))
+    let evaluated = try dibit(
+      "evaluate", work.model, "--adapter", work.scratch("words"), "--data", work.data, "--split", "train", "--allow-leakage", "--baselines",
+      "none", "--json")
+    #expect(evaluated.status == 0 && evaluated.output.contains("A classifier of words has a share of 0.5 in the answers of "))
     try work.scratch.write("the soup needs salt", to: "note.txt")
     func prediction(_ adapter: String, _ more: String...) throws -> Outcome {
       try dibit(["predict", work.model, "--adapter", adapter, "--scores", "--format", "csv", work.scratch("note.txt")] + more)
