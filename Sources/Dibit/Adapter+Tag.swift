@@ -113,11 +113,9 @@ extension Model {
     _ report: Job<TaggedText, [TaggedText]>.Reporter
   ) throws -> [TaggedText] {
     try options.check()
-    var job = try PredictionJob(
-      labels: labels,
-      subject: EvaluationSubject(name: adapter?.path ?? "base", model: measured(adapter), task: task, words: adapter?.opened.words),
-      options,
-      on: runtime.compute(for: .scoring))
+    let subject = EvaluationSubject(
+      name: adapter?.path ?? "base", model: measured(adapter), task: task, words: adapter?.opened.words)
+    var job = try PredictionJob(labels: labels, subject: subject, options, on: runtime.compute(for: .scoring))
     var (results, fault): ([TaggedText], PredictionFault?) = ([], nil)
     job.run(TextInput.inMemory(texts)) { prediction in
       switch prediction.result {
@@ -148,11 +146,10 @@ extension PredictionJob {
   /// A job that tags with an adapter of `model`, as its training taught it.
   package init(adapter: OpenedAdapter, of model: StoredModel, _ options: TagOptions, on compute: Compute) throws {
     let (description, task) = try adapter.tagging()
-    let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded)
-    try self.init(
-      labels: description.labels, subject: EvaluationSubject(name: adapter.path, model: measured, task: task, words: adapter.words),
-      options,
-      on: compute)
+    let subject = EvaluationSubject(
+      name: adapter.path, model: MeasuredModel(model.configuration, weights: model.weights, adapter: adapter.loaded), task: task,
+      words: adapter.words)
+    try self.init(labels: description.labels, subject: subject, options, on: compute)
   }
 
   /// A job that tags as ``TagOptions`` say.

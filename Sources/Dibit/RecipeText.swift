@@ -18,8 +18,8 @@ struct RecipeText {
     text += "seed: \(options.optimization.seed)\n"
     let plain = [
       "epochs", "batch_size", "grad_accumulation_steps", "steps_per_eval", "class_weights", "word_share", "learning_rate", "warmup",
-      "weight_decay",
-      "adam_beta1", "adam_beta2", "grad_clip", "ema_decay", "micro_batch_tokens", "patience", "keep", "compute_dtype", "max_seq_length",
+      "weight_decay", "adam_beta1", "adam_beta2", "grad_clip", "ema_decay", "micro_batch_tokens", "patience", "keep", "compute_dtype",
+      "max_seq_length",
     ]
     for key in plain { add(key, values[key], indent: "") }
     text += "lr_schedule:\n"

@@ -157,8 +157,7 @@ package struct SettingsSearch {
       do {
         let outcome = try trial.run(
           training: parts.training, validation: parts.validation, heldOut: fold.heldOut, options: options, includesBase: false,
-          baselines: [],
-          report: report)
+          baselines: [], report: report)
         guard let outcome else { return nil }
         done.add(outcome, words: words)
       } catch let error as TrainingError where error.kind == .failedRun {

@@ -15,9 +15,7 @@ package enum StoredAdapter {
     format: format,
     files: [
       StoreFile.packageMetadata, StoreFile.adapterConfiguration, StoreFile.adapterWeights, MLXAdapter.weights, StoreFile.trainingTexts,
-      StoreFile.words,
-      StoreFile.manifest,
-      StoreFile.card, StoreFile.eventLog, StoreFile.recipe, StoreFile.lossChart,
+      StoreFile.words, StoreFile.manifest, StoreFile.card, StoreFile.eventLog, StoreFile.recipe, StoreFile.lossChart,
     ])
   /// The largest rank that is read.
   static let largestRank = 4096
