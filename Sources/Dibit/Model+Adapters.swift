@@ -32,7 +32,7 @@ extension Model {
   /// ```
   ///
   /// - Parameters:
-  ///   - parts: The adapters with their weights. The sum has the labels and the prompt of the first.
+  ///   - parts: The adapters with their weights. The sum has the labels and the prompt of the first, and no classifier of words beside it.
   /// - Returns: The sum, in memory.
   /// - Throws: ``DibitError`` for adapters of other models, for ranks that together are more than 4096, and for adapters with magnitudes
   ///   (DoRA), which have no sum.

@@ -15,13 +15,13 @@ extension WordHead {
     let labels = parts.weights.count / (classifier.columns + 1)
     // Wide elements first, so that all are aligned.
     let terms = parts.blocks.map { block -> SafetensorsFile.Content in
-      (block.kind.rawValue + ".terms", .u64, [block.hashes.count], block.hashes.flatMap { Self.bytes($0) })
+      (block.kind.rawValue + ".terms", .u64, [block.hashes.count], block.hashes.flatMap(\.littleEndianBytes))
     }
     let rarities = parts.blocks.map { block -> SafetensorsFile.Content in
-      (block.kind.rawValue + ".rarity", .f32, [block.rarities.count], block.rarities.flatMap { Self.bytes($0.bitPattern) })
+      (block.kind.rawValue + ".rarity", .f32, [block.rarities.count], block.rarities.flatMap(\.bitPattern.littleEndianBytes))
     }
     let weights: SafetensorsFile.Content = (
-      "weights", .f32, [classifier.columns + 1, labels], parts.weights.flatMap { Self.bytes($0.bitPattern) }
+      "weights", .f32, [classifier.columns + 1, labels], parts.weights.flatMap(\.bitPattern.littleEndianBytes)
     )
     return try SafetensorsFile.bytes(
       of: terms + rarities + [weights],
@@ -66,16 +66,6 @@ extension WordHead {
       values.append(value)
     }
     return values
-  }
-
-  private static func bytes<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) -> [UInt8] {
-    var rest = value
-    var bytes: [UInt8] = []
-    for _ in 0..<Value.bitWidth / 8 {
-      bytes.append(UInt8(truncatingIfNeeded: rest))
-      rest >>= 8
-    }
-    return bytes
   }
 
   /// The classifier of words of an adapter with so many labels, which its manifest vouches for; nil where it has none.

@@ -1,5 +1,7 @@
+internal import DibitTensor
+
 /// The kinds of terms that a text is taken apart into.
-package enum TermKind: String, Sendable, CaseIterable {
+package enum TermKind: String, Sendable {
   /// Words.
   case words
   /// Words, and pairs of words that follow each other.
@@ -59,7 +61,7 @@ struct TermNumbers: Sendable {
     for word in Words.split(text) {
       let hash = Self.hash(word.utf8.lazy.map { UInt64($0) })
       body(hash)
-      if kind == .pairs, let last { body(Self.mixed(last &* 0x9E37_79B9_7F4A_7C15 ^ hash)) }
+      if kind == .pairs, let last { body(FNV1a.mixed(last &* 0x9E37_79B9_7F4A_7C15 ^ hash)) }
       last = hash
     }
   }
@@ -74,18 +76,9 @@ struct TermNumbers: Sendable {
     }
   }
 
-  /// FNV-1a over whole values, so that runs of different lengths have different hashes.
   private static func hash(_ values: some Sequence<UInt64>) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for value in values { hash = (hash ^ value) &* 0x100_0000_01B3 }
-    return mixed(hash)
-  }
-
-  /// Spreads every bit over all (the finaliser of MurmurHash3).
-  private static func mixed(_ value: UInt64) -> UInt64 {
-    var bits = value
-    bits = (bits ^ bits >> 33) &* 0xFF51_AFD7_ED55_8CCD
-    bits = (bits ^ bits >> 33) &* 0xC4CE_B9FE_1A85_EC53
-    return bits ^ bits >> 33
+    var hash = FNV1a()
+    for value in values { hash.add(value) }
+    return hash.mixed
   }
 }

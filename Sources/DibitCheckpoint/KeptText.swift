@@ -64,7 +64,7 @@ package struct KeptText: Sendable {
   }
 
   private static func bytes(_ values: [Int32]) -> [UInt8] {
-    values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+    values.flatMap(\.littleEndianBytes)
   }
 
   private static func integers(_ bytes: Bytes) -> [Int32] {

@@ -41,19 +41,8 @@ struct SafetensorsLayout {
       let reason = "the header takes \(json.count) bytes, at most \(SafetensorsFile.headerLimit) are allowed"
       throw .badDeclaration(file: file, tensor: tensors.last?.name ?? "", reason: reason)
     }
-    header = (0..<8).map { UInt8(truncatingIfNeeded: json.count >> (8 * $0)) } + json
+    header = UInt64(json.count).littleEndianBytes + json
     self.sizes = sizes
-  }
-
-  /// The bytes of a small file with tensors whose bytes are there already; equal input gives equal bytes.
-  fileprivate static func file(_ tensors: [SafetensorsFile.Content], metadata: [(key: String, value: String)]) throws(CheckpointError)
-    -> [UInt8]
-  {
-    let layout = try SafetensorsLayout(tensors.map { ($0.name, $0.dtype, $0.shape) }, metadata: metadata, file: "")
-    for (tensor, size) in zip(tensors, layout.sizes) {
-      require(tensor.bytes.count == size, "SafetensorsLayout.file: \(tensor.bytes.count) bytes of \(tensor.name), \(size) declared")
-    }
-    return layout.header + tensors.flatMap(\.bytes)
   }
 
   private static func object(_ metadata: [(key: String, value: String)], file: String) throws(CheckpointError) -> JSONObject {
@@ -69,10 +58,14 @@ extension SafetensorsFile {
   /// A tensor to be written, with its bytes: row-major, little-endian.
   package typealias Content = (name: String, dtype: DType, shape: [Int], bytes: [UInt8])
 
-  /// The bytes of a small file; ``SafetensorsWriter`` writes large ones.
+  /// The bytes of a small file; ``SafetensorsWriter`` writes large ones. Equal input gives equal bytes.
   ///
   /// - Throws: ``CheckpointError/badDeclaration(file:tensor:reason:)``.
   package static func bytes(of tensors: [Content], metadata: [(key: String, value: String)] = []) throws(CheckpointError) -> [UInt8] {
-    try SafetensorsLayout.file(tensors, metadata: metadata)
+    let layout = try SafetensorsLayout(tensors.map { ($0.name, $0.dtype, $0.shape) }, metadata: metadata, file: "")
+    for (tensor, size) in zip(tensors, layout.sizes) {
+      require(tensor.bytes.count == size, "SafetensorsFile.bytes: \(tensor.bytes.count) bytes of \(tensor.name), \(size) declared")
+    }
+    return layout.header + tensors.flatMap(\.bytes)
   }
 }

@@ -45,7 +45,7 @@ package struct SHA256: Sendable {
 
   /// Adds numbers to the message, four bytes each, the lowest first.
   package mutating func update(_ numbers: [Int32]) {
-    for number in numbers { update((0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }) }
+    for number in numbers { update(number.littleEndianBytes) }
   }
 
   /// The digest of everything added, as 64 lowercase hexadecimal digits.

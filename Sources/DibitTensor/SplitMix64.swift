@@ -10,11 +10,11 @@ package struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
 
   /// An independent generator for a purpose, so that adding draws in one place does not move another's.
   package init(seed: UInt64, purpose: StaticString) {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325  // FNV-1a
-    for byte in purpose.description.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    var hash = FNV1a()
+    for byte in purpose.description.utf8 { hash.add(UInt64(byte)) }
     state = seed
     let first = next()
-    state = first ^ hash
+    state = first ^ hash.value
   }
 
   /// Sixty-four random bits.

@@ -1,6 +1,7 @@
 internal import DibitFailure
 internal import DibitCheckpoint
 package import DibitFiles
+internal import DibitTensor
 
 /// The losses and rates of a run as TensorBoard reads them: a file of records that each hold an `Event` of Protocol Buffers.
 ///
@@ -52,8 +53,8 @@ package struct TensorBoardLog: ~Copyable {
 
   /// One record: length, its checksum, data, their checksum.
   private mutating func add(_ event: ProtobufMessage) {
-    let length = littleEndian(UInt64(event.bytes.count))
-    pending += length + littleEndian(CRC32C.masked(length)) + event.bytes + littleEndian(CRC32C.masked(event.bytes))
+    let length = UInt64(event.bytes.count).littleEndianBytes
+    pending += length + CRC32C.masked(length).littleEndianBytes + event.bytes + CRC32C.masked(event.bytes).littleEndianBytes
   }
 
   /// Writes what is left.
@@ -71,9 +72,9 @@ private struct ProtobufMessage {
 
   func int(_ field: Int, _ value: Int) -> ProtobufMessage { adding(field, 0, Self.varint(UInt64(bitPattern: Int64(value)))) }
 
-  func double(_ field: Int, _ value: Double) -> ProtobufMessage { adding(field, 1, littleEndian(value.bitPattern)) }
+  func double(_ field: Int, _ value: Double) -> ProtobufMessage { adding(field, 1, value.bitPattern.littleEndianBytes) }
 
-  func float(_ field: Int, _ value: Float) -> ProtobufMessage { adding(field, 5, littleEndian(value.bitPattern)) }
+  func float(_ field: Int, _ value: Float) -> ProtobufMessage { adding(field, 5, value.bitPattern.littleEndianBytes) }
 
   func string(_ field: Int, _ value: String) -> ProtobufMessage {
     adding(field, 2, Self.varint(UInt64(value.utf8.count)) + Array(value.utf8))
@@ -97,10 +98,6 @@ private struct ProtobufMessage {
     }
     return bytes + [UInt8(rest)]
   }
-}
-
-private func littleEndian(_ value: some FixedWidthInteger) -> [UInt8] {
-  (0..<value.bitWidth / 8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
 }
 
 /// The checksum of RFC 3720, appendix B.4, as records of TensorFlow use it.
