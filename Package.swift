@@ -137,7 +137,10 @@ let package = Package(
       ]),
     layer(
       "DibitCalibration",
-      ["DibitModel", "DibitQuantization", "DibitTensor", "DibitKernels", .product(name: "BasicContainers", package: "swift-collections")]),
+      [
+        "DibitModel", "DibitQuantization", "DibitFiles", "DibitTensor", "DibitKernels",
+        .product(name: "BasicContainers", package: "swift-collections"),
+      ]),
     // L4: engines, siblings that never import each other.
     layer(
       "DibitConversion",

@@ -75,6 +75,8 @@ package struct ConversionJob {
     if !options.resumes { _ = progress(.expected(seconds: try expectedSeconds(beside: given.count))) }
     let store = try converter.calibrationStore(text: given, windows: count, resumes: options.resumes)
     let text = try write(beside: given, keptIn: store, progress)
+    let finding = try calibrationText(windows: count).finding(about: text.given, beside: text.own, on: compute)
+    if let finding { _ = progress(.noticed(finding)) }
     var conversion = try converter.prepare(calibratingOn: text.windows, keepingIn: store) { progress(.converting($0)) }
     if let length = ScaleTraining.length(effort, converter.scheme, texts) {
       let windows = texts.isEmpty ? text.own : try scaleWindows(length.windowCount, of: texts, beside: text.own)

@@ -109,7 +109,7 @@ struct BlockTrainer: ~Copyable {
       let batch = order.removeLast()
       passage.run(batch, layer: layer, branches: 0..<2, &runner)
       backward.setRows(runner.rows)
-      _ = Self.loss(runner.stream, reference.streams[batch], weights: tokenWeights[batch], gradient: &backward.dStream)
+      _ = loss(batch, reference)
       passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
       self.step(step, &passage.decoder.weights)
       guard step % options.validation == 0 || step == options.steps else { continue }
@@ -158,10 +158,15 @@ struct BlockTrainer: ~Copyable {
       passage.run(batch, layer: layer, branches: 0..<2, &runner)
       backward.setRows(runner.rows)
       let weight = Double(tokenWeights[batch].reduce(0, +))
-      sum += weight * Self.loss(runner.stream, reference.streams[batch], weights: tokenWeights[batch], gradient: &backward.dStream)
+      sum += weight * loss(batch, reference)
       total += weight
     }
     return sum / max(total, 1)
+  }
+
+  /// The loss of a batch that has just been run, and its gradient.
+  private mutating func loss(_ batch: Int, _ reference: borrowing Passage) -> Double {
+    reference.streams.read(batch) { Self.loss(runner.stream, $0, weights: tokenWeights[batch], gradient: &backward.dStream) }
   }
 
   /// `Σ w |x - t|² / |t|² / Σ w` over rows, and overwrites `gradient: [n, C]` with its gradient by `x: [n, C]`.

@@ -1,3 +1,4 @@
+package import DibitFiles
 package import DibitKernels
 package import DibitTensor
 
@@ -7,6 +8,8 @@ package enum CalibrationError<Source: Error>: Error {
   case source(Source)
   /// The inputs of a layer are not finite.
   case notFinite(tensor: String)
+  /// A file for what would take too much memory could not be created, written or read.
+  case spill(FileError)
   /// It was asked to stop.
   case stopped
 }
@@ -29,6 +32,8 @@ extension Calibrator {
     /// The share of the mean moment of what the head reads by which each of its inputs is raised where the head is the embedding too: a row
     /// of that is read alone, and all of its elements alike.
     package var embeddingShare: Float = 0.15
+    /// The most bytes that the residual streams of both models may take in memory.
+    package var mostStreamBytes = 1 << 30
     /// The training of each layer behind its rounding; nil for none.
     package var training: TrainingOptions?
 

@@ -1,4 +1,5 @@
 internal import BasicContainers
+internal import DibitFiles
 package import DibitKernels
 package import DibitModel
 package import DibitQuantization
@@ -25,6 +26,7 @@ package struct Calibrator: Sendable {
   private let options: Options
   private let compute: Compute
   private let weights: DecoderWeights
+  private let spill: String?
   private let format: @Sendable (Parameter) -> WeightFormat
 
   /// A calibration on windows of text, each of which begins as a text begins.
@@ -32,12 +34,14 @@ package struct Calibrator: Sendable {
   /// - Parameters:
   ///   - weights: all but the matrices, of which only shapes matter.
   ///   - windows: what layers are rounded and, where the options say so, trained on.
+  ///   - spill: a path for files of streams that would take more than ``Options/mostStreamBytes``, where nothing is; nil where they stay in memory.
   ///   - format: what a matrix becomes; those that do not come to lie on a grid stay as they are.
   package init(
-    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], options: Options, on compute: Compute,
-    format: @escaping @Sendable (Parameter) -> WeightFormat
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, windows: [[Int32]], options: Options, spillingTo spill: String? = nil,
+    on compute: Compute, format: @escaping @Sendable (Parameter) -> WeightFormat
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.format) = (configuration, weights, options, compute, format)
+    self.spill = spill
     batches = Self.batches(windows, rows: options.rows)
     roundedBatches = options.training == nil ? Array(batches.indices) : BlockTrainer.split(batches.count).trained
   }
@@ -70,9 +74,10 @@ package struct Calibrator: Sendable {
       try roundTables(floats, &runner, &result.rounded, provide)
       try finish(.tables, result)
     }
-    var reference = Passage(Decoder(configuration, weights: floats), batches, &runner)
+    let spill = spillOfStreams()
+    var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
-    var passage = Passage(Decoder(configuration, weights: floats), batches, &runner)
+    var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     // Neither is read again.
     for parameter in weights.parameters where parameter.role.isTable {
       reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
@@ -91,21 +96,25 @@ package struct Calibrator: Sendable {
         result.merge(made)
       } else {
         var made = Result()
-        let before = options.training == nil ? UniqueArray<Matrix>() : passage.copyOfStreams()
+        let before = options.training == nil ? nil : passage.copyOfStreams()
         for branches in reference.decoder.steps(of: layer) {
           do throws(InputsNotFinite) {
             try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
             try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
-          } catch { throw .notFinite(tensor: error.tensor) }
+          } catch {
+            if let failure = spill?.failure { throw .spill(failure) }
+            throw .notFinite(tensor: error.tensor)
+          }
           advance(&passage, roundedBatches, layer, branches, &runner)
           advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
         }
-        if options.training != nil {
+        if let before {
           passage.restore(before)
           let goesOn = train(layer, reference, &passage, &made) { isDone(Progress(layers: layer, totalLayers: configuration.layers)) }
           guard goesOn else { throw .stopped }
           advance(&passage, behind: layer, &runner)
         }
+        if let failure = spill?.failure { throw .spill(failure) }
         try finish(.layer(layer), made)
         result.merge(made)
       }
@@ -117,6 +126,13 @@ package struct Calibrator: Sendable {
       guard isDone(Progress(layers: layer + 1, totalLayers: configuration.layers)) else { throw .stopped }
     }
     return result
+  }
+
+  /// Files for the streams of the float model and of the rounded one, where those are large.
+  private func spillOfStreams() -> StreamSpill? {
+    let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
+    guard let spill, 2 * Streams.byteCount(rows: rows, columns: configuration.hiddenSize) > options.mostStreamBytes else { return nil }
+    return StreamSpill(path: spill)
   }
 
   /// Takes some batches of a passage behind branches of a layer.

@@ -1,4 +1,3 @@
-internal import BasicContainers
 internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
@@ -7,87 +6,87 @@ internal import DibitTensor
 struct Passage: ~Copyable {
   /// The model as far as it is known.
   var decoder: Decoder
-  /// The residual stream of each batch where the passage stands, `[n, C]`.
-  private(set) var streams = UniqueArray<Matrix>()
+  /// The residual stream of each batch where the passage stands.
+  private(set) var streams: Streams
   /// The streams before the layer whose keys and values later ones attend to; none before that layer, or where each has its own.
-  private var sources = UniqueArray<Matrix>()
+  private var sources: Streams?
   private let batches: [[[Int32]]]
 
-  /// A passage that stands before the first layer.
-  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], _ runner: inout ModelRunner) {
+  /// A passage that stands before the first layer; its streams lie in `spill`, or in memory.
+  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], in spill: StreamSpill? = nil, _ runner: inout ModelRunner) {
     self.decoder = decoder
     self.batches = batches
-    for batch in batches {
+    let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
+    streams = Streams(rows: rows, columns: self.decoder.configuration.hiddenSize, in: spill)
+    for (index, batch) in batches.enumerated() {
       Self.begin(&runner, batch)
       self.decoder.forward(&runner, through: 0)
-      streams.append(runner.stream.copied())
+      streams.write(index, runner.stream)
     }
   }
 
   /// Writes what a branch reads of a batch to ``ModelRunner/hidden``.
   func read(_ batch: Int, layer: Int, branch: Int, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
-    decoder.read(&runner, layer: layer, branch: branch, from: streams[batch])
+    streams.read(batch) { decoder.read(&runner, layer: layer, branch: branch, from: $0) }
   }
 
   /// Runs branches of a layer on a batch, to ``ModelRunner/stream``. The passage stands where it stood.
   func run(_ batch: Int, layer: Int, branches: Range<Int>, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
     if layer >= decoder.configuration.keyValueLayers, branches.contains(0) {
-      decoder.read(
-        &runner, layer: decoder.configuration.keyValueLayers - 1, branch: 0, from: sources[batch], preparing: true)
+      let source = decoder.configuration.keyValueLayers - 1
+      sources?.read(batch) { decoder.read(&runner, layer: source, branch: 0, from: $0, preparing: true) }
     }
-    decoder.forward(&runner, layer: layer, branches: branches, from: streams[batch])
+    streams.read(batch) { decoder.forward(&runner, layer: layer, branches: branches, from: $0) }
   }
 
   /// Goes behind the branches that a batch has just been run through.
   mutating func advance(_ batch: Int, layer: Int, branches: Range<Int>, _ runner: borrowing ModelRunner) {
     let isShared = decoder.configuration.keyValueLayers < decoder.configuration.layers
     if isShared, layer == decoder.configuration.keyValueLayers - 1, branches.contains(0) {
-      if sources.isEmpty { sources = copyOfStreams() }
+      if sources == nil { sources = streams.copied() }
       Self.copy(batch, of: streams, to: &sources)
     }
-    streams[batch].copy(runner.stream)
+    streams.write(batch, runner.stream)
   }
 
   // The owners come apart here: an element of one field would lock the whole struct.
-  private static func copy(_ batch: Int, of streams: borrowing UniqueArray<Matrix>, to others: inout UniqueArray<Matrix>) {
-    others[batch].copy(streams[batch])
+  private static func copy(_ batch: Int, of streams: borrowing Streams, to others: inout Streams?) {
+    streams.read(batch) { others?.write(batch, $0) }
   }
 
   /// The streams where the passage stands, to go back to.
-  func copyOfStreams() -> UniqueArray<Matrix> {
-    var copies = UniqueArray<Matrix>()
-    for batch in batches.indices { copies.append(streams[batch].copied()) }
-    return copies
-  }
+  func copyOfStreams() -> Streams { streams.copied() }
 
   /// Goes back to where the passage stood.
-  mutating func restore(_ streams: consuming UniqueArray<Matrix>) { self.streams = streams }
+  mutating func restore(_ streams: consuming Streams) { self.streams = streams }
 
   /// Writes the final norm of a batch, behind all layers, to ``ModelRunner/hidden``.
   func normalize(_ batch: Int, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
-    decoder.normalize(&runner, from: streams[batch])
+    streams.read(batch) { decoder.normalize(&runner, from: $0) }
   }
 
   /// Overwrites `lacking` with the streams of a batch that another passage has, less those here, `[n, C]`.
   func difference(from other: borrowing Passage, _ batch: Int, into lacking: inout Matrix, on compute: Compute) {
-    lacking.assign(other.streams[batch].span, columns: decoder.configuration.hiddenSize)
-    lacking.subtract(streams[batch], on: compute)
+    other.streams.read(batch) { lacking.assign($0.span, columns: $0.columns) }
+    streams.read(batch) { lacking.subtract($0, on: compute) }
   }
 
   /// One over the root of the mean square of each row of a batch's stream.
   func inverseNorms(_ batch: Int) -> [Float] {
-    let (values, columns) = (streams[batch].span, decoder.configuration.hiddenSize)
-    var norms: [Float] = []
-    norms.reserveCapacity(streams[batch].rows)
-    for first in stride(from: 0, to: values.count, by: columns) {
-      var square: Float = 0
-      for index in first..<first + columns { square += values[index] * values[index] }
-      norms.append(1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot())
+    streams.read(batch) { stream in
+      let (values, columns) = (stream.span, stream.columns)
+      var norms: [Float] = []
+      norms.reserveCapacity(stream.rows)
+      for first in stride(from: 0, to: values.count, by: columns) {
+        var square: Float = 0
+        for index in first..<first + columns { square += values[index] * values[index] }
+        norms.append(1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot())
+      }
+      return norms
     }
-    return norms
   }
 
   /// The weight of each token of a batch in a sum over a text: one, and `weight` for a token whose stream is more than four times as large as

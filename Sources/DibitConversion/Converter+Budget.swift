@@ -43,6 +43,7 @@ extension Converter {
       switch error {
       case .source(let error): throw error
       case .notFinite(let tensor): throw .inputsNotFinite(tensor: tensor)
+      case .spill(let error): throw .file(error)
       case .stopped: throw .interrupted
       }
     }

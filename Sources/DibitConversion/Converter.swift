@@ -149,7 +149,7 @@ package struct Converter: Sendable {
       if let windows {
         try refuseTrainedScales(plan)
         calibrated = try RoundedWeights.calibrated(
-          source, converter.options, windows: windows, keepingIn: store, on: compute
+          source, converter.options, windows: windows, keepingIn: store, spillingTo: directory.path(of: "streams"), on: compute
         ) { done in
           progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
         }

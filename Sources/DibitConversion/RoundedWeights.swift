@@ -37,10 +37,11 @@ package struct RoundedWeights {
     trained = result.trained
   }
 
-  /// Rounds the source of a conversion on windows of text, until `progress` returns false; `store` keeps what is done.
+  /// Rounds the source of a conversion on windows of text, until `progress` returns false; `store` keeps what is done. Where nothing is at
+  /// `spill` yet, files lie there for what would take too much memory.
   static func calibrated(
-    _ source: String, _ options: ConversionOptions, windows: [[Int32]], keepingIn store: CalibrationStore?, on compute: Compute,
-    progress: (Calibrator.Progress) -> Bool
+    _ source: String, _ options: ConversionOptions, windows: [[Int32]], keepingIn store: CalibrationStore?, spillingTo spill: String,
+    on compute: Compute, progress: (Calibrator.Progress) -> Bool
   ) throws(ConversionError) -> RoundedWeights {
     let opened = try rethrow(as: ConversionError.source, ModelSource.open(source))
     let declarations = try rethrow(as: ConversionError.source, opened.declarations().parameters)
@@ -51,12 +52,13 @@ package struct RoundedWeights {
     if options.trainsLayers { settings.training = Calibrator.TrainingOptions() }
     let calibrator = Calibrator(
       opened.configuration, try rethrow(as: ConversionError.source, opened.weightsWithoutMatrices()), windows: windows,
-      options: settings, on: compute, format: { scheme.format(of: $0.name, $0.role, source: .bf16) })
+      options: settings, spillingTo: spill, on: compute, format: { scheme.format(of: $0.name, $0.role, source: .bf16) })
     do throws(CalibrationError<ConversionError>) {
       let result = try calibrator.run(
         weights: { parameter throws(ConversionError) in
-          let weight = try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index]))
-          return try finite(weight.floats(on: compute), parameter.name)
+          let weight = try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index])).floats(on: compute)
+          defer { opened.checkpoint.release(parameter.name.tensor) }
+          return try finite(weight, parameter.name)
         },
         recall: { part throws(ConversionError) in
           try store?.recall(part, declarations) { scheme.format(of: $0.name, $0.role, source: .bf16) }
@@ -66,6 +68,7 @@ package struct RoundedWeights {
       switch error {
       case .source(let error): throw error
       case .notFinite(let tensor): throw .inputsNotFinite(tensor: tensor)
+      case .spill(let error): throw .file(error)
       case .stopped: throw .interrupted
       }
     }

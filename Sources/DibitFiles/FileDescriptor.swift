@@ -81,6 +81,32 @@ package struct FileDescriptor: ~Copyable {
     }
   }
 
+  /// Writes all bytes from the byte `offset` of the file on.
+  func write(_ bytes: RawSpan, at offset: Int) throws(FileError) {
+    var written = 0
+    while written < bytes.byteCount {
+      // SAFETY: the address is valid for `count` bytes within the closure.
+      let step = unsafe bytes.extracting(written...).withUnsafeBytes { unsafe pwrite(number, $0.baseAddress, $0.count, offset + written) }
+      if step < 0, errno == EINTR { continue }
+      guard step > 0 else { throw .system(operation: "write", path: path, code: step == 0 ? EIO : errno) }
+      written += step
+    }
+  }
+
+  /// Fills `bytes` from the byte `offset` of the file on, which has to have so many.
+  func read(into bytes: inout MutableRawSpan, at offset: Int) throws(FileError) {
+    var filled = 0
+    while filled < bytes.byteCount {
+      // SAFETY: bytes from `filled` on lie within the buffer.
+      let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+        unsafe pread(number, buffer.baseAddress.map { unsafe $0 + filled }, buffer.count - filled, offset + filled)
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { throw .system(operation: "read", path: path, code: got == 0 ? EIO : errno) }
+      filled += got
+    }
+  }
+
   /// Asks the system to write to the disk what it has collected so far, without waiting, so that ``sync()`` finds little to do.
   func startWriteBack() {
     SystemCall.startWriteBack(number)

@@ -36,21 +36,18 @@ final class RoundingOrder: Sendable {
     }
     var share = damping
     // Backwards, because the factor is to be an upper one.
-    var reversed = Matrix(rows: n, columns: n)
+    var factor = Matrix(rows: n, columns: n)
     repeat {
       if share > 10 { return nil }
       for row in 0..<n {
-        for column in 0...row { reversed[row, column] = ordered[n - 1 - row, n - 1 - column] }
-        reversed[row, row] += share * energy(inputs[n - 1 - row]) + least
+        for column in 0...row { factor[row, column] = ordered[n - 1 - row, n - 1 - column] }
+        factor[row, row] += share * energy(inputs[n - 1 - row]) + least
       }
-      if Cholesky.factor(&reversed, on: compute) { break }
+      if Cholesky.factor(&factor, on: compute) { break }
       share = share * 2 + 0.01
     } while true
-    var factor = Matrix(rows: n, columns: n)
-    for k in 0..<n {
-      let inverse = 1 / reversed[n - 1 - k, n - 1 - k]
-      for i in 0..<k { factor[k, i] = reversed[n - 1 - i, n - 1 - k] * inverse }
-    }
+    let diagonal = (0..<n).map { factor[n - 1 - $0, n - 1 - $0] }
+    Self.turn(&factor, diagonal)
     for k in 0..<n { ordered[k, k] += share * energy(inputs[k]) + least }
     let size = inChains ? n : 0
     var energies = Matrix(rows: inChains ? 2 : 0, columns: n)
@@ -60,8 +57,7 @@ final class RoundingOrder: Sendable {
       var chain = ChainMoments(ordered, from: first)
       chain.factor()
       for k in 0..<Grid.chain where inputs[first + k] < columns {
-        let diagonal = reversed[n - 1 - first - k, n - 1 - first - k]
-        (energies[0, first + k], energies[1, first + k]) = (diagonal * diagonal, Float(chain.energies[k]))
+        (energies[0, first + k], energies[1, first + k]) = (diagonal[first + k] * diagonal[first + k], Float(chain.energies[k]))
       }
       for k in 0..<Grid.chain {
         for i in 0..<k { within[first + k, i] = Float(chain.upper[i][k]) }
@@ -75,6 +71,25 @@ final class RoundingOrder: Sendable {
     self.energies = energies
     self.within = within
     self.inverse = inverse
+  }
+
+  /// Turns a lower factor of the moments backwards into row `k` of what errors of inputs before it add to input `k`, in its memory: as large as
+  /// all moments of a layer it is most of what rounding needs.
+  ///
+  /// - Parameter diagonal: the factor's, forwards.
+  private static func turn(_ factor: inout Matrix, _ diagonal: [Float]) {
+    let n = diagonal.count
+    for k in 0..<n {
+      for i in 0..<k {
+        // Its mirror image is `[n - 1 - i, n - 1 - k]`, and each pair is met twice.
+        let (row, column) = (n - 1 - i, n - 1 - k)
+        guard (k, i) <= (row, column) else { continue }
+        let (own, mirrored) = (factor[k, i], factor[row, column])
+        factor[k, i] = mirrored * (1 / diagonal[k])
+        factor[row, column] = own * (1 / diagonal[row])
+      }
+      for i in k..<n { factor[k, i] = 0 }
+    }
   }
 
   /// Whole chains, those with the most energy first, and each in the order of its codes.

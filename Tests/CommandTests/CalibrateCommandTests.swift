@@ -1,4 +1,6 @@
+import Dibit
 import DibitJSON
+import DibitKernels
 import DibitTestSupport
 import DibitTokenizer
 import Testing
@@ -60,6 +62,21 @@ import Testing
     try #require(try dibit("export", scratch("two"), "--format", "safetensors", "-o", scratch("two.safetensors")).status == 0)
     #expect(try training(scratch("two.safetensors"), "exact") == nil)
     #expect(try training(source, "quick", "--effort", "quick") == nil)
+  }
+
+  @Test("a text that the model predicts far worse than what it writes is told, and none that it predicts as well")
+  func foreignText() throws {
+    let text = try CalibrationText(for: TinyCheckpoint.llama(context: 32).write(to: scratch), tokenizer: nil, windows: 32)
+    func windows(_ content: String) throws -> [[Int32]] { try text.read([scratch.write(content, to: "text.txt")]) }
+    let known = try windows(String(repeating: TinyCheckpoint.sentences.joined(separator: ". ") + "\n", count: 40))
+    // The tokenizer has no piece of it, so that each byte is a token.
+    let foreign = try windows(String(repeating: "春天来了，公园里的花都开了。", count: 100))
+    func finding(_ given: [[Int32]], _ own: [[Int32]]) throws -> String? {
+      try text.finding(about: given, beside: own, on: Compute(threads: 2))
+    }
+    #expect(try finding(foreign, known)?.hasPrefix("the model predicts the calibration text at ") == true)
+    #expect(try finding(known, foreign) == nil && finding(foreign, foreign) == nil)
+    #expect(try finding([], known) == nil && finding(foreign, []) == nil)
   }
 
   @Test("half of the scales become bits where they matter, but not in what lies on the grid or where groups are asked for")

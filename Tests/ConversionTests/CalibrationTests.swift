@@ -1,5 +1,6 @@
 @testable import DibitCalibration
 import DibitConversion
+import DibitFiles
 import DibitKernels
 import DibitModel
 import DibitModelStore
@@ -192,6 +193,50 @@ import Testing
     let text = windows(20, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 3)
     let reports = try [1, 3].map { try calibrated(source, scratch("m\($0)"), scheme(2), text, threads: $0, trainsLayers: trainsLayers) }
     #expect(reports[0].digest == reports[1].digest)
+  }
+
+  @Test("streams that lie in files give what streams in memory give, in every family", arguments: LayoutTests.allFamilies)
+  func streamsInFiles(family: String) throws {
+    let scratch = Scratch()
+    let model = try ModelSource.open(try LayoutTests.anySource(family, in: scratch))
+    let (configuration, weights, scheme) = (model.configuration, try model.weights(), scheme(2, group: 32))
+    let text = windows(40, of: 24, vocabulary: configuration.vocabularySize, seed: 1)
+    var options = Calibrator.Options()
+    options.rows = 128
+    options.training = Calibrator.TrainingOptions()
+    options.training?.steps = 20
+    func calibrator(spillingTo path: String?) -> Calibrator {
+      Calibrator(configuration, weights, windows: text, options: options, spillingTo: path, on: compute) {
+        scheme.format(of: $0.name, $0.role)
+      }
+    }
+    func provide(_ parameter: Parameter) -> Weight { parameter.weight.floats(on: compute) }
+    let expected = try calibrator(spillingTo: nil).run(weights: provide)
+    // As few bytes as these stay in memory.
+    #expect(try calibrator(spillingTo: scratch("none/streams")).run(weights: provide).trained == expected.trained)
+    options.mostStreamBytes = 0
+    let names = scratch.names
+    let found = try calibrator(spillingTo: scratch("streams")).run(weights: provide)
+    #expect(scratch.names == names)
+    #expect(found.trained == expected.trained && found.rounded.keys == expected.rounded.keys)
+    for (index, rounded) in found.rounded {
+      let other = try #require(expected.rounded[index])
+      #expect(rounded.error == other.error)
+      #expect(values(of: rounded.weight) == values(of: other.weight))
+    }
+    // No layer is kept that was made without them.
+    let missing = scratch("none/streams")
+    #expect {
+      try calibrator(spillingTo: missing).run(weights: provide, keep: { part, _ in #expect(part == .tables) })
+    } throws: { error in
+      guard case .spill(let failure) = error as? CalibrationError<Never> else { return false }
+      return failure == .notWritable(path: missing, code: 2)
+    }
+  }
+
+  private func values(of weight: Weight) -> [Float] {
+    let floats = weight.floats(on: compute)
+    return (0..<floats.count).map { floats.values[$0] }
   }
 
   @Test("a token whose stream is far larger than most counts as often as it is told to, the others once")
