@@ -8,11 +8,12 @@ internal import DibitTensor
 
 extension WordHead {
   private static let format = "dibit-words"
+  private static let (weights, bayesTerms, bayesWeights) = ("weights", "bayes.terms", "bayes.weights")
 
-  /// The bytes of its file: for each kind of terms their hashes and weights, and the weights of the regression.
+  /// The bytes of its file: for each kind of terms their hashes and weights, the weights of the regression, and of naive Bayes words and weights.
   fileprivate func fileBytes() throws -> [UInt8] {
-    let parts = classifier.parts
-    let labels = parts.weights.count / (classifier.columns + 1)
+    let (parts, bayes) = (classifier.regression.parts, classifier.bayes?.parts)
+    let labels = parts.weights.count / (classifier.regression.columns + 1)
     // Wide elements first, so that all are aligned.
     let terms = parts.blocks.map { block -> SafetensorsFile.Content in
       (block.kind.rawValue + ".terms", .u64, [block.hashes.count], block.hashes.flatMap(\.littleEndianBytes))
@@ -20,23 +21,35 @@ extension WordHead {
     let rarities = parts.blocks.map { block -> SafetensorsFile.Content in
       (block.kind.rawValue + ".rarity", .f32, [block.rarities.count], block.rarities.flatMap(\.bitPattern.littleEndianBytes))
     }
-    let weights: SafetensorsFile.Content = (
-      "weights", .f32, [classifier.columns + 1, labels], parts.weights.flatMap(\.bitPattern.littleEndianBytes)
-    )
+    func weights(_ name: String, _ values: [Float]) -> SafetensorsFile.Content {
+      (name, .f32, [values.count / labels, labels], values.flatMap(\.bitPattern.littleEndianBytes))
+    }
+    let words = bayes.map { [(Self.bayesTerms, DType.u64, [$0.hashes.count], $0.hashes.flatMap(\.littleEndianBytes))] } ?? []
     return try SafetensorsFile.bytes(
-      of: terms + rarities + [weights],
+      of: terms + words + rarities + [weights(Self.weights, parts.weights)]
+        + (bayes.map { [weights(Self.bayesWeights, $0.weights)] } ?? []),
       metadata: [
         ("format", Self.format), ("terms", parts.blocks.map(\.kind.rawValue).joined(separator: ",")), ("penalty", "\(parts.penalty)"),
       ])
   }
 
-  /// Reads a file of `labels` labels; nil for anything else.
-  private static func parts(_ bytes: [UInt8], labels: Int) -> TermRegression.Parts? {
-    guard let file = try? SafetensorsFile(Bytes(SharedBytes(bytes)), file: ""),
-      file.metadata.contains(where: { $0.key == "format" && $0.value == format }),
+  /// Reads the classifier of `labels` labels; nil for anything else.
+  private static func classifier(_ bytes: [UInt8], labels: Int) -> TermPool? {
+    guard let file = try? SafetensorsFile(Bytes(SharedBytes(bytes)), file: ""), let parts = parts(file),
+      let regression = TermRegression(parts, labels: labels)
+    else { return nil }
+    guard file.entry(bayesTerms) != nil || file.entry(bayesWeights) != nil else { return TermPool(regression, nil) }
+    guard let hashes = values(file, bayesTerms, .u64, UInt64.self), let weights = values(file, bayesWeights, .f32, UInt32.self),
+      let bayes = NaiveBayes(.init(hashes: hashes, weights: weights.map { Float(bitPattern: $0) }), labels: labels)
+    else { return nil }
+    return TermPool(regression, bayes)
+  }
+
+  private static func parts(_ file: SafetensorsFile) -> TermRegression.Parts? {
+    guard file.metadata.contains(where: { $0.key == "format" && $0.value == format }),
       let kinds = file.metadata.first(where: { $0.key == "terms" })?.value.split(separator: ",").map({ TermKind(rawValue: String($0)) }),
       let penalty = file.metadata.first(where: { $0.key == "penalty" }).flatMap({ Double($0.value) }),
-      let weights = values(file, "weights", .f32, UInt32.self)
+      let weights = values(file, weights, .f32, UInt32.self)
     else { return nil }
     var blocks: [TermRegression.Parts.Block] = []
     for kind in kinds {
@@ -85,7 +98,7 @@ extension WordHead {
       throw DibitError(
         .invalidData, "'\(file)' was changed: SHA-256 \(digest) expected from the manifest, \(found) found; train the adapter again")
     }
-    guard let parts = parts(bytes, labels: labels), let classifier = TermRegression(parts, labels: labels) else {
+    guard let classifier = classifier(bytes, labels: labels) else {
       throw DibitError(.invalidData, "'\(file)' holds no classifier of words for \(labels) labels; train the adapter again")
     }
     return WordHead(classifier, share: share)
@@ -98,8 +111,9 @@ extension AdapterFacts {
     let bytes = try words.fileBytes()
     self.words = bytes
     manifest[Self.wordsMember] = [
-      "share": .number(words.share), "terms": .integer(words.classifier.columns),
-      "kinds": .array(words.classifier.setting.kinds.map { .string($0.rawValue) }), "sha256": .string(SHA256.digest(bytes)),
+      "share": .number(words.share), "terms": .integer(words.classifier.regression.columns),
+      "kinds": .array(words.classifier.regression.setting.kinds.map { .string($0.rawValue) }),
+      "naive_bayes_terms": words.classifier.bayes.map { .integer($0.vocabularyCount) } ?? .null, "sha256": .string(SHA256.digest(bytes)),
     ]
   }
 }

@@ -23,20 +23,24 @@ struct CrossValidation {
     }
   }
 
-  /// Returns the number of the candidate that makes the fewest mistakes in all folds; the first of equals.
+  /// Returns the number of the candidate that costs least in all folds together; the first of equals.
   ///
   /// - Parameters:
   ///   - threads: folds that are worked on at a time, at most; the result does not depend on it.
-  ///   - mistakes: learns from some texts, asks about others, and returns the mistakes of each of `candidates`, at least one.
-  func best(of candidates: Int, threads: Int = 1, _ mistakes: (_ learnt: [Int], _ asked: [Int]) -> [Int]) -> Int {
-    let sums = Mutex([Int](repeating: 0, count: candidates))
+  ///   - costs: learns from some texts, asks about others, and returns what each of `candidates`, at least one, costs: mistakes, for instance.
+  func best(of candidates: Int, threads: Int = 1, _ costs: (_ learnt: [Int], _ asked: [Int]) -> [Double]) -> Int {
+    let found = Mutex([[Double]](repeating: [], count: Self.folds))
     ThreadPool(threads: min(max(threads, 1), Self.folds)).forEach(Self.folds) { fold, _ in
       let asked = folds.indices.filter { folds[$0] == fold }
       if asked.isEmpty { return }
-      let found = mistakes(folds.indices.filter { folds[$0] != nil && folds[$0] != fold }, asked)
-      sums.withLock { sums in for candidate in sums.indices { sums[candidate] += found[candidate] } }
+      let costs = costs(folds.indices.filter { folds[$0] != nil && folds[$0] != fold }, asked)
+      found.withLock { $0[fold] = costs }
     }
-    let total = sums.withLock { $0 }
+    // In the order of the folds: sums of fractions depend on it.
+    var total = [Double](repeating: 0, count: candidates)
+    for costs in found.withLock({ $0 }) where !costs.isEmpty {
+      for candidate in total.indices { total[candidate] += costs[candidate] }
+    }
     return total.indices.min { total[$0] < total[$1] } ?? 0
   }
 

@@ -42,9 +42,9 @@ extension TermRegression {
   private static func mistakes(
     _ candidates: [Setting], _ counts: [TermKind: TermCounts], _ labels: [Int], _ count: Int, _ validation: CrossValidation,
     _ learnt: [Int], _ asked: [Int]
-  ) -> [Int] {
+  ) -> [Double] {
     let truths = learnt.map { labels[$0] }
-    var mistakes: [Int] = []
+    var mistakes: [Double] = []
     var kinds: [TermKind] = []
     var (rows, probes) = (SparseRows(columns: 0), SparseRows(columns: 0))
     var start: LogisticRegression?
@@ -60,10 +60,11 @@ extension TermRegression {
       let regression = LogisticRegression(rows: rows, labels: truths, count: count, options: options, from: start)
       var row = 0
       mistakes.append(
-        validation.mistakes(asked) { _ in
-          defer { row += 1 }
-          return regression.logProbabilities(probes.entries(row))
-        })
+        Double(
+          validation.mistakes(asked) { _ in
+            defer { row += 1 }
+            return regression.logProbabilities(probes.entries(row))
+          }))
       start = regression
     }
     return mistakes

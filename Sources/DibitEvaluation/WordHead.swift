@@ -10,19 +10,19 @@ package struct WordHead: Sendable {
   /// The share of the classifier in an answer, from 0 to below 1.
   package let share: Double
   /// The classifier.
-  package let classifier: TermRegression
+  package let classifier: TermPool
 
   /// A classifier with its share.
-  package init(_ classifier: TermRegression, share: Double) { (self.classifier, self.share) = (classifier, share) }
+  package init(_ classifier: TermPool, share: Double) { (self.classifier, self.share) = (classifier, share) }
 
-  /// Learns from the `examples` that have one of `labels`, as the baseline of that name does.
+  /// Learns from the `examples` that have one of `labels`, as the baselines of these names do.
   ///
   /// - Parameter threads: The result does not depend on it.
   package init(learning examples: [LabelledExample], labels: [String], share: Double, threads: Int) {
     let truths = Truths(labels)
     let pairs = examples.flatMap { example in truths.known(example).map { (text: example.text, label: $0) } }
     self.init(
-      TermRegression.tuned(texts: pairs.map(\.text), labels: pairs.map(\.label), count: labels.count, threads: threads), share: share)
+      TermPool.tuned(texts: pairs.map(\.text), labels: pairs.map(\.label), count: labels.count, threads: threads), share: share)
   }
 
   /// The log-probabilities of an answer about `text` to which a model gave `scores`; what is impossible for one is so for both.

@@ -117,6 +117,88 @@ import Testing
     #expect(tuned != best(texts, labels) { $0 % 5 }.logProbabilities(probe))
   }
 
+  @Test("scores of long texts, of which most words say the same, are divided by a temperature, and no answer changes")
+  func temperedNaiveBayes() {
+    var rng = SplitMix64(seed: 5)
+    func text(_ label: Int, _ words: Int) -> String {
+      // One of four words is of the text's own label or of any, at random, and stands there again and again.
+      let word = "w\(rng.below(4) == 0 ? rng.below(3) : label)x\(rng.below(5))"
+      return Array(repeating: word, count: words).joined(separator: " ")
+    }
+    func factor(_ words: Int) -> Double {
+      let labels = (0..<300).map { $0 % 3 }
+      // What is the same text is in one fold.
+      let texts = labels.enumerated().map { text($1, words) + " own\($0)" }
+      let plain = NaiveBayes.tuned(texts: texts, labels: labels, count: 3)
+      let tempered = NaiveBayes.tempered(texts: texts, labels: labels, count: 3)
+      var factors: [Double] = []
+      for text in texts.prefix(30) {
+        let (a, b) = (plain.logProbabilities(text), tempered.logProbabilities(text))
+        #expect(isProbable(b))
+        #expect(a.indices.max { a[$0] < a[$1] } == b.indices.max { b[$0] < b[$1] })
+        if abs(b[0] - b[1]) > 1e-3 { factors.append((a[0] - a[1]) / (b[0] - b[1])) }
+      }
+      let (least, most) = (factors.min() ?? 0, factors.max() ?? 0)
+      #expect(most - least < 1e-6 && NaiveBayes.temperatures.contains { abs($0 - most) < 1e-6 }, "\(least), \(most)")
+      return most
+    }
+    let (short, long) = (factor(1), factor(10))
+    #expect(short < 2 && long > 3, "\(short), \(long)")
+    // Nothing to go by.
+    #expect(NaiveBayes.tempered(texts: ["a"], labels: [1], count: 2).logProbabilities("a")[1] == 0)
+    #expect(NaiveBayes.tempered(texts: [], labels: [], count: 2).logProbabilities("a").allSatisfy { abs($0 - log(0.5)) < 1e-12 })
+  }
+
+  @Test("a fit of naive Bayes that was kept answers as before, and parts that no fit has are none")
+  func partsOfNaiveBayes() throws {
+    let (texts, labels) = rareWords(90)
+    let fit = NaiveBayes.tempered(texts: texts, labels: labels, count: 3)
+    let kept = try #require(NaiveBayes(fit.parts, labels: 3))
+    #expect(kept.parts == fit.parts && kept.vocabularyCount == fit.vocabularyCount)
+    for text in texts.prefix(9) + ["", "nothing known"] {
+      let (before, after) = (fit.logProbabilities(text), kept.logProbabilities(text))
+      #expect(zip(before, after).allSatisfy { abs($0 - $1) < 1e-4 } && isProbable(after))
+    }
+    func isRefused(_ labels: Int = 3, _ change: (inout NaiveBayes.Parts) -> Void = { _ in }) -> Bool {
+      var parts = fit.parts
+      change(&parts)
+      return NaiveBayes(parts, labels: labels) == nil
+    }
+    #expect(!isRefused() && isRefused(0) && isRefused(2) && isRefused(-3))
+    #expect(isRefused { $0.hashes[0] = $0.hashes[1] } && isRefused { $0.hashes.removeLast() } && isRefused { $0.weights[0] = .infinity })
+    // A label without texts is impossible for it.
+    #expect(NaiveBayes(NaiveBayes.tuned(texts: ["a"], labels: [0], count: 2).parts, labels: 2) == nil)
+  }
+
+  @Test("naive Bayes takes part where probabilities are better with it, and not where a label has no texts or there are too many words")
+  func termPool() throws {
+    var rng = SplitMix64(seed: 9)
+    // A word tells the label by how often it is there: what the regression, which takes logarithms, knows less well.
+    let labels = (0..<120).map { $0 % 2 }
+    let texts = labels.map { label in
+      (0..<30).map { _ in Int(rng.below(100)) < (label == 0 ? 55 : 45) ? "a" : "b" }.joined(separator: " ")
+    }
+    let pool = TermPool.tuned(texts: texts, labels: labels, count: 2)
+    let bayes = try #require(pool.bayes)
+    for text in texts.prefix(9) {
+      let found = pool.logProbabilities(text)
+      let sums = zip(pool.regression.logProbabilities(text), bayes.logProbabilities(text)).map { ($0 + $1) / 2 }
+      let total = log(sums.reduce(0) { $0 + exp($1) })
+      #expect(zip(found, sums).allSatisfy { abs($0 - ($1 - total)) < 1e-12 })
+      #expect(TermPool.tuned(texts: texts, labels: labels, count: 2, threads: 3).logProbabilities(text) == found)
+    }
+    // Only endings of words tell: naive Bayes has nothing to say.
+    let endings = labels.indices.map { index in
+      "\((0..<6).map { _ in String("abcdefghiklmnoprstuvz".randomElement(using: &rng) ?? "a") }.joined())\(["ing", "ness"][labels[index]])"
+    }
+    let alone = TermPool.tuned(texts: endings, labels: labels, count: 2)
+    #expect(alone.bayes == nil && alone.logProbabilities(endings[0]) == alone.regression.logProbabilities(endings[0]))
+    let three = TermPool.tuned(texts: texts, labels: labels, count: 3).logProbabilities(texts[0])
+    #expect(three.allSatisfy { $0.isFinite })
+    let many = (0..<300).map { text in "a" + (0..<1_000).map { " w\(text * 1_000 + $0)" }.joined() }
+    #expect(TermPool.tuned(texts: many, labels: many.indices.map { $0 % 2 }, count: 2).bayes == nil)
+  }
+
   // MARK: Features
 
   @Test(arguments: [0, 1])
