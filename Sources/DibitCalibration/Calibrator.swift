@@ -78,6 +78,8 @@ package struct Calibrator: Sendable {
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
+    // Before minutes of work on them.
+    if let failure = spill?.failure { throw .spill(failure) }
     // Neither is read again.
     for parameter in weights.parameters where parameter.role.isTable {
       reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
