@@ -15,7 +15,10 @@ package struct Perplexity: Equatable, Sendable {
   package var value: Double { exp(loss) }
 
   /// The loss of all predicted tokens in bits over the bytes of their text: unlike nats per token, comparable between tokenizers.
-  package func bitsPerByte(bytes: Int) -> Double { loss * Double(tokens) / log(2) / Double(bytes) }
+  package func bitsPerByte(bytes: Int) -> Double { bits(per: bytes) }
+
+  /// The loss of all predicted tokens in bits over a number of parts of their text, characters for instance.
+  package func bits(per parts: Int) -> Double { loss * Double(tokens) / log(2) / Double(parts) }
 
   /// Predicted tokens per second.
   package var tokensPerSecond: Double { Double(tokens) / seconds }
