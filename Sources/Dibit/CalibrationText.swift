@@ -23,7 +23,7 @@ package struct CalibrationText {
   private static let chatShare = 3
 
   /// Windows of each text that are compared.
-  private static let comparedWindows = 8
+  private static let comparedWindows = 4
 
   private let source: ModelSource
   private let tokenizer: Tokenizer

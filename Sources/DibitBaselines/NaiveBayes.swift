@@ -17,13 +17,13 @@ package struct NaiveBayes: TextBaseline {
   }
 
   /// The settings of a fit.
-  struct Setting: Sendable {
+  package struct Setting: Sendable {
     /// The source of votes.
-    var model: Model
+    package let model: Model
     /// α, added to each word's count.
-    var smoothing: Double
+    package let smoothing: Double
     /// The divisor of scores.
-    var temperature = 1.0
+    package fileprivate(set) var temperature = 1.0
   }
 
   private let numbers: TermNumbers
@@ -40,7 +40,7 @@ package struct NaiveBayes: TextBaseline {
   }
 
   /// Learns with these settings.
-  init(texts: [String], labels: [Int], count: Int, setting: Setting) {
+  package init(texts: [String], labels: [Int], count: Int, setting: Setting) {
     let words = NumberedWords(texts)
     self.init(WordCounts(words, Array(texts.indices), labels, count), words.numbers, setting)
   }
@@ -76,7 +76,7 @@ package struct NaiveBayes: TextBaseline {
   /// Values of α that ``tuned(texts:labels:count:)`` tries.
   static let smoothings = [1, 0.3, 0.1, 0.03, 0.01]
 
-  /// Temperatures that ``tempered(texts:labels:count:)`` tries: what most words of a text say counts for too much when texts are long.
+  /// Temperatures that ``temperedSetting(texts:labels:count:)`` tries: what most words of a text say counts for too much when texts are long.
   package static let temperatures = [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 8, 12]
 
   /// Learns with the model and the α that make the fewest mistakes in ``CrossValidation``; the first of equals, multinomial and the largest α.
@@ -84,14 +84,9 @@ package struct NaiveBayes: TextBaseline {
     NaiveBayes(texts: texts, labels: labels, count: count, setting: Search(texts, labels, count).setting)
   }
 
-  /// Learns as ``tuned(texts:labels:count:)`` does, and divides scores by the temperature at which the probabilities of texts in ``CrossValidation`` are
-  /// best, by their logarithms: what is likeliest stays so, and how likely it is can be believed.
-  package static func tempered(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
-    NaiveBayes(texts: texts, labels: labels, count: count, setting: temperedSetting(texts: texts, labels: labels, count: count))
-  }
-
-  /// The settings of ``tempered(texts:labels:count:)``.
-  static func temperedSetting(texts: [String], labels: [Int], count: Int) -> Setting {
+  /// The settings of ``tuned(texts:labels:count:)``, and the temperature at which the probabilities of texts in ``CrossValidation`` are best, by their
+  /// logarithms: what is likeliest stays so, and how likely it is can be believed.
+  package static func temperedSetting(texts: [String], labels: [Int], count: Int) -> Setting {
     let search = Search(texts, labels, count)
     var setting = search.setting
     setting.temperature = temperatures[search.temperature]

@@ -98,7 +98,7 @@ package struct Calibrator: Sendable {
         result.merge(made)
       } else {
         var made = Result()
-        let before = options.training == nil ? nil : passage.copyOfStreams()
+        let before = options.training == nil ? nil : passage.streams.copied()
         for branches in reference.decoder.steps(of: layer) {
           do throws(InputsNotFinite) {
             try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
@@ -111,7 +111,7 @@ package struct Calibrator: Sendable {
           advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
         }
         if let before {
-          passage.restore(before)
+          passage.streams = before
           let goesOn = train(layer, reference, &passage, &made) { isDone(Progress(layers: layer, totalLayers: configuration.layers)) }
           guard goesOn else { throw .stopped }
           advance(&passage, behind: layer, &runner)

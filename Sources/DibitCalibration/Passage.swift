@@ -6,8 +6,8 @@ internal import DibitTensor
 struct Passage: ~Copyable {
   /// The model as far as it is known.
   var decoder: Decoder
-  /// The residual stream of each batch where the passage stands.
-  private(set) var streams: Streams
+  /// The residual stream of each batch where the passage stands; earlier ones, put back, take it to where it stood.
+  var streams: Streams
   /// The streams before the layer whose keys and values later ones attend to; none before that layer, or where each has its own.
   private var sources: Streams?
   private let batches: [[[Int32]]]
@@ -55,12 +55,6 @@ struct Passage: ~Copyable {
   private static func copy(_ batch: Int, of streams: borrowing Streams, to others: inout Streams?) {
     streams.read(batch) { others?.write(batch, $0) }
   }
-
-  /// The streams where the passage stands, to go back to.
-  func copyOfStreams() -> Streams { streams.copied() }
-
-  /// Goes back to where the passage stood.
-  mutating func restore(_ streams: consuming Streams) { self.streams = streams }
 
   /// Writes the final norm of a batch, behind all layers, to ``ModelRunner/hidden``.
   func normalize(_ batch: Int, _ runner: inout ModelRunner) {

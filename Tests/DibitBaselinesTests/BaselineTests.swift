@@ -117,6 +117,11 @@ import Testing
     #expect(tuned != best(texts, labels) { $0 % 5 }.logProbabilities(probe))
   }
 
+  private func tempered(texts: [String], labels: [Int], count: Int) -> NaiveBayes {
+    NaiveBayes(
+      texts: texts, labels: labels, count: count, setting: NaiveBayes.temperedSetting(texts: texts, labels: labels, count: count))
+  }
+
   @Test("scores of long texts, of which most words say the same, are divided by a temperature, and no answer changes")
   func temperedNaiveBayes() {
     var rng = SplitMix64(seed: 5)
@@ -130,10 +135,10 @@ import Testing
       // What is the same text is in one fold.
       let texts = labels.enumerated().map { text($1, words) + " own\($0)" }
       let plain = NaiveBayes.tuned(texts: texts, labels: labels, count: 3)
-      let tempered = NaiveBayes.tempered(texts: texts, labels: labels, count: 3)
+      let cooled = tempered(texts: texts, labels: labels, count: 3)
       var factors: [Double] = []
       for text in texts.prefix(30) {
-        let (a, b) = (plain.logProbabilities(text), tempered.logProbabilities(text))
+        let (a, b) = (plain.logProbabilities(text), cooled.logProbabilities(text))
         #expect(isProbable(b))
         #expect(a.indices.max { a[$0] < a[$1] } == b.indices.max { b[$0] < b[$1] })
         if abs(b[0] - b[1]) > 1e-3 { factors.append((a[0] - a[1]) / (b[0] - b[1])) }
@@ -145,14 +150,14 @@ import Testing
     let (short, long) = (factor(1), factor(10))
     #expect(short < 2 && long > 3, "\(short), \(long)")
     // Nothing to go by.
-    #expect(NaiveBayes.tempered(texts: ["a"], labels: [1], count: 2).logProbabilities("a")[1] == 0)
-    #expect(NaiveBayes.tempered(texts: [], labels: [], count: 2).logProbabilities("a").allSatisfy { abs($0 - log(0.5)) < 1e-12 })
+    #expect(tempered(texts: ["a"], labels: [1], count: 2).logProbabilities("a")[1] == 0)
+    #expect(tempered(texts: [], labels: [], count: 2).logProbabilities("a").allSatisfy { abs($0 - log(0.5)) < 1e-12 })
   }
 
   @Test("a fit of naive Bayes that was kept answers as before, and parts that no fit has are none")
   func partsOfNaiveBayes() throws {
     let (texts, labels) = rareWords(90)
-    let fit = NaiveBayes.tempered(texts: texts, labels: labels, count: 3)
+    let fit = tempered(texts: texts, labels: labels, count: 3)
     let kept = try #require(NaiveBayes(fit.parts, labels: 3))
     #expect(kept.parts == fit.parts && kept.vocabularyCount == fit.vocabularyCount)
     for text in texts.prefix(9) + ["", "nothing known"] {
