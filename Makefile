@@ -37,11 +37,11 @@ expansions: dependencies
 macros: dependencies
 	DIBIT_MACROS=1 .ci/tests --traits default,FoundationModelsMacros,FoundationModels27 --scratch-path .build-macros
 
-## library: the public API beside its listing, and a package that uses it as a user's would
+## library: behind `make test`, the public API beside its listing, the example that uses it, and the graph of that example's own package
 library: dependencies
 	@.ci/api
-	@touch docs/examples/Tagger/Package.swift  # without, new files of this package are not seen in a directory that was built before
-	swift run -c release --package-path docs/examples/Tagger --scratch-path .build-tagger Tagger recipes/base/model datasets/topics
+	swift package --package-path docs/examples/Tagger --scratch-path .build-tagger show-dependencies --format flatlist
+	.build-test/release/Tagger recipes/base/model datasets/topics
 
 ## digests: fixed inputs give the bytes that .ci/digests.scalar expects
 digests: build

@@ -46,6 +46,12 @@ let fuzzing: [Target] =
       swiftSettings: [.unsafeFlags(["-parse-as-library"])])
   ]
 
+/// The example of the library is a package of its own, as a user's is. `.ci/tests` builds it beside the tests, which have compiled all that it needs, with no more of
+/// the library in sight than there.
+let examples: [Target] =
+  Context.environment["DIBIT_EXAMPLES"] == nil
+  ? [] : [.executableTarget(name: "Tagger", dependencies: ["Dibit"], path: "docs/examples/Tagger/Sources/Tagger", packageAccess: false)]
+
 /// Tests of a macro are built as tools of the build are, with all that is tested beside them: `make macros` sets this, and tests nothing else.
 let testsMacros = Context.environment["DIBIT_MACROS"] != nil
 let macroTests: [Target] =
@@ -319,7 +325,7 @@ let package = Package(
         "dibit", "DibitCommand", "Dibit", "DibitInference", "DibitJSON", "DibitCheckpoint", "DibitTokenizer", "DibitKernels",
         "DibitTensor", "DibitTestSupport",
       ]),
-  ] + fuzzing + macroTests,
+  ] + fuzzing + examples + macroTests,
   swiftLanguageModes: [.v6]
 )
 
