@@ -209,10 +209,11 @@ package struct AdapterTrainingJob: Sendable {
       var facts = AdapterFacts(manifest: job.manifest(result))
       if let sketches = job.sketches(note: note) { facts.setTrainingTexts(sketches) }
       if job.options.wordShare > 0 {
+        let texts = job.dataset.labelled(.train) + job.answered
+        // Long texts take it a minute or two.
+        note("a classifier of words learns from the same \(counted(texts.count))")
         try facts.setWords(
-          WordHead(
-            learning: job.dataset.labelled(.train) + job.answered, labels: job.dataset.labels, share: job.options.wordShare,
-            threads: job.compute.threads))
+          WordHead(learning: texts, labels: job.dataset.labels, share: job.options.wordShare, threads: job.compute.threads))
       }
       facts.card = try AdapterCard(base: model, facts: facts).text
       try directory.write(checkpoints.eventLines(), to: StoreFile.eventLog)
@@ -318,8 +319,8 @@ extension AdapterTrainingJob {
       let least = search.leastSeconds(training: trainer.estimate(seconds: 2).seconds)
       guard least <= budget else {
         note(
-          "no search for better settings: two trials and the training itself would take about \(Int(least.rounded(.up))) s, and the budget "
-            + "is \(Int(budget)) s")
+          "no search for better settings: \(counted(search.leastTrials, "trial")) and the training itself would take about "
+            + "\(Int(least.rounded(.up))) s, and the budget is \(Int(budget)) s")
         return self
       }
     }

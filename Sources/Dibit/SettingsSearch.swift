@@ -20,6 +20,8 @@ package struct SettingsSearch {
 
   /// An event in a search.
   package enum Event: Sendable {
+    /// Before a classifier of words learns from the texts of a fold, behind so many that are done.
+    case learningWords(done: Int, folds: Int)
     /// While the trial of this number, from 1, is made of these settings.
     case trying(Int, Settings, AdapterTrial.Event)
     /// A trial is done, here or before the job was stopped.
@@ -89,8 +91,11 @@ package struct SettingsSearch {
   /// The number of texts that each trial asks about.
   package var heldOutTexts: Int { folds.reduce(0) { $0 + $1.heldOut.count } }
 
-  /// The seconds of the shortest search that can find anything, two trials, and of the training behind it, which takes `training` seconds.
-  package func leastSeconds(training: Double) -> Double { training * (1 + 2 / max(share, 1e-9)) }
+  /// The trials without which a search finds nothing: a second one to compare settings, where the first does not tell what words add.
+  package var leastTrials: Int { variation.wordShare ? 1 : 2 }
+
+  /// The seconds of the shortest search that can find anything, and of the training behind it, which takes `training` seconds.
+  package func leastSeconds(training: Double) -> Double { training * (1 + Double(leastTrials) / max(share, 1e-9)) }
 
   /// Searches; `report` is told what happens and stops it by returning false. All trials in their order, or nil where it was stopped.
   ///
@@ -100,8 +105,10 @@ package struct SettingsSearch {
   package func run(budget: Double, completed: inout CompletedParts, report: (Event) -> Bool) throws -> SearchResult? {
     let start = Settings(learningRate: options.optimization.learningRate, epochs: options.epochs)
     var result = SearchResult(heldOutTexts: heldOutTexts, folds: folds.count)
-    // What words say depends on no setting.
-    let words = folds.map { variation.wordShare ? trial.words(training: $0.training, heldOut: $0.heldOut) : [] }
+    let clock = ContinuousClock()
+    let begin = clock.now
+    guard let words = words(report) else { return nil }
+    let spentOnWords = begin.duration(to: clock.now) / .seconds(1)
     var (next, direction) = (Optional(start), nil as Direction?)
     while let settings = next {
       let number = result.trials.count + 1
@@ -115,10 +122,21 @@ package struct SettingsSearch {
       let best = result.best.settings
       let tried = Set(result.trials.map(\.settings))
       let candidates = neighbours(of: best, from: start, first: direction).filter { !tried.contains($0.settings) }
-      let found = candidates.first { spent(result) + seconds(of: $0.settings, best, result) <= budget }
+      let found = candidates.first { spentOnWords + spent(result) + seconds(of: $0.settings, best, result) <= budget }
       (next, direction) = (found?.settings, found?.direction)
     }
     return result
+  }
+
+  /// Log-probabilities by a classifier of words of the texts of each fold that are held out, which depends on no setting; nil where `report` stops it.
+  private func words(_ report: (Event) -> Bool) -> [[[Double]]]? {
+    guard variation.wordShare else { return folds.map { _ in [] } }
+    var words: [[[Double]]] = []
+    for fold in folds {
+      guard report(.learningWords(done: words.count, folds: folds.count)) else { return nil }
+      words.append(trial.words(training: fold.training, heldOut: fold.heldOut))
+    }
+    return words
   }
 
   /// The ways to a neighbour.

@@ -5,10 +5,15 @@ internal import DibitFailure
 struct SearchView: ~Copyable {
   private var view: TrialView?
   private var number = 0
+  private var words: ProgressLine?
 
   /// Shows what happens; false when the user wants to stop.
   mutating func show(_ event: SettingsSearch.Event) -> Bool {
     switch event {
+    case .learningWords(let done, let folds):
+      if words == nil { words = ProgressLine("a classifier of words learns") }
+      words?.update(done, of: folds, "fold \(done + 1) of \(folds)")
+      return !Interrupt.isRequested
     case .trying(let number, let settings, let event):
       if number != self.number {
         finish()
@@ -28,7 +33,9 @@ struct SearchView: ~Copyable {
   }
 
   private mutating func finish() {
+    words?.finish()
     view?.finish()
+    words = nil
     view = nil
   }
 

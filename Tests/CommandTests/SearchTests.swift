@@ -36,6 +36,7 @@ import Testing
     let (score, best) = (try #require(taken["brier"]?.double), try #require(scores.min()))
     #expect(score < best + 0.1)
     #expect(outcome.errors.contains("epochs: ") && outcome.errors.contains("; the best so far"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("a classifier of words learns: "), "\(outcome.errors)")
     try #require(try dibit(command(work, "again", ["--recipe", work.scratch("found/recipe.yaml")])).status == 0)
     #expect(try weights(work, "found") == weights(work, "again"))
     #expect(try manifest(work, "again")["search"] == nil)
@@ -71,11 +72,16 @@ import Testing
   @Test("a budget that is too small for a search trains all the same, and says so")
   func tooSmall() throws {
     let work = try Workplace(perLabel: 12)
-    let outcome = try dibit(command(work, "adapter", ["--budget", "1s", "--epochs", "400"]))
-    try #require(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.errors.contains("note: no search for better settings: two trials and the training itself would take about "))
-    #expect(outcome.errors.contains(" s, and the budget is 1 s\n"), "\(outcome.errors)")
-    #expect(try manifest(work, "adapter")["search"] == nil)
+    // A single trial tells what words add, which is found unless it is given.
+    for (name, given, trials) in [("adapter", [], "1 trial"), ("without-words", ["--word-share", "0"], "2 trials")] {
+      let outcome = try dibit(command(work, name, ["--budget", "1s", "--epochs", "400"] + given))
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      #expect(
+        outcome.errors.contains("note: no search for better settings: \(trials) and the training itself would take about "),
+        "\(outcome.errors)")
+      #expect(outcome.errors.contains(" s, and the budget is 1 s\n"), "\(outcome.errors)")
+      #expect(try manifest(work, name)["search"] == nil)
+    }
   }
 
   @Test("what no search can be made of is refused in one line")

@@ -191,7 +191,9 @@ import Testing
   @Test func wordShare() throws {
     let work = try Workplace(perLabel: 4)
     let options = ["--epochs", "1", "--rank", "4"]
-    try #require(try train(work, "words", options + ["--word-share", "0.5"]).status == 0)
+    let trained = try train(work, "words", options + ["--word-share", "0.5"])
+    try #require(trained.status == 0, "\(trained.errors)")
+    #expect(trained.errors.contains("note: a classifier of words learns from the same "), "\(trained.errors)")
     let words = try manifest(work.scratch("words"))["words"]
     #expect(words?["share"] == 0.5 && (words?["terms"]?.int ?? 0) > 0)
     // The recipe beside it repeats it.
