@@ -105,7 +105,8 @@ extension Model {
 
   /// The type of the activations that packed weights are multiplied with.
   public enum Activations: String, Equatable, Sendable, CaseIterable {
-    /// 255 levels for each 64 neighbours: the fastest, and half a percent of noise in a product.
+    /// 255 levels for each 64 neighbours: the fastest, and half a percent of noise in a product. Where many texts are asked about, float weights are
+    /// multiplied in BF16 with it, if the CPU has instructions for that.
     case int8
     /// 32,513 levels: as exact as floats, at twice the work in a prompt.
     case int16

@@ -33,9 +33,10 @@ final class Runtime: Sendable {
       let compute: Compute
       switch purpose {
       case .writing, .scoring:
+        let activations = options.activations.precision
         compute = Compute(
-          isa: isa, threads: options.threads, usesBLAS: purpose == .writing, activations: options.activations.precision,
-          keysAndValues: options.cache.precision)
+          isa: isa, threads: options.threads, usesBLAS: purpose == .writing, activations: activations,
+          keysAndValues: options.cache.precision, floats: purpose == .scoring ? activations.floats : .float)
       case .training(let precision): compute = Compute(isa: isa, threads: options.threads, gradients: precision, floats: precision)
       }
       made[purpose] = compute

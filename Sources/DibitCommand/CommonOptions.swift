@@ -24,7 +24,9 @@ struct ComputeOptions: ParsableArguments {
   /// The same for asking about many texts, with the precision that `evaluate` has unless it is told otherwise.
   ///
   /// Results do not depend on how many texts share a pass: a library's products of an adapter's matrices would.
-  func makeScoringCompute() throws -> Compute { Compute(isa: try ISA.requested(), threads: threads, usesBLAS: false) }
+  func makeScoringCompute() throws -> Compute {
+    Compute(isa: try ISA.requested(), threads: threads, usesBLAS: false, floats: ActivationPrecision.int8.floats)
+  }
 
   /// The same for training, with products in what a recipe says. BF16 where it says nothing.
   func makeCompute(for recipe: OptimizationRecipe?) throws -> Compute {
@@ -60,11 +62,16 @@ struct RuntimeOptions: ParsableArguments {
   var cache = KeyValuePrecision.int8
 
   /// The kernels, threads, activations, keys and values that were asked for.
-  ///
-  /// - Parameter usesBLAS: false where results must not depend on how many texts share a pass: a library's products of an adapter's matrices
-  ///   round differently for another number of rows.
-  func makeCompute(usesBLAS: Bool = true) throws -> Compute {
-    Compute(isa: try ISA.requested(), threads: compute.threads, usesBLAS: usesBLAS, activations: activations, keysAndValues: cache).toldOf()
+  func makeCompute() throws -> Compute {
+    Compute(isa: try ISA.requested(), threads: compute.threads, activations: activations, keysAndValues: cache).toldOf()
+  }
+
+  /// The same for asking about many texts: results must not depend on how many of them share a pass, and a library's products of an adapter's
+  /// matrices round differently for another number of rows. Float weights are multiplied as fast as the activations allow.
+  func makeScoringCompute() throws -> Compute {
+    Compute(
+      isa: try ISA.requested(), threads: compute.threads, usesBLAS: false, activations: activations, keysAndValues: cache,
+      floats: activations.floats)
   }
 }
 

@@ -49,7 +49,7 @@ struct EmbedCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let compute = try compute.makeCompute(usesBLAS: false)
+    let compute = try compute.makeScoringCompute()
     let model = try OpenedModels.open(model)
     let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
     let inputs = input.texts(excluding: output)

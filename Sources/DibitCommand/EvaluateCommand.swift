@@ -62,7 +62,7 @@ struct EvaluateCommand: ParsableCommand {
     // What cannot be written is found before the work, not behind it.
     let inputs = JobInputs([model] + adapters + others + [data])
     try results.check(overwrite: keep.overwrite, inputs)
-    let compute = try compute.makeCompute(usesBLAS: false)
+    let compute = try compute.makeScoringCompute()
     // Faults of models and adapters are told before any text is run.
     let models = try [OpenedModels.openConverted(model)] + others.map { try OpenedModels.open($0) }
     let line = try EvaluationLine(models, adapters: adapters, on: compute)

@@ -64,7 +64,7 @@ struct PredictCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let compute = try compute.makeCompute(usesBLAS: false)
+    let compute = try compute.makeScoringCompute()
     let model = try OpenedModels.openConverted(model)
     let manifest = try StoredAdapter.readManifest(adapter)
     let description = try AdapterDescription(manifest: manifest, of: adapter)

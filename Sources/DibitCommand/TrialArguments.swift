@@ -46,7 +46,7 @@ struct TrialArguments: ParsableArguments {
       options: options.engineOptions(
         recipe, defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count)),
       training: try compute.compute.makeCompute(for: recipe?.optimization),
-      inference: try compute.makeCompute(usesBLAS: false), model: model, prompts: try ModelPrompts(model), dataset: dataset)
+      inference: try compute.makeScoringCompute(), model: model, prompts: try ModelPrompts(model), dataset: dataset)
     if let changed = options.noteOfRank(in: inputs.options.adapter) { Terminal.note(changed) }
     try inputs.options.classWeights.check(labels: inputs.dataset.labels, recipe: options.recipeName)
     return inputs

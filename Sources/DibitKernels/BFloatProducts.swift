@@ -6,6 +6,8 @@ enum BFloatProducts {
   private static let stripe = Int(DIBIT_PAIR_COLUMNS)
   /// Rows of the right matrix that are rounded at a time: with 64 columns they fit the first-level cache.
   private static let depth = 256
+  /// Rows of a result of one stripe that are worked on at a time, so that more threads than one get some. Many, for each task rounds the stripe.
+  private static let block = 192
 
   /// The address of rows of pairs, and how many pairs they lie apart.
   typealias Rows = (pointer: UnsafePointer<UInt32>, stride: Int)
@@ -17,32 +19,41 @@ enum BFloatProducts {
     let (m, k) = unsafe (w.rows, w.columns)
     require(
       x.columns == m && y.rows == x.rows && y.columns == k, "BFloatProducts.nn: x [\(x.rows), \(x.columns)], w [\(m), \(k)], y \(y.shape)")
-    unsafe product(x.view, depth: m, into: &y, accumulating: accumulating, on: compute) { first, last, columns, right in
+    let ys = unsafe y.mutablePointer
+    unsafe product(x.view, depth: m, rows: y.rows, ys, columns: k, accumulating, compute) { first, last, columns, right in
       unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, right) }
     }
   }
 
   /// `y = x wᵀ` for a weight that is not packed; `x: [n, k]`, `w: [m, k]`, `y: [n, m]`.
   @unsafe static func nt(_ x: Rows, _ w: dibit_weight, into y: inout Matrix, on compute: Compute) {
-    unsafe product(x, depth: w.columns, into: &y, accumulating: false, on: compute) { first, last, columns, right in
+    unsafe nt(x, w, into: &y, at: 0..<y.rows, accumulating: false, on: compute)
+  }
+
+  /// The same for the rows of `y` from `rows`, or `y += x wᵀ` for them when `accumulating`.
+  @unsafe static func nt(_ x: Rows, _ w: dibit_weight, into y: inout Matrix, at rows: Range<Int>, accumulating: Bool, on compute: Compute) {
+    let m = unsafe w.rows
+    require(
+      rows.lowerBound >= 0 && rows.upperBound <= y.rows && y.columns == m, "BFloatProducts.nt: rows \(rows) of y \(y.shape), w [\(m), …]")
+    let ys = unsafe y.mutablePointer + rows.lowerBound * m
+    unsafe product(x, depth: w.columns, rows: rows.count, ys, columns: m, accumulating, compute) { first, last, columns, right in
       unsafe withUnsafePointer(to: w) { unsafe compute.kernels.pair_columns($0, columns.lowerBound, first, last, right) }
     }
   }
 
-  /// A sum over `sum` inputs, of which `pairs` prepares those from `first` to `last` for a stripe of columns of the result.
+  /// A sum over `sum` inputs, of which `pairs` prepares those from `first` to `last` for a stripe of the `m` columns of the result `ys`.
   @unsafe private static func product(
-    _ x: Rows, depth sum: Int, into y: inout Matrix, accumulating: Bool, on compute: Compute,
+    _ x: Rows, depth sum: Int, rows n: Int, _ ys: UnsafeMutablePointer<Float>, columns m: Int, _ accumulating: Bool, _ compute: Compute,
     _ pairs: (_ first: Int, _ last: Int, _ columns: Range<Int>, _ right: UnsafeMutablePointer<UInt32>) -> Void
   ) {
-    let (n, m, ys) = unsafe (y.rows, y.columns, y.mutablePointer)
-    compute.forEachRange(m, step: stripe) { columns, worker in
+    Gemm.tiles(n, m <= stripe ? block : max(n, 1), m, stripe, compute) { rows, columns, worker in
       let right = unsafe compute.pairScratch(worker, depth / 2)
       for first in Swift.stride(from: 0, to: sum, by: depth) {
         let last = min(first + depth, sum)
         unsafe pairs(first, last, columns, right)
         unsafe compute.kernels.pair_matmul(
-          n, columns.count, (last - first + 1) / 2, x.pointer + first / 2, x.stride, 1, right, ys + columns.lowerBound, m,
-          accumulating || first > 0 ? 1 : 0)
+          rows.count, columns.count, (last - first + 1) / 2, x.pointer + rows.lowerBound * x.stride + first / 2, x.stride, 1, right,
+          ys + rows.lowerBound * m + columns.lowerBound, m, accumulating || first > 0 ? 1 : 0)
       }
     }
   }

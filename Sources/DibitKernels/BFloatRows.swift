@@ -9,7 +9,7 @@ package enum ProductPrecision: String, CaseIterable, Sendable {
   case float
 }
 
-/// Gradients rounded to BF16, row by row. Allocated once and used for many batches.
+/// Gradients or activations rounded to BF16, row by row. Allocated once and used for many batches.
 @safe
 package struct BFloatRows: ~Copyable, Sendable {
   /// Rows in use.
@@ -46,6 +46,9 @@ package struct BFloatRows: ~Copyable, Sendable {
 
   /// The addresses of the rows' pairs, and how far rows lie apart.
   @unsafe var view: BFloatProducts.Rows { unsafe (pairs.pointer, stride) }
+
+  /// The same from a row on.
+  @unsafe func view(from row: Int) -> BFloatProducts.Rows { unsafe (pairs.pointer + row * stride, stride) }
 }
 
 /// A matrix in BF16 whose rows 2 i and 2 i + 1 lie side by side, so that sums run over its rows.

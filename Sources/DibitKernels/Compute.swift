@@ -29,7 +29,7 @@ package final class Compute: Sendable {
   /// Kernels of `isa` on `threads` threads; by default the best tier and ``Processors/available`` threads.
   ///
   /// BF16 is used where the tier has instructions for it: `gradients` beside packed weights, `floats` for weights that are not packed, which
-  /// is meant for training them; with `emulatesBFloat` on every tier, for tests. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
+  /// is meant for passes of many rows; with `emulatesBFloat` on every tier, for tests. `usesBLAS` set to false keeps products of float matrices on Dibit's own kernels. A `profiler` is told how long each op takes.
   package init(
     isa: ISA = .detected, threads: Int? = nil, usesBLAS: Bool = true, activations: ActivationPrecision = .int8,
     keysAndValues: KeyValuePrecision = .int8, gradients: ProductPrecision = .bfloat16, floats: ProductPrecision = .float,

@@ -27,6 +27,22 @@ package enum LoRA {
     Gemm.nt(h, b, scale: scale, accumulating: true, into: &y, at: rows, on: compute)
   }
 
+  /// The same in BF16, where `work` has rounded `x`.
+  package static func forward(
+    rows: Range<Int>, a: borrowing Matrix, b: borrowing Matrix, scale: Float, work: inout BFloatWork, projected h: inout Matrix,
+    into y: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("lora", begin, rows: b.rows, columns: a.columns, bytes: 4 * (a.count + b.count)) }
+    require(
+      rows.lowerBound >= 0 && rows.upperBound <= work.rows.rows && y.rows == work.rows.rows && work.rows.columns == a.columns,
+      "LoRA: rows \(rows) of x [\(work.rows.rows), \(work.rows.columns)], A \(a.shape), y \(y.shape)")
+    h.reshape(rows: rows.count, columns: a.rows)
+    unsafe BFloatProducts.nt(work.rows.view(from: rows.lowerBound), a.kernelView, into: &h, on: compute)
+    work.rankRows.round(h, factor: scale, on: compute)
+    unsafe BFloatProducts.nt(work.rankRows.view, b.kernelView, into: &y, at: rows, accumulating: true, on: compute)
+  }
+
   /// Accumulates `dB: [m, r]` from `dy: [n, m]` and `h: [n, r]`.
   package static func backwardB(_ dy: borrowing Matrix, scale: Float, saved h: borrowing Matrix, db: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
@@ -90,9 +106,9 @@ package enum LoRA {
   }
 }
 
-/// Working memory of a backward pass in BF16; allocated once.
+/// Working memory of low-rank terms and of a backward pass in BF16; allocated once.
 package struct BFloatWork: ~Copyable, Sendable {
-  /// The gradient of a layer's output, rounded.
+  /// The gradient of a layer's output, rounded; in a forward pass its input.
   package var rows: BFloatRows
   /// The inputs of the layer, for the gradient of its weight; empty where weights are frozen.
   package var inputs: BFloatPairs

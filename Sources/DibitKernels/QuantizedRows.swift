@@ -9,6 +9,9 @@ package enum ActivationPrecision: String, CaseIterable, Sendable {
   case int16
   /// Float activations and weights that are expanded to floats, for comparisons.
   case float
+
+  /// The precision of products with float weights that goes with it: the fastest with the fastest, and BF16 has less noise than one byte.
+  package var floats: ProductPrecision { self == .int8 ? .bfloat16 : .float }
 }
 
 /// Activations rounded to whole numbers, with a scale for each 64 neighbours: what packed weights are multiplied with. Or to BF16, for

@@ -37,14 +37,12 @@ struct LinearLayer: Sendable {
     }
   }
 
-  /// Overwrites `y: [n, rows]`. `isRounded` says that the pass holds `x` rounded already; without `needsOutput` `y` has no meaning, and
-  /// only what the backward pass reads is made.
+  /// Overwrites `y: [n, rows]`. Without `needsOutput` `y` has no meaning, and only what the backward pass reads is made.
   func forward(
-    _ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass, isRounded: Bool = false,
-    needsOutput: Bool = true
+    _ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass, needsOutput: Bool = true
   ) {
     guard needsOutput || pass.adapter.configuration.decomposesWeights else { return project(x, saving: &a, &pass) }
-    if !isRounded { pass.round(x, for: self) }
+    pass.round(x, for: self)
     Linear.forward(x, rounded: pass.rounded, weight: pass.weight(weight), into: &y, on: pass.compute)
     addTerms(x, into: &y, saving: &a, &pass)
   }
@@ -94,9 +92,16 @@ struct LinearLayer: Sendable {
   private func add(_ run: AdapterRun, _ x: borrowing Matrix, into y: inout Matrix, _ pass: inout Pass) {
     let loaded = run.adapter
     guard let entry = loaded.adapter.entry(layer, kind) else { return }
-    LoRA.forward(
-      x, rows: run.rows, a: loaded.adapter.a[entry], b: loaded.adapter.b[entry], scale: loaded.adapter.configuration.scale,
-      work: &pass.projected, into: &y, on: pass.compute)
+    let scale = loaded.adapter.configuration.scale
+    if pass.usesBFloat {
+      LoRA.forward(
+        rows: run.rows, a: loaded.adapter.a[entry], b: loaded.adapter.b[entry], scale: scale, work: &pass.adapted,
+        projected: &pass.projected, into: &y, on: pass.compute)
+    } else {
+      LoRA.forward(
+        x, rows: run.rows, a: loaded.adapter.a[entry], b: loaded.adapter.b[entry], scale: scale, work: &pass.projected, into: &y,
+        on: pass.compute)
+    }
     guard loaded.adapter.configuration.decomposesWeights else { return }
     DoRA.forward(loaded.adapter.gains[entry], rows: run.rows, into: &y, on: pass.compute)
   }

@@ -68,9 +68,13 @@ struct Pass: ~Copyable, Sendable {
   var rounded: QuantizedRows
   /// `x Aᵀ` of rows under an adapter that is not trained.
   var projected: Matrix
+  /// `x` and `x Aᵀ` of such rows in BF16; without memory where floats are not multiplied in that.
+  var adapted = BFloatWork(capacity: 0, columns: 0, rank: 0)
   /// The terms that a recovery adds to linear layers.
   var recovery: RecoveryWork
   var scratch: MatrixPool
+  /// The most columns of a linear layer.
+  private let columns: Int
 
   init(
     _ compute: Compute, rows: Int, segments: Int, angles: consuming UniqueArray<RoPE.Angles>, cache: consuming KeyValueCache,
@@ -83,6 +87,7 @@ struct Pass: ~Copyable, Sendable {
     self.recovery = recovery
     self.scratch = scratch
     self.saved = saved
+    self.columns = columns
     tokens = Buffer(count: rows)
     positions = Buffer(count: rows)
     self.segments = Segments(capacity: segments)
@@ -94,7 +99,7 @@ struct Pass: ~Copyable, Sendable {
 
   /// Bytes of the allocations but for keys and values.
   var byteCount: Int {
-    var total = rounded.byteCount + projected.byteCount + recovery.byteCount + scratch.byteCount
+    var total = rounded.byteCount + projected.byteCount + adapted.byteCount + recovery.byteCount + scratch.byteCount
     for i in 0..<angles.count { total += angles[i].byteCount }
     return total
   }
@@ -102,7 +107,10 @@ struct Pass: ~Copyable, Sendable {
   /// Adds rows under an adapter, for which there is room from then on.
   mutating func append(_ run: AdapterRun) {
     let rank = run.adapter.rank
-    if projected.elementCapacity < tokens.count * rank { projected = Matrix(rows: tokens.count, columns: rank) }
+    if projected.elementCapacity < tokens.count * rank {
+      projected = Matrix(rows: tokens.count, columns: rank)
+      if usesBFloat { adapted = BFloatWork(capacity: tokens.count, columns: columns, rank: rank) }
+    }
     if let last = adapterRuns.last, last.adapter === run.adapter, last.rows.upperBound == run.rows.lowerBound {
       adapterRuns[adapterRuns.count - 1].rows = last.rows.lowerBound..<run.rows.upperBound
     } else {
@@ -125,8 +133,14 @@ struct Pass: ~Copyable, Sendable {
 
   func weight(_ index: Int) -> Weight { parameters[index].weight }
 
-  /// Rounds `x`, once for all layers that read it, where the weight of `layer` asks for that.
-  mutating func round(_ x: borrowing Matrix, for layer: LinearLayer) { rounded.round(x, for: parameters[layer.weight].weight, on: compute) }
+  /// True where the terms of adapters that are not trained are multiplied in BF16, as float weights are.
+  var usesBFloat: Bool { compute.floats == .bfloat16 }
+
+  /// Rounds `x`, once for all layers that read it, where the weight of `layer` or adapters ask for that.
+  mutating func round(_ x: borrowing Matrix, for layer: LinearLayer) {
+    rounded.round(x, for: parameters[layer.weight].weight, on: compute)
+    if usesBFloat, !adapterRuns.isEmpty { adapted.rows.round(x, on: compute) }
+  }
 
   /// Returns the mask of the inputs of `A` of a linear layer that are left out; nil for none.
   func mask(_ layer: Int, _ kind: LinearKind) -> DropoutMask? {

@@ -87,6 +87,44 @@ import Testing
     }
   }
 
+  /// The term of an adapter in a forward pass, for some of the rows; in two halves as above. Ranks of one stripe and of more, rows of one block and of more.
+  @Test(arguments: [(1, 1, 16, 1), (7, 70, 100, 5), (300, 65, 130, 32), (213, 30, 64, 70)])
+  func forwardTermAgreesWithTheOracle(n: Int, m: Int, k: Int, r: Int) {
+    let scale: Float = 0.5
+    let rows = n / 4..<n
+    let (x, a, b) = (uniforms(n * k, seed: 1), uniforms(r * k, seed: 2), uniforms(m * r, seed: 3))
+    let before = earlier(n * m)
+    let (xs, factor) = (doubles(Self.rounded(Array(x[(rows.lowerBound * k)...]))), doubles(Self.rounded(a)))
+    let (product, size) = (Oracle.linear(xs, factor, inner: k), Oracle.linear(xs.map(abs), factor.map(abs), inner: k))
+    for isa in ISA.available {
+      var first: [Float]?
+      for compute in Machine.own where compute.isa == isa {
+        var work = BFloatWork(capacity: n + 1, columns: k + 3, rank: r + 2)
+        var h = Matrix(rows: n, columns: r)
+        var y = Matrix(before, columns: m)
+        work.rows.round(Matrix(x, columns: k), on: compute)
+        LoRA.forward(
+          rows: rows, a: Matrix(a, columns: k), b: Matrix(b, columns: r), scale: scale, work: &work, projected: &h, into: &y, on: compute)
+        let found = h.values + y.values
+        if let first {
+          #expect(bitMismatch(found, first, columns: 1) == nil, compute.label)
+          continue
+        }
+        first = found
+        #expect(
+          mismatch(h.values, product, columns: r, tolerance: { roundingTolerance(length: k, magnitude: size[$0] + 1) }) == nil, "\(isa)")
+        let (low, up) = (doubles(Self.rounded(h.values.map { scale * $0 })), doubles(Self.rounded(b)))
+        let (term, termSize) = (Oracle.linear(low, up, inner: r), Oracle.linear(low.map(abs), up.map(abs), inner: r))
+        let skipped = rows.lowerBound * m
+        let expected = before.enumerated().map { Double($1) + ($0 < skipped ? 0 : term[$0 - skipped]) }
+        let wrong = mismatch(y.values, expected, columns: m) {
+          $0 < skipped ? .leastNonzeroMagnitude : roundingTolerance(length: r, magnitude: termSize[$0 - skipped] + 1)
+        }
+        #expect(wrong == nil, "\(isa)")
+      }
+    }
+  }
+
   /// NaN and infinity must reach whoever looks for them, and halves go to the even neighbour.
   @Test func roundingKeepsWhatIsNotFinite() {
     let odd: [Float] = [.nan, .infinity, -.infinity, 0, -0, 1.00390625, 1.01171875, .greatestFiniteMagnitude]
@@ -136,6 +174,29 @@ import Testing
       Linear.backwardWeight(Matrix(dy, columns: m), pairs, dWeight: &dWeight, accumulating: false, on: compute)
       #expect(mismatch(dWeight.values, sum, columns: k, tolerance: slack(n, sumSize)) == nil, "\(isa)")
     }
+  }
+
+  /// What scoring relies on where it multiplies float weights in BF16.
+  @Test(arguments: [WeightFormat.f32, .f16, .bf16])
+  func aRowIsTheSameAloneAndAmongOthers(format: WeightFormat) {
+    let (n, m, k) = (23, 130, 300)
+    let x = uniforms(n * k, seed: 1)
+    let (weight, _) = randomWeight(rows: m, columns: k, format: format, seed: 2)
+    for isa in ISA.available {
+      let compute = Compute(isa: isa, threads: 2, usesBLAS: false, floats: .bfloat16)
+      guard compute.floats == .bfloat16 else { continue }
+      var all = Matrix(rows: n, columns: m)
+      Linear.forward(Matrix(x, columns: k), weight: weight, into: &all, on: compute)
+      for rows in [0..<1, 5..<9, 6..<23] {
+        var some = Matrix(rows: rows.count, columns: m)
+        Linear.forward(Matrix(Array(x[rows.lowerBound * k..<rows.upperBound * k]), columns: k), weight: weight, into: &some, on: compute)
+        #expect(some.values == Array(all.values[rows.lowerBound * m..<rows.upperBound * m]), "\(isa), rows \(rows)")
+      }
+    }
+  }
+
+  @Test func theFastestActivationsAloneGoWithBFloat() {
+    #expect(ActivationPrecision.allCases.filter { $0.floats == .bfloat16 } == [.int8])
   }
 
   @Test func tiersWithoutTheInstructionUseFloats() {
