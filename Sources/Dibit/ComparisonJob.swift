@@ -45,11 +45,7 @@ package struct ComparisonJob {
   }
 
   /// Compares; nil when `progress` stops it by returning false.
-  ///
-  /// - Parameters:
-  ///   - compute: What predicts the texts.
-  ///   - writer: What continues them, as a session would.
-  package func run(on compute: Compute, writing writer: Compute, progress: (Progress) -> Bool) throws -> ModelComparison? {
+  package func run(on compute: Compute, progress: (Progress) -> Bool) throws -> ModelComparison? {
     // What matrices read is that of the float model, in the precision that is fast.
     let floats = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     let losses = WeightedErrors(
@@ -72,7 +68,7 @@ package struct ComparisonJob {
     return ModelComparison(
       text: words, tokens: jobs[0].text.tokens, reference: Self.form(reference.name, reference.model, perplexity: expected),
       entries: entries,
-      continuations: try spoken(on: writer))
+      continuations: try spoken(on: compute))
   }
 
   private static func form(_ name: String, _ model: StoredModel, perplexity: Double) -> ModelComparison.Form {

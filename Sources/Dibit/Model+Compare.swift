@@ -106,8 +106,7 @@ extension Model {
       }
       let job = try ComparisonJob(
         models.map { ($0.path, $0.stored) }, reference: (reference.path, reference.stored), at: path, window: window, limit: limit)
-      let runtime = reference.runtime
-      let made = try job.run(on: runtime.compute(for: .scoring), writing: runtime.compute(for: .writing)) { progress in
+      let made = try job.run(on: reference.runtime.compute(for: .writing)) { progress in
         report((Double(progress.index) + progress.fraction) / Double(models.count))
       }
       guard let made else { throw DibitError.cancelled }

@@ -35,7 +35,7 @@ extension Model {
       try check(adapter)
       let job = try PerplexityJob(stored, adapter: adapter?.opened.loaded, at: path, window: window)
       let text = job.text
-      guard let found = try job.run(on: runtime.compute(for: .scoring), progress: { report(Double($0) / Double(text.tokens)) })?.model
+      guard let found = try job.run(on: runtime.compute(for: .writing), progress: { report(Double($0) / Double(text.tokens)) })?.model
       else {
         throw DibitError.cancelled
       }

@@ -50,6 +50,7 @@ package struct PerplexityJob: Sendable {
   package func run(
     on compute: Compute, progress: (_ done: Int) -> Bool
   ) throws -> (model: Perplexity, comparison: PerplexityComparison?)? {
+    let compute = compute.measuring
     let measured = MeasuredModel(model.configuration, weights: model.weights, adapter: adapter)
     var isStopped = false
     func report(_ done: Int) -> Bool {

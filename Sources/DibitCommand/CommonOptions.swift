@@ -49,7 +49,10 @@ struct RuntimeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What weights of 2, 4 and 8 bits are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons.",
+      """
+      What weights of 2, 4 and 8 bits are multiplied with: int8, the fastest; int16, as exact as floats; float, slow, for comparisons. With int8, texts \
+      are scored in BF16 where weights are floats.
+      """,
       valueName: "type"),
     transform: { try choice($0, "--activations") })
   var activations = ActivationPrecision.int8

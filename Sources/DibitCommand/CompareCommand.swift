@@ -36,7 +36,7 @@ struct CompareCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let (scoring, writing) = (try compute.makeScoringCompute(), try compute.makeCompute())
+    let compute = try compute.makeCompute()
     let inputs = JobInputs(models + [reference], searched: [data])
     let mark = overwrite ? OutputMark("a comparison", text: ModelComparisonPage.generator) : nil
     // A page that may not be written is told before the minutes that it takes.
@@ -47,7 +47,7 @@ struct CompareCommand: ParsableCommand {
     for finding in job.notes { Terminal.note(finding) }
     var line = ProgressLine("comparing")
     var done = -1
-    let comparison = try job.run(on: scoring, writing: writing) { progress in
+    let comparison = try job.run(on: compute) { progress in
       let share = Int((Double(progress.index) + progress.fraction) * 1000)
       if share > done { line.update(share, of: 1000 * self.models.count, self.models[progress.index]) }
       done = max(done, share)

@@ -39,7 +39,7 @@ struct PerplexityCommand: ParsableCommand {
 
   func run() throws {
     Interrupt.listen()
-    let compute = try compute.makeScoringCompute()
+    let compute = try compute.makeCompute()
     let model = try OpenedModels.open(model)
     let adapter = try adapter.map { LoadedAdapter(try StoredAdapter.open($0, for: model, on: compute)) }
     let reference = try reference.map { try OpenedModels.open($0) }

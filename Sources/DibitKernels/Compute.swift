@@ -49,16 +49,22 @@ package final class Compute: Sendable {
     scratch = (0..<pool.threads).map { _ in Scratch() }
   }
 
-  /// The context `other` with all products of float matrices on Dibit's own kernels.
-  private init(ownProductsOf other: Compute) {
+  /// The context `other`, its threads and memory included, with these products.
+  private init(sharing other: Compute, products: MatrixProducts, floats: ProductPrecision) {
     (isa, activations, keysAndValues, gradients) = (other.isa, other.activations, other.keysAndValues, other.gradients)
-    (floats, profiler, pool, scratch) = (other.floats, other.profiler, other.pool, other.scratch)
-    kernels = other.kernels
-    products = MatrixProducts(isa: isa, kernels: kernels, usesBLAS: false, callers: pool.threads)
+    (profiler, pool, scratch, kernels) = (other.profiler, other.pool, other.scratch, other.kernels)
+    (self.products, self.floats) = (products, floats)
   }
 
   /// The same context, its threads and memory included, without a library: what an op makes of a row does not depend on the other rows.
-  package var withoutBLAS: Compute { Compute(ownProductsOf: self) }
+  package var withoutBLAS: Compute {
+    Compute(sharing: self, products: MatrixProducts(isa: isa, kernels: kernels, usesBLAS: false, callers: pool.threads), floats: floats)
+  }
+
+  /// The same context for passes of many rows that are measured, not written: float weights are multiplied as fast as the activations allow.
+  package var measuring: Compute {
+    Compute(sharing: self, products: products, floats: isa.hasBFloatProducts ? activations.floats : .float)
+  }
 
   /// The number of threads that share an op.
   package var threads: Int { pool.threads }
