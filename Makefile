@@ -39,6 +39,7 @@ macros: dependencies
 
 ## library: behind `make test`, the public API beside its listing, the example that uses it, and the graph of that example's own package
 library: dependencies
+	@[ -x .build-test/release/Tagger ] || { echo "make library: .build-test/release/Tagger is missing; run 'make test' first" >&2; exit 1; }
 	@.ci/api
 	swift package --package-path docs/examples/Tagger --scratch-path .build-tagger show-dependencies --format flatlist
 	.build-test/release/Tagger recipes/base/model datasets/topics
