@@ -316,11 +316,17 @@ extension AdapterTrainingJob {
     let folder = try JobDirectory.path(of: output.path)
     if !(output.resumes && isDirectory(folder)) {
       var trainer = try makeTrainer(note: { _ in })
-      let least = search.leastSeconds(training: trainer.estimate(seconds: 2).seconds)
+      let training = trainer.estimate(seconds: 2).seconds
+      let least = search.leastSeconds(training: training)
       guard least <= budget else {
         note(
           "no search for better settings: \(counted(search.leastTrials, "trial")) and the training itself would take about "
             + "\(Int(least.rounded(.up))) s, and the budget is \(Int(budget)) s")
+        if training > budget, let length = trainer.textLength(forShare: budget / training) {
+          note(
+            "the training alone takes about \(Int(training.rounded(.up))) s, as texts are long: \(optionName("maximumTokens")) \(length) has it "
+              + "learn from their beginnings, within the budget")
+        }
         return self
       }
     }

@@ -63,7 +63,7 @@ enum BFloatProducts {
     let (n, r, k) = (wide.rows, narrow.columns, wide.columns)
     require(narrow.rows == n && y.rows == r && y.columns == k, "BFloatProducts.tn: [\(narrow.rows), \(r)], \(wide.shape), y \(y.shape)")
     let (view, ys) = unsafe (wide.kernelView, y.mutablePointer)
-    unsafe eachStripe(of: view, compute) { first, rows, columns, right in
+    unsafe eachStripe(of: view, compute) { first, rows, columns, right, _ in
       for (index, row) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
         unsafe compute.kernels.pair_matmul(
           min(stripe, r - row), columns.count, (rows + 1) / 2, narrow.stripe(index, row: first), 1, stripe, right,
@@ -72,20 +72,35 @@ enum BFloatProducts {
     }
   }
 
-  /// `y += wideᵀ narrow`, or `y = wideᵀ narrow` where not `accumulating`; `wide: [n, k]`, `narrow: [n, r]`, `y: [k, r]`.
-  static func tn(
-    _ wide: borrowing Matrix, _ narrow: borrowing BFloatPairs, into y: inout Matrix, accumulating: Bool = true, on compute: Compute
-  ) {
+  /// `y += wideᵀ narrow`; `wide: [n, k]`, `narrow: [n, r]`, `y: [k, r]`.
+  static func tn(_ wide: borrowing Matrix, _ narrow: borrowing BFloatPairs, into y: inout Matrix, on compute: Compute) {
     let (n, r, k) = (wide.rows, narrow.columns, wide.columns)
     require(narrow.rows == n && y.rows == k && y.columns == r, "BFloatProducts.tn: \(wide.shape), [\(narrow.rows), \(r)], y \(y.shape)")
-    if n == 0, !accumulating { y.fill(0) }
     let (view, ys) = unsafe (wide.kernelView, y.mutablePointer)
-    unsafe eachStripe(of: view, compute) { first, rows, columns, left in
+    unsafe eachStripe(of: view, compute) { first, rows, columns, left, _ in
       for (index, column) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
         unsafe compute.kernels.pair_matmul(
           columns.count, min(stripe, r - column), (rows + 1) / 2, left, 1, stripe, narrow.stripe(index, row: first),
-          ys + columns.lowerBound * r + column, r, accumulating || first > 0 ? 1 : 0)
+          ys + columns.lowerBound * r + column, r, 1)
       }
+    }
+  }
+
+  /// Calls `body` with each stripe of rows of `wideᵀ narrow`, `[rows.count, r]`, and with scratch memory for as many numbers: the whole never exists.
+  /// `wide: [n, k]`, `narrow: [n, r]`.
+  @unsafe static func eachStripe(
+    of wide: borrowing Matrix, times narrow: borrowing BFloatPairs, _ compute: Compute,
+    _ body: (_ rows: Range<Int>, _ product: UnsafeMutablePointer<Float>, _ scratch: UnsafeMutablePointer<Float>) -> Void
+  ) {
+    let (n, r) = (wide.rows, narrow.columns)
+    require(narrow.rows == n, "BFloatProducts.eachStripe: \(wide.shape), [\(narrow.rows), \(r)]")
+    unsafe eachStripe(of: wide.kernelView, scratch: 2 * stripe * r, compute) { first, rows, columns, left, product in
+      for (index, column) in Swift.stride(from: 0, to: r, by: stripe).enumerated() {
+        unsafe compute.kernels.pair_matmul(
+          columns.count, min(stripe, r - column), (rows + 1) / 2, left, 1, stripe, narrow.stripe(index, row: first), product + column, r,
+          first > 0 ? 1 : 0)
+      }
+      if first + rows == n { unsafe body(columns, product, product + stripe * r) }
     }
   }
 
@@ -97,7 +112,7 @@ enum BFloatProducts {
       pairs.rows == n && pairs.columns == k && y.rows == k && y.columns == k,
       "BFloatProducts.squared: x \(x.shape), pairs [\(pairs.rows), \(pairs.columns)], y \(y.shape)")
     let (view, ys) = unsafe (x.kernelView, y.mutablePointer)
-    unsafe eachStripe(of: view, compute) { first, rows, columns, left in
+    unsafe eachStripe(of: view, compute) { first, rows, columns, left, _ in
       for (index, column) in Swift.stride(from: 0, to: columns.upperBound, by: stripe).enumerated() {
         let others = column..<min(column + stripe, k)
         unsafe compute.kernels.pair_matmul(
@@ -109,17 +124,21 @@ enum BFloatProducts {
     }
   }
 
-  /// Pairs the rows of each stripe of a matrix, so many at a time.
+  /// Pairs the rows of each stripe of a matrix, so many at a time; `body` has scratch memory for `own` numbers, too.
   @unsafe private static func eachStripe(
-    of view: dibit_weight, _ compute: Compute,
-    _ body: (_ first: Int, _ rows: Int, _ columns: Range<Int>, _ pairs: UnsafeMutablePointer<UInt32>) -> Void
+    of view: dibit_weight, scratch own: Int = 0, _ compute: Compute,
+    _ body: (
+      _ first: Int, _ rows: Int, _ columns: Range<Int>, _ pairs: UnsafeMutablePointer<UInt32>, _ scratch: UnsafeMutablePointer<Float>
+    ) -> Void
   ) {
     unsafe compute.forEachRange(view.columns, step: stripe) { columns, worker in
-      let pairs = unsafe compute.pairScratch(worker, depth / 2)
+      let used = depth / 2 * stripe
+      let scratch = unsafe compute.scratch(worker, count: used + own)
+      let pairs = unsafe UnsafeMutableRawPointer(scratch).assumingMemoryBound(to: UInt32.self)
       for first in unsafe Swift.stride(from: 0, to: view.rows, by: depth) {
         let last = unsafe min(first + depth, view.rows)
         unsafe withUnsafePointer(to: view) { unsafe compute.kernels.pair_rows($0, first, last, columns.lowerBound, 1, pairs) }
-        unsafe body(first, last - first, columns, pairs)
+        unsafe body(first, last - first, columns, pairs, scratch + used)
       }
     }
   }

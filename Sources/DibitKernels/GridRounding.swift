@@ -141,37 +141,44 @@ package enum GridRounding {
   package static func backwardScales(
     of packed: Weight, dWeight: borrowing Matrix, dLogScales: inout Matrix, on compute: Compute
   ) {
-    let (columns, groups) = (packed.columns, groups(of: packed, dLogScales.shape, dLogScales.count))
     require(dWeight.count == packed.count, "GridRounding: \(dWeight.shape), \(packed.shape)")
-    let length = packed.format.grid?.groupLength(columns: columns) ?? columns
-    let (gradient, sums) = unsafe (dWeight.pointer, dLogScales.mutablePointer)
-    let view = unsafe packed.kernelView
+    let (sums, gradient, columns) = unsafe (GroupSums(packed, into: &dLogScales), dWeight.pointer, packed.columns)
     compute.forEachRange(packed.rows, step: Grid.panelRows) { rows, worker in
-      // SAFETY: three matrices of as many rows, and scratch for these.
-      let tile = unsafe compute.scratch(worker, count: rows.count * columns)
-      unsafe withUnsafePointer(to: view) { unsafe compute.kernels.expand($0, rows.lowerBound, rows.upperBound, 0, columns, tile, columns) }
-      for row in rows {
-        for group in 0..<groups {
-          let (first, count) = (group * length, min(length, columns - group * length))
-          unsafe sums[row * groups + group] += dot(
-            gradient + row * columns + first, tile + (row - rows.lowerBound) * columns + first, count)
-        }
-      }
+      unsafe sums.add(
+        gradient + rows.lowerBound * columns, rows: rows, scratch: compute.scratch(worker, count: rows.count * columns), compute)
     }
   }
 
-  private static func dot(_ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ count: Int) -> Float {
-    var sums = SIMD16<Float>.zero
-    let whole = count / 16 * 16
-    for index in stride(from: 0, to: whole, by: 16) {
-      // SAFETY: both have `count` numbers.
-      sums +=
-        unsafe UnsafeRawPointer(a + index).loadUnaligned(as: SIMD16<Float>.self)
-        * UnsafeRawPointer(b + index).loadUnaligned(as: SIMD16<Float>.self)
+  /// The same behind `y = x wᵀ`: of `dWeight = dyᵀ x` some rows exist at a time. `dy: [n, rows]`, `x: [n, columns]`.
+  package static func backwardScales(
+    of packed: Weight, dy: borrowing Matrix, x: borrowing Matrix, dLogScales: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("linear scale gradient", begin, rows: packed.rows, columns: packed.columns) }
+    let (n, rows, columns) = (x.rows, packed.rows, packed.columns)
+    require(
+      dy.rows == n && dy.columns == rows && x.columns == columns, "GridRounding: dy \(dy.shape), x \(x.shape), of \(packed.shape)")
+    let sums = unsafe GroupSums(packed, into: &dLogScales)
+    let (dys, xs) = unsafe (dy.pointer, x.pointer)
+    compute.forEachRange(rows, step: 64) { part, worker in
+      let product = unsafe compute.scratch(worker, count: 2 * part.count * columns)
+      unsafe product.update(repeating: 0, count: part.count * columns)
+      unsafe compute.products.tn(part.count, columns, n, 1, dys + part.lowerBound, rows, xs, columns, product, columns)
+      unsafe sums.add(product, rows: part, scratch: product + part.count * columns, compute)
     }
-    var sum = sums.sum()
-    for index in whole..<count { sum += unsafe a[index] * b[index] }
-    return sum
+  }
+
+  /// The same in BF16.
+  package static func backwardScales(
+    of packed: Weight, dy: borrowing Matrix, x: borrowing BFloatPairs, dLogScales: inout Matrix, on compute: Compute
+  ) {
+    let begin = compute.begin()
+    defer { compute.end("linear scale gradient", begin, rows: packed.rows, columns: packed.columns) }
+    require(dy.columns == packed.rows && x.columns == packed.columns, "GridRounding: dy \(dy.shape), of \(packed.shape)")
+    let sums = unsafe GroupSums(packed, into: &dLogScales)
+    unsafe BFloatProducts.eachStripe(of: dy, times: x, compute) { rows, product, scratch in
+      unsafe sums.add(product, rows: rows, scratch: scratch, compute)
+    }
   }
 
   /// The least positive F16 number that keeps its precision.
@@ -188,7 +195,7 @@ package enum GridRounding {
     Float16(min(max(scale, least), Float(Float16.greatestFiniteMagnitude)))
   }
 
-  private static func groups(of packed: Weight, _ shape: String, _ count: Int) -> Int {
+  fileprivate static func groups(of packed: Weight, _ shape: String, _ count: Int) -> Int {
     require(count == packed.rows * packed.groups, "GridRounding: logarithms \(shape) of the scales of \(packed.shape), \(packed.format)")
     return packed.groups
   }
@@ -207,6 +214,56 @@ package enum GridRounding {
         }
       }
     }
+  }
+}
+
+/// Sums over the groups of a packed weight, of products of its elements with others.
+@unsafe
+private struct GroupSums {
+  private let view: dibit_weight
+  private let columns: Int
+  private let groups: Int
+  private let length: Int
+  private let sums: UnsafeMutablePointer<Float>  // [rows, groups]
+
+  /// The weight and `sums` must outlive it.
+  init(_ packed: Weight, into sums: inout Matrix) {
+    unsafe view = packed.kernelView
+    unsafe columns = packed.columns
+    unsafe groups = GridRounding.groups(of: packed, sums.shape, sums.count)
+    unsafe length = packed.format.grid?.groupLength(columns: packed.columns) ?? packed.columns
+    unsafe self.sums = sums.mutablePointer
+  }
+
+  /// Adds the sums of `values · w` over the groups of some rows; `values: [rows.count, columns]`, and as many numbers of scratch memory. No two tasks
+  /// may have the same rows.
+  func add(_ values: UnsafePointer<Float>, rows: Range<Int>, scratch: UnsafeMutablePointer<Float>, _ compute: Compute) {
+    let (columns, groups, length) = unsafe (columns, groups, length)
+    // SAFETY: the rows lie within the weight and the sums.
+    unsafe withUnsafePointer(to: view) {
+      unsafe compute.kernels.expand($0, rows.lowerBound, rows.upperBound, 0, columns, scratch, columns)
+    }
+    for row in rows {
+      let at = (row - rows.lowerBound) * columns
+      for group in 0..<groups {
+        let first = at + group * length
+        unsafe sums[row * groups + group] += Self.dot(values + first, scratch + first, min(length, at + columns - first))
+      }
+    }
+  }
+
+  private static func dot(_ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ count: Int) -> Float {
+    var sums = SIMD16<Float>.zero
+    let whole = count / 16 * 16
+    for index in stride(from: 0, to: whole, by: 16) {
+      // SAFETY: both have `count` numbers.
+      sums +=
+        unsafe UnsafeRawPointer(a + index).loadUnaligned(as: SIMD16<Float>.self)
+        * UnsafeRawPointer(b + index).loadUnaligned(as: SIMD16<Float>.self)
+    }
+    var sum = sums.sum()
+    for index in whole..<count { sum += unsafe a[index] * b[index] }
+    return sum
   }
 }
 

@@ -134,13 +134,11 @@ package enum Linear {
     Gemm.tn(dy, x, into: &dWeight, on: compute)
   }
 
-  /// The same in BF16; without `accumulating` `dW = dyᵀ x`.
-  package static func backwardWeight(
-    _ dy: borrowing Matrix, _ x: borrowing BFloatPairs, dWeight: inout Matrix, accumulating: Bool = true, on compute: Compute
-  ) {
+  /// The same in BF16.
+  package static func backwardWeight(_ dy: borrowing Matrix, _ x: borrowing BFloatPairs, dWeight: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear weight gradient", begin, rows: dWeight.rows, columns: dWeight.columns) }
-    BFloatProducts.tn(dy, x, into: &dWeight, accumulating: accumulating, on: compute)
+    BFloatProducts.tn(dy, x, into: &dWeight, on: compute)
   }
 }
 

@@ -24,7 +24,6 @@ package struct BackwardState: ~Copyable, Sendable {
       dKey: Matrix(rows: rows, columns: configuration.keyColumns), dValue: Matrix(rows: rows, columns: configuration.keyColumns),
       dProjected: Matrix(rows: saved.rank > 0 ? rows : 0, columns: saved.rank),
       dRecovered: Matrix(rows: configuration.recoveryRank > 0 ? rows : 0, columns: configuration.recoveryRank),
-      dWeight: Self.largest(linears.filter { list.weight($0.weight) == nil && list.logScale($0.weight) != nil }),
       bfloat: BFloatWork(
         capacity: rows, columns: linears.map { max($0.rows, $0.columns) }.max() ?? 0,
         rank: max(saved.rank, configuration.recoveryRank),
@@ -34,12 +33,6 @@ package struct BackwardState: ~Copyable, Sendable {
         widths: MatrixPool.widths(blocks.flatMap { $0.widths(saved, dropsInputs: adapter?.dropout ?? 0 > 0, backward: true) })),
       gradients: TrainableTensors(list))
     byteCount = dHidden.byteCount + dStream.byteCount + work.byteCount
-  }
-
-  /// Room for the weight of any of `linears`, one at a time.
-  private static func largest(_ linears: [LinearLayer]) -> Matrix {
-    let largest = linears.max { $0.rows * $0.columns < $1.rows * $1.columns }
-    return Matrix(rows: largest?.rows ?? 0, columns: largest?.columns ?? 0)
   }
 
   /// Uses the first `n` rows of everything.
@@ -63,8 +56,6 @@ package struct BackwardWork: ~Copyable, Sendable {
   var dProjected: Matrix
   /// `[N, R]` of what a recovery's `A` makes.
   var dRecovered: Matrix
-  /// Of a weight of which scales alone are trained, on its way to theirs.
-  var dWeight: Matrix
   var bfloat: BFloatWork
   var scratch: MatrixPool
   /// The gradients of what is trained; passes add to them.
@@ -72,7 +63,7 @@ package struct BackwardWork: ~Copyable, Sendable {
 
   /// Bytes but for the gradients.
   fileprivate var byteCount: Int {
-    dKey.byteCount + dValue.byteCount + dProjected.byteCount + dRecovered.byteCount + dWeight.byteCount + bfloat.byteCount
+    dKey.byteCount + dValue.byteCount + dProjected.byteCount + dRecovered.byteCount + bfloat.byteCount
       + scratch.byteCount
   }
 

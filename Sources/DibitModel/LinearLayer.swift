@@ -178,13 +178,7 @@ struct LinearLayer: Sendable {
     if let factors = pass.recovery.factors(of: self.weight, pass.parameters) {
       d.backward(dy, through: factors, usesBFloat, dx: &dx, on: compute)
     }
-    if let index = d.gradients.list.weight(self.weight) {
-      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.gradients.values[index], on: compute)
-    } else if let index = d.gradients.list.logScale(self.weight) {
-      d.dWeight.reshape(rows: rows, columns: columns)
-      Self.backwardWeight(dy, x, &d.bfloat, usesBFloat, dWeight: &d.dWeight, accumulating: false, on: compute)
-      GridRounding.backwardScales(of: weight, dWeight: d.dWeight, dLogScales: &d.gradients.values[index], on: compute)
-    }
+    d.gradients.addProduct(dy, x, pairs: &d.bfloat.inputs, of: weight, self.weight, on: compute)
     if let bias, let index = d.gradients.list.weight(bias) { Bias.backward(dy, dBias: &d.gradients.values[index], on: compute) }
     guard let entry = pass.adapter.entry(layer, kind) else { return }
     guard let mask = pass.mask(layer, kind) else {
@@ -197,20 +191,6 @@ struct LinearLayer: Sendable {
     backwardInput(entry, dx: &masked, accumulating: false, usesBFloat, pass, d)
     mask.backward(masked, dx: &dx, on: compute)
     d.scratch.give(masked)
-  }
-
-  /// Accumulates the gradient of the weight, or overwrites it.
-  private static func backwardWeight(
-    _ dy: borrowing Matrix, _ x: borrowing Matrix, _ work: inout BFloatWork, _ usesBFloat: Bool, dWeight: inout Matrix,
-    accumulating: Bool = true, on compute: Compute
-  ) {
-    if usesBFloat {
-      work.inputs.round(x, factor: 1, on: compute)
-      Linear.backwardWeight(dy, work.inputs, dWeight: &dWeight, accumulating: accumulating, on: compute)
-    } else {
-      if !accumulating { dWeight.fill(0) }
-      Linear.backwardWeight(dy, x, dWeight: &dWeight, on: compute)
-    }
   }
 
   /// Accumulates the gradients of `A` and `B`, whose input was `x`, and leaves in `d` what ``backwardInput`` needs.

@@ -104,13 +104,7 @@ package struct LossHead: ~Copyable, Sendable {
         Linear.backward(head.logits, weight: output.weight, dx: &head.dRows, on: compute)
       }
       for i in 0..<count { dHidden.addRow(i, of: head.dRows, to: head.positions[i], on: compute) }
-      guard let index = gradients.list.weight(output.index) else { return }
-      if usesBFloat {
-        head.inputs.round(head.rows, factor: 1, on: compute)
-        Linear.backwardWeight(head.logits, head.inputs, dWeight: &gradients.values[index], on: compute)
-      } else {
-        Linear.backwardWeight(head.logits, head.rows, dWeight: &gradients.values[index], on: compute)
-      }
+      gradients.addProduct(head.logits, head.rows, pairs: &head.inputs, of: output.weight, output.index, on: compute)
     }
     return total
   }

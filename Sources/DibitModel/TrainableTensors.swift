@@ -168,6 +168,25 @@ package struct TrainableTensors: ~Copyable, Sendable {
   /// Sets every number to zero.
   package mutating func clear() { for i in 0..<values.count { values[i].fill(0) } }
 
+  /// Adds the gradient of a parameter behind `y = x Wᵀ` where it is trained, `dW = dyᵀ x`, or that of its scales where they alone are.
+  ///
+  /// - Parameters:
+  ///   - pairs: Memory for `x` in BF16.
+  ///   - index: The parameter.
+  mutating func addProduct(
+    _ dy: borrowing Matrix, _ x: borrowing Matrix, pairs: inout BFloatPairs, of weight: Weight, _ index: Int, on compute: Compute
+  ) {
+    let usesBFloat = Linear.usesBFloat(weight, on: compute)
+    guard let entry = list.weight(index) ?? list.logScale(index) else { return }
+    if usesBFloat { pairs.round(x, factor: 1, on: compute) }
+    switch (list.weight(index) != nil, usesBFloat) {
+    case (true, true): Linear.backwardWeight(dy, pairs, dWeight: &values[entry], on: compute)
+    case (true, false): Linear.backwardWeight(dy, x, dWeight: &values[entry], on: compute)
+    case (false, true): GridRounding.backwardScales(of: weight, dy: dy, x: pairs, dLogScales: &values[entry], on: compute)
+    case (false, false): GridRounding.backwardScales(of: weight, dy: dy, x: x, dLogScales: &values[entry], on: compute)
+    }
+  }
+
   /// The Euclidean norm over all numbers.
   package func norm(on compute: Compute) -> Float {
     var sum = 0.0

@@ -47,6 +47,13 @@ package struct AdapterTrainer: ~Copyable {
   /// Estimates how long a run would take, measured for about `seconds`; changes nothing that is trained.
   package mutating func estimate(seconds: Double = 3) -> RunEstimate { loop.estimate(seconds: seconds) }
 
+  /// The most tokens of a text, a multiple of 32, with which the run would read this share of what it reads; nil where that leaves less than 64.
+  package func textLength(forShare share: Double) -> Int? {
+    func tokens(_ most: Int) -> Int { examples.reduce(0) { $0 + min($1.tokens.count, most) } }
+    let (all, longest) = (Double(tokens(.max)), examples.lazy.map(\.tokens.count).max() ?? 0)
+    return stride(from: longest / 32 * 32, through: 64, by: -32).first { Double(tokens($0)) <= share * all }
+  }
+
   /// All steps of the run.
   package var totalSteps: Int { loop.schedule.totalSteps }
 

@@ -109,6 +109,39 @@ import Testing
     }
   }
 
+  @Test("gradients of scales alone, whose weight's gradient never exists as a whole", arguments: forms)
+  func backwardScales(grid: Grid) {
+    // More rows than a stripe has, more inputs than are rounded at a time.
+    let (n, m, k) = (300, 150, 80)
+    let (packed, floats) = randomWeight(rows: m, columns: k, format: .grid(grid), seed: 5)
+    let groups = grid.groups(columns: k)
+    var rng = SplitMix64(seed: 11)
+    // Numbers that BF16 holds.
+    func numbers(_ count: Int) -> [Float] { (0..<count).map { _ in Float(rng.below(255) - 127) / 64 } }
+    let (dy, x) = (numbers(n * m), numbers(n * k))
+    var expected = [Double](repeating: 1, count: m * groups)
+    for column in 0..<k {
+      let group = column / grid.groupLength(columns: k)
+      for i in 0..<n {
+        for row in 0..<m {
+          expected[row * groups + group] += Double(dy[i * m + row] * x[i * k + column]) * Double(floats[row * k + column])
+        }
+      }
+    }
+    for isa in ISA.available {
+      let compute = Compute(isa: isa, threads: 2)
+      var sums = Matrix(rows: m, columns: groups)
+      sums.fill(1)
+      GridRounding.backwardScales(of: packed, dy: Matrix(dy, columns: m), x: Matrix(x, columns: k), dLogScales: &sums, on: compute)
+      #expect(mismatch(sums.values, expected, columns: groups, tolerance: { 1e-3 + 1e-6 * abs(expected[$0]) }) == nil, "\(isa)")
+      sums.fill(1)
+      var pairs = BFloatPairs(capacity: n, columns: k)
+      pairs.round(Matrix(x, columns: k), factor: 1, on: compute)
+      GridRounding.backwardScales(of: packed, dy: Matrix(dy, columns: m), x: pairs, dLogScales: &sums, on: compute)
+      #expect(mismatch(sums.values, expected, columns: groups, tolerance: { 1e-3 + 1e-6 * abs(expected[$0]) }) == nil, "\(isa)")
+    }
+  }
+
   @Test("scales come back from their logarithms", arguments: [GridLevels.two, .fullRangeTwo])
   func scales(levels: GridLevels) throws {
     var rounded = Rounded(Grid(levels, group: 32))

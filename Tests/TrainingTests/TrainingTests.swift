@@ -243,6 +243,23 @@ struct TrainingCase {
     #expect(training.model.tokenizer.decode(long.tokens.suffix(long.isAnswer.count { $0 })) == "{\"topics\":[\"food\"]}")
   }
 
+  @Test("of long texts it is told how many tokens of each a share of the work allows")
+  func lengthForAShare() throws {
+    let training = try TrainingCase()
+    // 4 · 40 + 4 · 88 = 512 tokens.
+    let examples = [40, 88, 40, 88, 40, 88, 40, 88].map { TrainingExample(text: [Int32](repeating: 1, count: $0)) }
+    let trainer = try AdapterTrainer(
+      training.model.makeDecoder(), examples: examples, validation: [], options: TrainingCase.options(), on: Compute(threads: 1))
+    // At most 64 of each are 416.
+    for (share, length) in [(1, 64), (416.0 / 512, 64), (415.0 / 512, nil), (0.1, nil)] {
+      #expect(trainer.textLength(forShare: share) == length, "\(share)")
+    }
+    let long = try AdapterTrainer(
+      training.model.makeDecoder(), examples: [TrainingExample(text: [Int32](repeating: 1, count: 96))], validation: [],
+      options: TrainingCase.options(), on: Compute(threads: 1))
+    #expect(long.textLength(forShare: 1) == 96 && long.textLength(forShare: 0.99) == 64 && long.textLength(forShare: 0.6) == nil)
+  }
+
   @Test func validationAndInterruption() throws {
     let training = try TrainingCase()
     var trainer = try training.trainer(TrainingCase.options(epochs: 2), validation: Array(training.examples.prefix(5)))
