@@ -45,8 +45,12 @@ extension AdapterTraining.Options {
     guard budget >= .seconds(1), budget <= .seconds(1_000_000) else {
       throw DibitError(.invalidArgument, option: "budget", "expected a time from 1 s to 11 days, found \(budget / .seconds(1)) s")
     }
-    for (name, isThere) in [("start", start != nil), ("teacher", teacher != nil)] where isThere {
-      throw DibitError(.invalidArgument, option: "budget", "expected either it or \(optionName(name)), found both")
+    guard start == nil else {
+      throw DibitError(.invalidArgument, option: "budget", "expected either it or \(optionName("start")), found both")
+    }
+    if let adapter = teacher?.adapter {
+      throw DibitError(
+        .invalidArgument, option: "budget", "beside a teacher it is for the training of its adapter; expected none, found '\(adapter)'")
     }
     guard variation.learningRate || variation.epochs else {
       throw DibitError(.invalidArgument, option: "budget", "expected learning rate or epochs to be open, found both chosen")

@@ -221,7 +221,8 @@ public enum AdapterTraining {
     /// The most bytes that the run may hold, weights included; nil for no limit. Less of it makes a step slower and changes no result.
     public var memoryLimit: Int?
     /// The time for finding the learning rate and the epochs on texts that are held out for it, and for the training behind that; nil for no
-    /// search. What is given, as an option or among ``settings``, is not varied; a recipe's values are where it begins.
+    /// search. What is given, as an option or among ``settings``, is not varied; a recipe's values are where it begins. Beside a ``teacher``
+    /// without an adapter it is the time for that adapter, and the share of words that the search finds is the new adapter's, too.
     public var budget: Duration?
     /// The column or key of the text, in rows; nil for `text` or a name like it.
     public var textColumn: String?

@@ -36,7 +36,8 @@ extension Model {
       let tell = { (event: AdapterTraining.Event?) in event.map { report($0) } ?? !report.isCancelled }
       let preparation = TeacherPreparation(for: options, recipe: try options.readRecipe(), output: output)
       try preparation?.run(before: output, of: stored, on: data, runtime, report: tell)
-      return try AdapterTraining.run(preparation?.options ?? options, of: stored, on: data, to: output, runtime, report: tell)
+      let training = try preparation?.training { _ = tell(.note(DibitError.words(for: $0))) } ?? options
+      return try AdapterTraining.run(training, of: stored, on: data, to: output, runtime, report: tell)
     }
   }
 }
@@ -104,7 +105,7 @@ extension TeacherPreparation {
     _ = try AdapterTraining.run(adapter.options, of: teacher, on: data, to: adapter.path, runtime) { event in
       switch event {
       case .step(let step): report(.preparing(.init(part: .adapter, done: step.step, total: step.totalSteps)))
-      case .note: report(event)
+      case .note, .tried: report(event)
       default: report(nil)
       }
     }

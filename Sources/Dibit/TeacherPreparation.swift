@@ -1,4 +1,6 @@
 package import DibitFiles
+internal import DibitJSON
+internal import DibitModelStore
 package import DibitRecipe
 internal import DibitTraining
 
@@ -10,7 +12,7 @@ package struct TeacherPreparation: Sendable {
   package let texts: (path: String, options: Synthesis.Options)?
   /// The directory of its adapter, and how that is trained; nil where it has one.
   package let adapter: (path: String, options: AdapterTraining.Options)?
-  /// The training that learns from it.
+  /// The training that learns from it; of a search for settings the teacher's adapter has the whole.
   package let options: AdapterTraining.Options
 
   /// Finds what is lacking; nil for nothing.
@@ -40,8 +42,20 @@ package struct TeacherPreparation: Sendable {
       texts = nil
     }
     var taught = options
-    taught.teacher = teacher
+    (taught.teacher, taught.budget) = (teacher, nil)
     self.options = taught
+  }
+
+  /// The training that learns from a teacher that lacks nothing any more. Where a search has found what share of words helps the teacher,
+  /// which `note` is told, the new adapter has it too.
+  package func training(note: (String) -> Void) throws -> AdapterTraining.Options {
+    guard let adapter, adapter.options.budget != nil, options.variation.wordShare,
+      let share = try StoredAdapter.readManifest(adapter.path)["words"]?["share"]?.double
+    else { return options }
+    note("a classifier of words gets a share of \(share) in answers, as the search found for the teacher")
+    var options = options
+    options.wordShare = share
+    return options
   }
 
   /// Finds out before the work that the adapter may not be created. One that is there may be that of this very training, which is gone on with.

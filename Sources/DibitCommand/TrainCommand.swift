@@ -43,7 +43,8 @@ struct TrainCommand: ParsableCommand {
   @OptionGroup var adapter: AdapterRecipeArguments
   @Option(
     help: ArgumentHelp(
-      "Find the learning rate and the epochs on texts held out for it, and train with the best, in about this time, such as 90s, 10m or 1h.",
+      "Find the learning rate and the epochs on texts held out for it, and train with the best, in about this time, such as 90s, 10m or 1h; "
+        + "beside --teacher, of its adapter, whose share of words the new one has, too.",
       valueName: "time"))
   var budget: String?
   @Flag(help: "Replace an existing adapter, and begin anew where a stopped run left checkpoints.") var overwrite = false
@@ -88,7 +89,7 @@ struct TrainCommand: ParsableCommand {
       return try train(model, options, into: output)
     }
     try prepare(preparation, for: output)
-    try train(model, preparation.options, into: output)
+    try train(model, preparation.training(note: Terminal.note), into: output)
   }
 
   /// Makes what the teacher lacks.

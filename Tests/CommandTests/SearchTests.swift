@@ -69,6 +69,31 @@ import Testing
     #expect(!exists(work.scratch("stopped.checkpoints")))
   }
 
+  @Test("beside a teacher the search is for its adapter, and the share of words that it finds is the new one's too")
+  func teacher() throws {
+    let work = try Workplace(perLabel: 12)
+    let options = ["--teacher", work.model, "--learning-rate", "0.004", "--epochs", "5"]
+    // What is chosen leaves nothing to search for, also beside a teacher.
+    let chosen = try dibit(command(work, "taught", options + ["--budget", "10m"]))
+    #expect(chosen.status == 64 && chosen.errors.contains("found both chosen"), "\(chosen.errors)")
+    let open = Array(options.prefix(4))
+    let outcome = try dibit(command(work, "taught", open + ["--budget", "10m"]))
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let (teacher, taught) = (try manifest(work, "taught.teacher"), try manifest(work, "taught"))
+    #expect(teacher["search"]?["trials"]?.array?.isEmpty == false && taught["search"] == nil)
+    // The epochs of the new adapter are what they are without a search.
+    #expect(taught["recipe"]?["epochs"] == 10)
+    let share = teacher["words"]?["share"]
+    #expect(taught["words"]?["share"] == share)
+    #expect(outcome.errors.contains("as the search found for the teacher") == (share != nil), "\(outcome.errors)")
+    let again = try dibit(command(work, "taught", open + ["--budget", "10m", "--resume"]))
+    #expect(again.status == 0 && again.output.contains("is the finished adapter of this run"), "\(again.errors)")
+    let trained = ["--teacher-adapter", work.scratch("taught.teacher")]
+    let refused = try dibit(command(work, "no", open + trained + ["--budget", "10m"]))
+    #expect(refused.status == 64 && refused.errorLines.count == 1, "\(refused.errors)")
+    #expect(refused.errors.contains("--budget: beside a teacher it is for the training of its adapter; expected none, found '"))
+  }
+
   @Test("a budget that is too small for a search trains all the same, and says so")
   func tooSmall() throws {
     let work = try Workplace(perLabel: 12)
