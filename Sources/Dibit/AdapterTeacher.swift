@@ -30,15 +30,23 @@ struct AdapterTeacher: Sendable {
     try self.model.checkTokenizer(against: model, as: "a teacher")
     guard let path = options.adapter else { preconditionFailure("a teacher without an adapter") }
     adapter = try OpenedAdapter(path, of: self.model, on: compute)
-    texts = try options.unlabelledTexts.map {
-      // A column of that name is the data's; the model's own file has another.
-      let column = options.writtenTexts == nil ? textColumn : nil
-      return try UnlabelledTexts(at: $0, limit: options.unlabelledLimit, seed: seed, beside: dataset, textColumn: column)
-    }
-    guard let texts, texts.examples.isEmpty else { return }
+    texts = try Self.texts(for: options, beside: dataset, seed: seed, textColumn: textColumn)
+  }
+
+  /// Reads the texts that a teacher is to label, none of which is in `dataset`; nil where none are asked for.
+  ///
+  /// - Throws: ``DibitError`` where none is left.
+  static func texts(
+    for options: AdapterTraining.Teacher, beside dataset: Dataset, seed: UInt64, textColumn: String?
+  ) throws -> UnlabelledTexts? {
+    guard let path = options.unlabelledTexts else { return nil }
+    // A column of that name is the data's; the model's own file has another.
+    let column = options.writtenTexts == nil ? textColumn : nil
+    let texts = try UnlabelledTexts(at: path, limit: options.unlabelledLimit, seed: seed, beside: dataset, textColumn: column)
+    guard texts.examples.isEmpty else { return texts }
     throw DibitError(
       .invalidData,
-      "'\(texts.path)': expected texts that are not labelled already, found \(texts.found) that the data has too, or that are empty")
+      "'\(path)': expected texts that are not labelled already, found \(texts.found) that the data has too, or that are empty")
   }
 
   /// Refuses one that learnt another task than what is to be learnt, or was asked in another way: its answers would say nothing.

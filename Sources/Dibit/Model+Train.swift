@@ -80,13 +80,15 @@ extension TeacherPreparation {
   fileprivate func run(
     before output: String, of model: StoredModel, on data: String, _ runtime: Runtime, report: (AdapterTraining.Event?) -> Bool
   ) throws {
-    try check(output, inputs: options.inputs(of: model.path, data))
+    func dataset() throws -> Dataset {
+      try Dataset.read(data, rows: RowOptions(textColumn: options.textColumn, labelColumn: options.labelColumn))
+    }
+    try check(output, inputs: options.inputs(of: model.path, data), beside: dataset())
     let teacher = try StoredModel.openConverted(self.model)
     try teacher.checkTokenizer(against: model, as: "a teacher")
     try teacher.check?.wait()
     if let texts {
-      let dataset = try Dataset.read(data, rows: RowOptions(textColumn: options.textColumn, labelColumn: options.labelColumn))
-      var job = try SynthesisJob(teacher, like: dataset, at: data, options: texts.options, on: runtime.compute(for: .scoring))
+      var job = try SynthesisJob(teacher, like: dataset(), at: data, options: texts.options, on: runtime.compute(for: .scoring))
       var file = try WrittenTexts(
         at: texts.path, limit: texts.options.limit, resumes: options.resumes, overwrites: options.overwrites,
         inputs: JobInputs([self.model, model.path, data, output]), identity: job.identity)

@@ -1,3 +1,4 @@
+package import DibitDataset
 package import DibitFiles
 internal import DibitJSON
 internal import DibitModelStore
@@ -14,6 +15,7 @@ package struct TeacherPreparation: Sendable {
   package let adapter: (path: String, options: AdapterTraining.Options)?
   /// The training that learns from it; of a search for settings the teacher's adapter has the whole.
   package let options: AdapterTraining.Options
+  private let seed: UInt64
 
   /// Finds what is lacking; nil for nothing.
   ///
@@ -22,7 +24,7 @@ package struct TeacherPreparation: Sendable {
   ///   - output: The directory of the adapter that learns.
   package init?(for options: AdapterTraining.Options, recipe: TrainingRecipe?, output: String) {
     guard var teacher = options.teacher, teacher.adapter == nil || teacher.writtenTexts != nil else { return nil }
-    model = teacher.model
+    (model, seed) = (teacher.model, options.engineOptions(recipe).optimization.seed)
     let beside = { (ending: String) in outputPath(output) + ending }
     if teacher.adapter == nil {
       var own = options
@@ -35,7 +37,7 @@ package struct TeacherPreparation: Sendable {
     if let limit = teacher.writtenTexts {
       var writing = Synthesis.Options()
       // What training holds out is not read.
-      (writing.limit, writing.seed) = (limit, options.engineOptions(recipe).optimization.seed)
+      (writing.limit, writing.seed) = (limit, seed)
       texts = (beside(".written.jsonl"), writing)
       (teacher.unlabelledTexts, teacher.unlabelledLimit) = (beside(".written.jsonl"), limit)
     } else {
@@ -58,11 +60,14 @@ package struct TeacherPreparation: Sendable {
     return options
   }
 
-  /// Finds out before the work that the adapter may not be created. One that is there may be that of this very training, which is gone on with.
-  package func check(_ output: String, inputs: JobInputs) throws {
+  /// Finds out before the work that the adapter may not be created, or that there are no texts to label beside the `data`. An adapter that is
+  /// there may be that of this very training, which is gone on with.
+  package func check(_ output: String, inputs: JobInputs, beside data: @autoclosure () throws -> Dataset) throws {
     guard !(options.resumes && isDirectory(output)) else { return }
     var destination = AdapterTrainingJob.Output(output, inputs: inputs)
     destination.overwrites = options.overwrites
     try destination.check()
+    guard texts == nil, let teacher = options.teacher, teacher.unlabelledTexts != nil else { return }
+    _ = try AdapterTeacher.texts(for: teacher, beside: data(), seed: seed, textColumn: options.textColumn)
   }
 }

@@ -67,6 +67,7 @@ struct TrainCommand: ParsableCommand {
   private var options: AdapterTraining.Options {
     var options = adapter.options(settings: training.settings.set, from: from)
     options.teacher = teaching.options
+    (options.textColumn, options.labelColumn) = (rows.textColumn, rows.labelColumn)
     // What cannot be read is refused in validate().
     options.budget = budget.flatMap { try? TimeSpan(option: "--budget", $0).duration }
     return options
@@ -94,7 +95,7 @@ struct TrainCommand: ParsableCommand {
 
   /// Makes what the teacher lacks.
   private func prepare(_ preparation: TeacherPreparation, for output: String) throws {
-    try preparation.check(output, inputs: preparation.options.inputs(of: model, data))
+    try preparation.check(output, inputs: preparation.options.inputs(of: model, data), beside: rows.read(data))
     let teacher = try OpenedModels.openConverted(preparation.model)
     try teacher.checkTokenizer(against: OpenedModels.openConverted(model), as: "a teacher")
     if let texts = preparation.texts {

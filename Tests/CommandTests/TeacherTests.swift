@@ -85,6 +85,10 @@ import Testing
     #expect(try pair.weights("one") != pair.weights("some") && pair.weights("some") != pair.weights("without"))
     #expect(try pair.manifest("one")["teacher"]?["texts"] == ["path": .string(texts), "found": 7, "repeated": 1, "taken": 6])
     #expect(try pair.manifest("some")["teacher"]?["texts"]?["taken"] == 4)
+    let rows = try pair.work.scratch.write(
+      (1...3).map { #"{"title":"news","body":"the sea has \#($0) waves"}"# }.joined(separator: "\n"), to: "rows.jsonl")
+    try #require(try dibit(pair.command("rows", pair.teacher + ["--unlabelled-texts", rows, "--text-column", "body"])).status == 0)
+    #expect(try pair.manifest("rows")["teacher"]?["texts"]?["taken"] == 3)
     // The data is what it is without them, so that evaluation finds its splits again; what was learnt from is known all the same.
     #expect(try pair.manifest("one")["data_sha256"] == pair.manifest("without")["data_sha256"])
     try pair.work.scratch.write("the sea is number 0", to: "asked/food/1.txt")
@@ -124,8 +128,12 @@ import Testing
     }
     let missing = try dibit(pair.command("no", pair.teacher + ["--unlabelled-texts", work.scratch("none")]))
     #expect(missing.status == 66 && missing.errorLines.count == 1 && missing.errors.contains(work.scratch("none")), "\(missing.errors)")
-    let same = try dibit(pair.command("no", pair.teacher + ["--unlabelled-texts", work.data]))
-    #expect(same.status == 65 && same.errors.contains("expected texts that are not labelled already"), "\(same.errors)")
+    // Before a teacher learns for them.
+    for teacher in [pair.teacher, ["--teacher", pair.floats]] {
+      let same = try dibit(pair.command("no", teacher + ["--unlabelled-texts", work.data]))
+      #expect(same.status == 65 && same.errors.contains("expected texts that are not labelled already"), "\(same.errors)")
+      #expect(!same.errors.contains("the teacher learns first") && !exists(work.scratch("no.teacher")), "\(same.errors)")
+    }
   }
 
   @Test("teachers that do not fit are refused in one line")
