@@ -324,8 +324,8 @@ extension AdapterTrainingJob {
             + "\(Int(least.rounded(.up))) s, and the budget is \(Int(budget)) s")
         if training > budget, let length = trainer.textLength(forShare: budget / training) {
           note(
-            "the training alone takes about \(Int(training.rounded(.up))) s, as texts are long: \(optionName("maximumTokens")) \(length) has it "
-              + "learn from their beginnings, within the budget")
+            "the training alone takes about \(Int(training.rounded(.up))) s; with \(optionName("maximumTokens")) \(length) it learns from the "
+              + "beginnings of texts, within the budget")
         }
         return self
       }

@@ -176,8 +176,8 @@ package struct TrainableTensors: ~Copyable, Sendable {
   mutating func addProduct(
     _ dy: borrowing Matrix, _ x: borrowing Matrix, pairs: inout BFloatPairs, of weight: Weight, _ index: Int, on compute: Compute
   ) {
-    let usesBFloat = Linear.usesBFloat(weight, on: compute)
     guard let entry = list.weight(index) ?? list.logScale(index) else { return }
+    let usesBFloat = Linear.usesBFloat(weight, on: compute)
     if usesBFloat { pairs.round(x, factor: 1, on: compute) }
     switch (list.weight(index) != nil, usesBFloat) {
     case (true, true): Linear.backwardWeight(dy, pairs, dWeight: &values[entry], on: compute)
