@@ -27,7 +27,9 @@ package struct CalibrationCost: Sendable {
 
   /// Factors by which an operation takes longer: of the few rows of texts that are written side by side, of the rounding of rows, in floats, and of
   /// layers that are trained alone.
-  private static let (writingFactor, roundingFactor, layerFactor) = (2.0, 4.0, 1.4)
+  private static let (writingFactor, roundingFactor, layerFactor) = (2.0, 2.0, 1.4)
+  /// Inputs that would take as long as the search for codes that hang together does for each input.
+  private static let chainColumns = 6000.0
 
   /// No work yet on a model.
   package init(_ configuration: ModelConfiguration) {
@@ -49,29 +51,44 @@ package struct CalibrationCost: Sendable {
     for layer in layers {
       // From the matrix on, so half of the model in the mean.
       operations += measured * (linear + 2 * head)
-      operations += Self.roundingFactor * rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
+      operations += rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
       if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
     }
   }
 
   /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
-    let tokens = Double(tokens)
-    // The float model once; the rounded one before and behind the rounding of what ends a branch.
-    operations += 3 * tokens * 2 * linear
-    for layer in layers {
-      if layer.readsFirst { operations += moments(layer, tokens: tokens, sums: 2) }
-      if layer.addsToStream { operations += tokens * 2 * layer.rows * layer.columns }
-      // Besides, weights are moved so that the layer makes up for what those before it lost.
-      operations +=
-        Self.roundingFactor
-        * (rounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
-          + 4 * layer.rows * layer.columns * layer.columns)
-    }
-    operations += Double(min(options.headTokens, Int(tokens))) * 2 * linear
-    operations += Self.roundingFactor * rounding(rows: head / hidden, columns: hidden, sweeps: options.sweeps)
-    if let training = options.training {
-      operations += Self.layerFactor * Double(training.steps * options.rows) * 6 * linear
+    let parts = Parts(self, tokens: tokens, options: options)
+    operations += parts.tables + parts.passes + parts.rounding + parts.training
+  }
+
+  /// The operations of a calibration, part by part.
+  struct Parts {
+    /// The operations of the passes that tell what the head reads.
+    let tablePasses: Double
+    /// The operations of tables: these passes and rounding.
+    let tables: Double
+    /// The operations of all layers' passes over the text, second moments included.
+    let passes: Double
+    /// The operations of all layers' rounding.
+    let rounding: Double
+    /// The operations of all layers' training.
+    let training: Double
+
+    init(_ cost: CalibrationCost, tokens: Int, options: Calibrator.Options) {
+      tablePasses = Double(min(options.headTokens, tokens)) * 2 * cost.linear
+      tables = tablePasses + cost.rounding(rows: cost.head / cost.hidden, columns: cost.hidden, sweeps: options.sweeps)
+      let tokens = Double(tokens)
+      // The float model once; the rounded one before and behind the rounding of what ends a branch.
+      var passes = 3 * tokens * 2 * cost.linear
+      var rounding = 0.0
+      for layer in cost.layers {
+        if layer.readsFirst { passes += cost.moments(layer, tokens: tokens, sums: layer.addsToStream ? 1 : 2) }
+        if layer.addsToStream { passes += tokens * 2 * layer.rows * layer.columns }
+        rounding += cost.correctedRounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
+      }
+      (self.passes, self.rounding) = (passes, rounding)
+      training = options.training.map { CalibrationCost.layerFactor * Double($0.steps * options.rows) * 6 * cost.linear } ?? 0
     }
   }
 
@@ -87,7 +104,15 @@ package struct CalibrationCost: Sendable {
   }
 
   /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost.
-  private func rounding(rows: Double, columns: Double, sweeps: Int) -> Double { rows * columns * columns * Double(2 + 4 * sweeps + 4) }
+  func rounding(rows: Double, columns: Double, sweeps: Int) -> Double {
+    let passes = Double(sweeps + 1)
+    return Self.roundingFactor * rows * columns * (columns * Double(4 * sweeps + 1) + Self.chainColumns * passes)
+  }
+
+  /// The same where weights are moved before so that the layer makes up for what those before it lost.
+  func correctedRounding(rows: Double, columns: Double, sweeps: Int) -> Double {
+    rounding(rows: rows, columns: columns, sweeps: sweeps) + (Self.roundingFactor + 1) * 2 * rows * columns * columns
+  }
 
   /// The seconds that the work takes about here, by the shortest of the times that such a product took: other work comes and goes.
   package func seconds(on compute: Compute) -> Double {

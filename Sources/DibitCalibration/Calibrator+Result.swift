@@ -79,6 +79,8 @@ extension Calibrator {
 
   /// The progress of a calibration.
   package struct Progress: Equatable, Sendable {
+    /// The share that is done, by about how long it takes, from 0 to 1.
+    package let fraction: Double
     /// Layers that are done.
     package let layers: Int
     /// All layers.

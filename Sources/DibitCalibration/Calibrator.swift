@@ -5,11 +5,6 @@ package import DibitModel
 package import DibitQuantization
 package import DibitTensor
 
-/// The inputs of a layer are not finite.
-private struct InputsNotFinite: Error {
-  let tensor: String
-}
-
 /// Rounds a model layer by layer, by what its inputs are on a text.
 ///
 /// The text runs through the float model and through the model as far as it is rounded. Linear layers that read the same inputs are rounded
@@ -17,17 +12,17 @@ private struct InputsNotFinite: Error {
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
   /// Counts the changes after which the same text makes something else of the same model: what was kept before one is not gone on with.
-  package static let revision = 3
+  package static let revision = 4
 
-  private let configuration: ModelConfiguration
-  private let batches: [[[Int32]]]
+  let configuration: ModelConfiguration
+  let batches: [[[Int32]]]
   /// The batches that layers are rounded on: all but those that tell how far their training has come.
   private let roundedBatches: [Int]
-  private let options: Options
-  private let compute: Compute
-  private let weights: DecoderWeights
+  let options: Options
+  let compute: Compute
+  let weights: DecoderWeights
   private let spill: String?
-  private let format: @Sendable (Parameter) -> WeightFormat
+  let format: @Sendable (Parameter) -> WeightFormat
 
   /// A calibration on windows of text, each of which begins as a text begins.
   ///
@@ -53,7 +48,7 @@ package struct Calibrator: Sendable {
   ///   - recall: what a calibration like this one made of a part before, which is then not rounded again; nil for a part that it did not
   ///     come to. The result is the same.
   ///   - keep: told what was made of each other part.
-  ///   - isDone: told how many layers are done, at least once for each; stops the calibration by returning false.
+  ///   - isDone: told how far it is, at the end of each layer and often within; stops the calibration by returning false.
   package func run<E: Error>(
     weights provide: (Parameter) throws(E) -> Weight, recall: ((Part) throws(E) -> Result?)? = nil,
     keep: ((Part, Result) throws(E) -> Void)? = nil, progress isDone: (Progress) -> Bool = { _ in true }
@@ -64,6 +59,14 @@ package struct Calibrator: Sendable {
     func finish(_ part: Part, _ made: Result) throws(CalibrationError<E>) {
       do throws(E) { try keep?(part, made) } catch { throw .source(error) }
     }
+    var pace = CalibrationPace(
+      configuration, tokens: batches.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }, batches: roundedBatches.count, options: options)
+    func goesOn() -> Bool { isDone(pace.progress) }
+    func did(_ work: CalibrationPace.Work) throws(RoundingFailure) {
+      pace.add(work)
+      guard goesOn() else { throw .stopped }
+    }
+    guard goesOn() else { throw .stopped }
     var result = Result()
     var floats = weights
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
@@ -71,9 +74,10 @@ package struct Calibrator: Sendable {
     if let tables = try recalled(.tables) {
       result = tables
     } else {
-      try roundTables(floats, &runner, &result.rounded, provide)
+      try roundTables(floats, &runner, &result.rounded, provide, did)
       try finish(.tables, result)
     }
+    pace.finishTables()
     let spill = spillOfStreams()
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
@@ -100,20 +104,23 @@ package struct Calibrator: Sendable {
         var made = Result()
         let before = options.training == nil ? nil : passage.streams.copied()
         for branches in reference.decoder.steps(of: layer) {
-          do throws(InputsNotFinite) {
-            try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded)
-            try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded)
+          do throws(RoundingFailure) {
+            try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded, did)
+            try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded, did)
           } catch {
             if let failure = spill?.failure { throw .spill(failure) }
-            throw .notFinite(tensor: error.tensor)
+            throw error.calibrationError()
           }
           advance(&passage, roundedBatches, layer, branches, &runner)
           advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
         }
         if let before {
           passage.streams = before
-          let goesOn = train(layer, reference, &passage, &made) { isDone(Progress(layers: layer, totalLayers: configuration.layers)) }
-          guard goesOn else { throw .stopped }
+          let isTrained = train(layer, reference, &passage, &made) {
+            pace.add(.step)
+            return goesOn()
+          }
+          guard isTrained else { throw .stopped }
           advance(&passage, behind: layer, &runner)
         }
         if let failure = spill?.failure { throw .spill(failure) }
@@ -125,7 +132,8 @@ package struct Calibrator: Sendable {
         reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
         passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
       }
-      guard isDone(Progress(layers: layer + 1, totalLayers: configuration.layers)) else { throw .stopped }
+      pace.finishLayer()
+      guard goesOn() else { throw .stopped }
     }
     return result
   }
@@ -205,9 +213,9 @@ package struct Calibrator: Sendable {
   }
 
   /// The linear layers of a layer.
-  private func linears(of layer: Int) -> [Parameter] { LinearKind.allCases.compactMap { weights.linear($0, layer) } }
+  func linears(of layer: Int) -> [Parameter] { LinearKind.allCases.compactMap { weights.linear($0, layer) } }
 
-  private func load<E: Error>(
+  func load<E: Error>(
     _ parameter: Parameter, into weights: inout DecoderWeights, _ provide: (Parameter) throws(E) -> Weight
   ) throws(CalibrationError<E>) {
     let weight: Weight
@@ -215,13 +223,13 @@ package struct Calibrator: Sendable {
     weights.update(parameter.index) { $0.weight = weight }
   }
 
-  private func isRounded(_ parameter: Parameter) -> Bool { format(parameter).grid != nil }
+  func isRounded(_ parameter: Parameter) -> Bool { format(parameter).grid != nil }
 
   /// Rounds the layers that read what branches read of the residual stream.
   private func roundFirst(
     _ layer: Int, _ branches: Range<Int>, _ reference: borrowing Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ rounded: inout [Int: Rounded]
-  ) throws(InputsNotFinite) {
+    _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+  ) throws(RoundingFailure) {
     for branch in branches {
       let parameters = reference.decoder.linears(of: layer, branch: branch).first.filter(isRounded)
       guard !parameters.isEmpty else { continue }
@@ -242,10 +250,12 @@ package struct Calibrator: Sendable {
         }
         others.subtract(inputs, on: compute)
         moments.add(inputs, lacking: others, on: compute)
+        try did(.pass)
       }
       let rounding = try factored(moments, for: parameters)
       for parameter in parameters {
         try round(parameter, rounding, moments, &passage.decoder.weights, &rounded)
+        try did(.rounding(parameter))
       }
     }
   }
@@ -253,19 +263,16 @@ package struct Calibrator: Sendable {
   /// Rounds the last layers of branches, and takes the reference behind them.
   private func roundLast(
     _ layer: Int, _ branches: Range<Int>, _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ rounded: inout [Int: Rounded]
-  ) throws(InputsNotFinite) {
+    _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+  ) throws(RoundingFailure) {
     let parameters = branches.map { reference.decoder.linears(of: layer, branch: $0).last }
     // Behind a norm what is added is no longer a product.
     let addsDirectly = branches.map { reference.decoder.addsDirectly(layer: layer, branch: $0) }
     let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
-    let (expected, found) = (InputRecorder(kinds), InputRecorder(kinds))
+    let (expected, found) = (LinearRecorder(outputs: kinds), LinearRecorder(inputs: kinds, outputs: kinds))
     var lost = Matrix(rows: 0, columns: 0)
     var moments = UniqueArray<SecondMoments>()
-    for (index, parameter) in parameters.enumerated() {
-      let weight = parameter.weight
-      moments.append(SecondMoments(columns: weight.columns, isCompared: true, outputs: addsDirectly[index] ? weight.rows : 0))
-    }
+    for parameter in parameters { moments.append(SecondMoments(columns: parameter.weight.columns, outputs: parameter.weight.rows)) }
     for batch in roundedBatches {
       passage.difference(from: reference, batch, into: &lost, on: compute)
       runner.observe(with: expected)
@@ -279,120 +286,26 @@ package struct Calibrator: Sendable {
       if let loud = options.training?.loudWeightOfRounding {
         shares = zip(shares, reference.weights(batch, ofLoud: loud)).map { $0 * $1.squareRoot() }
       }
-      lost.multiplyRows(by: shares, on: compute)
+      lost.multiplyRows(by: shares.map { $0 * options.streamCorrection }, on: compute)
       for (index, kind) in kinds.enumerated() {
-        found.withInputs(kind) { inputs in
-          inputs.multiplyRows(by: shares, on: compute)
-          expected.withInputs(kind) { lacking in
-            lacking.multiplyRows(by: shares, on: compute)
-            lacking.subtract(inputs, on: compute)
-            if addsDirectly[index] {
-              moments[index].add(inputs, lacking: lacking, lost: lost, on: compute)
-            } else {
-              moments[index].add(inputs, lacking: lacking, on: compute)
-            }
+        expected.withOutputs(kind) { missing in
+          // The weight is the same in both passes, so that this is what it makes of all that the inputs lack.
+          found.withOutputs(kind) { missing.subtract($0, on: compute) }
+          missing.multiplyRows(by: shares.map { $0 * options.inputCorrection }, on: compute)
+          if addsDirectly[index] { missing.add(lost, on: compute) }
+          found.withInputs(kind) { inputs in
+            inputs.multiplyRows(by: shares, on: compute)
+            moments[index].add(inputs, missing: missing, on: compute)
           }
         }
       }
+      for _ in branches { try did(.pass) }
     }
     runner.observe(with: nil)
     for index in parameters.indices where isRounded(parameters[index]) {
       let rounding = try factored(moments[index], for: [parameters[index]])
       try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
-    }
-  }
-
-  private func factored(_ moments: borrowing SecondMoments, for parameters: [Parameter]) throws(InputsNotFinite) -> CalibratedRounding {
-    let made = CalibratedRounding.make(moments: moments.products, for: parameters.map(format), damping: options.damping, on: compute)
-    guard let rounding = made else {
-      throw InputsNotFinite(tensor: parameters[0].name.tensor)
-    }
-    return rounding
-  }
-
-  /// Rounds a layer, which makes up for what its inputs and the stream lost; see
-  /// ``CalibratedRounding/corrected(_:by:alpha:beta:on:)``.
-  private func round(
-    _ parameter: Parameter, _ rounding: borrowing CalibratedRounding, _ moments: borrowing SecondMoments,
-    _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
-  ) throws(InputsNotFinite) {
-    let weight = weights.parameters[parameter.index].weight.floats(on: compute)
-    if let exact = Self.exact(weight, as: format(parameter), on: compute) {
-      rounded[parameter.index] = exact
-      weights.update(parameter.index) { $0.weight = exact.weight }
-      return
-    }
-    let corrected = CalibratedRounding.corrected(
-      weight, by: moments, alpha: options.inputCorrection, beta: options.streamCorrection, on: compute)
-    guard let floats = corrected else { throw InputsNotFinite(tensor: parameter.name.tensor) }
-    let result = round(floats, rounding, importance: moments.energies.sums.span, as: format(parameter))
-    rounded[parameter.index] = result
-    weights.update(parameter.index) { $0.weight = result.weight }
-  }
-
-  /// The rounding of each weight by itself where it loses nothing: what was trained on the grid is packed as it is.
-  package static func exact(_ weight: Weight, as format: WeightFormat, on compute: Compute) -> Rounded? {
-    var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format)
-    GridQuantization.fitScales(of: weight, into: &packed, on: compute)
-    let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
-    return error.noise == 0 ? Rounded(weight: packed, error: error) : nil
-  }
-
-  private func round(_ floats: Weight, _ rounding: borrowing CalibratedRounding, importance: Span<Float>, as format: WeightFormat)
-    -> Rounded
-  {
-    var packed = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: format)
-    CalibratedRounding.fitScales(of: floats, importance: importance, into: &packed, on: compute)
-    let error = rounding.chooseCodes(of: floats, into: &packed, sweeps: options.sweeps, on: compute)
-    return Rounded(weight: packed, error: error)
-  }
-
-  /// Rounds the embedding and the head, by what the head reads; an embedding that is the head too also by its own elements.
-  private func roundTables<E: Error>(
-    _ floats: DecoderWeights, _ runner: inout ModelRunner, _ rounded: inout [Int: Rounded],
-    _ provide: (Parameter) throws(E) -> Weight
-  ) throws(CalibrationError<E>) {
-    let tables = weights.parameters.filter { $0.role.isTable && isRounded($0) }
-    guard !tables.isEmpty else { return }
-    var (part, tokens) = (0, 0)
-    while part < batches.count, tokens < options.headTokens {
-      tokens += batches[part].reduce(0) { $0 + $1.count }
-      part += 1
-    }
-    var passage = Passage(Decoder(configuration, weights: floats), Array(batches.prefix(part)), &runner)
-    for layer in 0..<configuration.layers {
-      for parameter in linears(of: layer) { try load(parameter, into: &passage.decoder.weights, provide) }
-      for batch in 0..<part {
-        let branches = 0..<2
-        passage.run(batch, layer: layer, branches: branches, &runner)
-        passage.advance(batch, layer: layer, branches: branches, runner)
-      }
-      for parameter in linears(of: layer) where layer != configuration.keyValueLayers - 1 {
-        passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
-      }
-    }
-    var moments = SecondMoments(columns: configuration.hiddenSize)
-    for batch in 0..<part {
-      passage.normalize(batch, &runner)
-      moments.add(runner.hidden, on: compute)
-    }
-    if weights.output.index == weights.embedding.index { moments.addEvenly(options.embeddingShare) }
-    let rounding: CalibratedRounding
-    do throws(InputsNotFinite) { rounding = try factored(moments, for: tables) } catch { throw .notFinite(tensor: error.tensor) }
-    for parameter in tables {
-      let weight = floats.parameters[parameter.index].weight.floats(on: compute)
-      if let exact = Self.exact(weight, as: format(parameter), on: compute) {
-        rounded[parameter.index] = exact
-      } else if parameter.index == weights.output.index {
-        rounded[parameter.index] = round(weight, rounding, importance: moments.energies.sums.span, as: format(parameter))
-      } else {
-        // A row is read alone, whatever it holds.
-        var packed = Weight(zerosWithRows: weight.rows, columns: weight.columns, format: format(parameter))
-        let ones = [Float](repeating: 1, count: weight.columns)
-        CalibratedRounding.fitScales(of: weight, importance: ones.span, into: &packed, on: compute)
-        let error = GridQuantization.chooseCodes(of: weight, into: &packed, on: compute)
-        rounded[parameter.index] = Rounded(weight: packed, error: error)
-      }
+      try did(.rounding(parameters[index]))
     }
   }
 }

@@ -7,7 +7,7 @@ struct ReadPassage: ~Copyable {
   private let batches: [[[Int32]]]
   private var runner: ModelRunner
   private var passage: Passage
-  private let recorder = InputRecorder(LinearKind.allCases)
+  private let recorder = LinearRecorder(inputs: LinearKind.allCases)
 
   init(_ configuration: ModelConfiguration, _ weights: DecoderWeights, _ batches: [[[Int32]]], on compute: Compute) {
     self.batches = batches

@@ -195,9 +195,9 @@ struct ConvertCommand: ParsableCommand {
         case .measuring(let tensors, let total):
           begin(2, "measuring")
           line.update(tensors, of: total, "\(tensors) of \(total) matrices")
-        case .calibrating(let layers, let total):
+        case .calibrating(let layers, let total, let fraction):
           begin(3, "calibrating")
-          line.update(layers, of: total, "\(layers) of \(total) layers")
+          line.update(Int(fraction * 1_000_000), of: 1_000_000, "\(layers) of \(total) layers")
         case .writing(_, let bytes, let total):
           if stages { begin(5, "converting") }
           line.update(bytes, of: total, size(bytes))

@@ -151,7 +151,8 @@ package struct Converter: Sendable {
         calibrated = try RoundedWeights.calibrated(
           source, converter.options, windows: windows, keepingIn: store, spillingTo: directory.path(of: "streams"), on: compute
         ) { done in
-          progress(ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers)))
+          progress(
+            ConversionProgress(stage: .calibrating(layers: done.layers, totalLayers: done.totalLayers, fraction: done.fraction)))
         }
       }
       return PreparedConversion(converter, plan, choices, calibrated, into: directory, waitingFor: check, keptIn: store, since: start)

@@ -37,22 +37,22 @@ package struct CalibratedRounding: ~Copyable {
     (self.columns, self.single, self.chained) = (columns, single, chained)
   }
 
-  /// Returns the weight `W + (α W C + β L) (H + D)⁻¹`, where `D` is a tenth of the diagonal of `H`: a layer makes up for what those before it
+  /// Returns the weight `W + (α W C + M) (H + D)⁻¹`, where `D` is a tenth of the diagonal of `H`: a layer makes up for what those before it
   /// lost.
   ///
   /// - Parameters:
   ///   - moments: of the inputs; `C` is ``SecondMoments/cross``, and with it the outputs come nearer to those for the inputs of the
-  ///     float model; `L` is ``SecondMoments/lost``, of what the sum that the outputs are added to lacks.
+  ///     float model; `M` is ``SecondMoments/missing``. Either may be left out.
   ///   - alpha: the share of `C` that is made up for: all of it would shrink the outputs, as a regression on noisy inputs does.
-  ///   - beta: the share of `L`.
   /// - Returns: nil where the moments have no factor, because they are not finite.
   package static func corrected(
-    _ w: Weight, by moments: borrowing SecondMoments, alpha: Float, beta: Float, on compute: Compute
+    _ w: Weight, by moments: borrowing SecondMoments, alpha: Float, on compute: Compute
   ) -> Weight? {
     let (rows, n) = (w.rows, w.columns)
-    let outputs = moments.lost.rows
+    let outputs = moments.missing.rows
     require(
-      moments.products.columns == n && (outputs == 0 || outputs == rows), "CalibratedRounding: \(w.shape), lost \(moments.lost.shape)")
+      moments.products.columns == n && (outputs == 0 || outputs == rows), "CalibratedRounding: \(w.shape), missing \(moments.missing.shape)"
+    )
     var values = Matrix(rows: rows, columns: n, values: w.valuesCopy)
     var factor = Matrix(rows: n, columns: n)
     factor.copy(moments.products)
@@ -61,21 +61,20 @@ package struct CalibratedRounding: ~Copyable {
     guard Cholesky.factor(&factor, on: compute) else { return nil }
     for row in 0..<n { for column in 0..<row { factor[column, row] = factor[row, column] } }
     var change = Matrix(rows: rows, columns: n)
-    Gemm.nn(values, moments.cross, scale: alpha, into: &change, on: compute)
-    for row in 0..<outputs { for k in 0..<n { change[row, k] += beta * moments.lost[row, k] } }
+    if moments.cross.rows > 0 { Gemm.nn(values, moments.cross, scale: alpha, into: &change, on: compute) }
+    for row in 0..<outputs { for k in 0..<n { change[row, k] += moments.missing[row, k] } }
     let (a, difference, target) = unsafe (factor.pointer, change.pointer, values.mutablePointer)
-    compute.forEachRange(rows, step: Grid.panelRows) { part, worker in
-      // SAFETY: a panel is [n, 16] floats; tasks write rows of their own.
-      let x = unsafe compute.scratch(worker, count: n * Grid.panelRows)
-      for k in 0..<n {
-        for lane in 0..<Grid.panelRows {
-          unsafe x[k * Grid.panelRows + lane] = lane < part.count ? difference[(part.lowerBound + lane) * n + k] : 0
-        }
+    let lanes = Grid.panelRows
+    compute.forEachRange(rows, step: panelsTogether(rows: rows, on: compute) * lanes) { part, worker in
+      let panels = Grid.panels(rows: part.count)
+      // SAFETY: panels are [n, 16] floats each; tasks write rows of their own.
+      let x = unsafe compute.scratch(worker, count: panels * n * lanes)
+      func at(_ row: Int, _ k: Int) -> Int { (row / lanes * n + k) * lanes + row % lanes }
+      for row in 0..<panels * lanes {
+        for k in 0..<n { unsafe x[at(row, k)] = row < part.count ? difference[(part.lowerBound + row) * n + k] : 0 }
       }
-      unsafe compute.kernels.solve_factored(n, a, x)
-      for lane in 0..<part.count {
-        for k in 0..<n { unsafe target[(part.lowerBound + lane) * n + k] += x[k * Grid.panelRows + lane] }
-      }
+      unsafe compute.kernels.solve_factored(panels, n, a, x)
+      for row in 0..<part.count { for k in 0..<n { unsafe target[(part.lowerBound + row) * n + k] += x[at(row, k)] } }
     }
     return Weight(rows: rows, columns: n, values: values.values)
   }
@@ -159,39 +158,53 @@ package struct CalibratedRounding: ~Copyable {
     unsafe packed.withMutableGrid { _, scales in
       unsafe codes.withUnsafeMutableBufferPointer { codes in
         guard let target = codes.baseAddress else { return }
-        compute.forEachRange(Grid.panels(rows: rows), step: 1) { panels, worker in
-          // SAFETY: a panel is [n, 16] floats; the codes take a quarter of one. A task writes codes and scales of its rows.
-          let size = n * lanes
+        compute.forEachRange(Grid.panels(rows: rows), step: Self.panelsTogether(rows: rows, on: compute)) { panels, worker in
+          // SAFETY: panels are [n, 16] floats each; the codes take a quarter of that. A task writes codes and scales of its rows.
+          let size = panels.count * n * lanes
           let work = unsafe compute.scratch(worker, count: 4 * size)
           let (x, scale, errors) = unsafe (work, work + size, work + 2 * size)
           let chosen = unsafe UnsafeMutableRawPointer(work + 3 * size).assumingMemoryBound(to: UInt8.self)
           for panel in panels {
+            let first = (panel - panels.lowerBound) * n * lanes
             let stored = unsafe scales + panel * groups * lanes
             for k in 0..<n {
               for lane in 0..<lanes {
                 let row = panel * lanes + lane
-                unsafe x[k * lanes + lane] = row < rows && inputs[k] < columns ? values[row * columns + inputs[k]] : 0
-                unsafe scale[k * lanes + lane] = Float(Float16(bitPattern: stored[group[k] * lanes + lane]))
+                unsafe x[first + k * lanes + lane] = row < rows && inputs[k] < columns ? values[row * columns + inputs[k]] : 0
+                unsafe scale[first + k * lanes + lane] = Float(Float16(bitPattern: stored[group[k] * lanes + lane]))
               }
             }
-            unsafe withUnsafePointer(to: chains) { chains in
-              unsafe compute.kernels.round_feedback(grid.kernel, n, factor, chains, x, scale, errors, chosen)
+          }
+          let task = unsafe dibit_panels(count: panels.count, inputs: n, x: x, scales: scale, errors: errors, codes: chosen)
+          unsafe withUnsafePointer(to: chains) { chains in
+            unsafe withUnsafePointer(to: task) { task in
+              unsafe compute.kernels.round_feedback(grid.kernel, task, factor, chains)
               for sweep in 0..<sweeps {
                 if sweep > 0 {
                   unsafe compute.kernels.refit_scales(
-                    grid.kernel, Int32(GridQuantization.fullScaleBits), n, groups, members, ends, moments, chosen, scale, errors)
+                    grid.kernel, Int32(GridQuantization.fullScaleBits), task, groups, members, ends, moments)
                 }
-                unsafe compute.kernels.round_descent(grid.kernel, n, moments, chains, x, scale, errors, chosen)
+                unsafe compute.kernels.round_descent(grid.kernel, task, moments, chains)
               }
             }
+          }
+          for panel in panels {
+            let first = (panel - panels.lowerBound) * n * lanes
+            let stored = unsafe scales + panel * groups * lanes
             for k in 0..<n where inputs[k] < columns {
               for lane in 0..<lanes where panel * lanes + lane < rows {
-                unsafe target[(panel * lanes + lane) * columns + inputs[k]] = chosen[k * lanes + lane]
-                unsafe stored[group[k] * lanes + lane] = Float16(scale[k * lanes + lane]).bitPattern
+                unsafe target[(panel * lanes + lane) * columns + inputs[k]] = chosen[first + k * lanes + lane]
+                unsafe stored[group[k] * lanes + lane] = Float16(scale[first + k * lanes + lane]).bitPattern
               }
             }
-            let lost = unsafe Self.energies(x, errors, moments, n)
-            losses.withLock { $0[panel] = lost }
+          }
+          var (signal, noise) = ([Double](repeating: 0, count: panels.count), [Double](repeating: 0, count: panels.count))
+          unsafe compute.kernels.moment_energies(panels.count, n, moments, x, &signal)
+          unsafe compute.kernels.moment_energies(panels.count, n, moments, errors, &noise)
+          losses.withLock { losses in
+            for (index, panel) in panels.enumerated() {
+              (losses[panel].signal, losses[panel].noise) = (signal[index], max(0, noise[index]))
+            }
           }
         }
       }
@@ -200,28 +213,9 @@ package struct CalibratedRounding: ~Copyable {
     return losses.withLock { $0.reduce(into: GridQuantization.Error(), +=) }
   }
 
-  /// `Σ w H wᵀ` and `Σ e H eᵀ` over the sixteen rows of a panel.
-  @unsafe private static func energies(
-    _ w: UnsafePointer<Float>, _ e: UnsafePointer<Float>, _ moments: UnsafePointer<Float>, _ n: Int
-  ) -> GridQuantization.Error {
-    typealias Lanes = SIMD16<Float>
-    func lanes(_ p: UnsafePointer<Float>, _ k: Int) -> Lanes {
-      unsafe UnsafeRawPointer(p + k * Grid.panelRows).loadUnaligned(as: Lanes.self)
-    }
-    var (signal, noise) = (SIMD16<Double>(), SIMD16<Double>())
-    for k in 0..<n {
-      var (a, b) = (Lanes(), Lanes())
-      for i in 0..<n {
-        let moment = unsafe moments[k * n + i]
-        unsafe a += lanes(w, i) * moment
-        unsafe b += lanes(e, i) * moment
-      }
-      unsafe signal += SIMD16<Double>(a * lanes(w, k))
-      unsafe noise += SIMD16<Double>(b * lanes(e, k))
-    }
-    var lost = GridQuantization.Error()
-    (lost.signal, lost.noise) = (signal.sum(), max(0, noise.sum()))
-    return lost
+  /// The number of panels of which a task has so many at most: they share what is read of the moments, and every thread has some.
+  private static func panelsTogether(rows: Int, on compute: Compute) -> Int {
+    max(1, min(Int(DIBIT_PANELS), Grid.panels(rows: rows) / (2 * compute.threads)))
   }
 
   private static func check(_ w: Weight, _ packed: Weight) -> Grid {

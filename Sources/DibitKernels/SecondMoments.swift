@@ -11,23 +11,23 @@ package struct SecondMoments: ~Copyable, Sendable {
   /// `Σ dᵀ x` for what the inputs lack, `d`, beside those of a reference, `[n, n]`. Summed as it is: as the difference of two sums it would be lost
   /// in their rounding. No elements without a reference.
   package private(set) var cross: Matrix
-  /// `Σ lᵀ x` for what the sum `l` that the layer adds to lacks, `[m, n]`; no rows where it adds to none.
-  package private(set) var lost: Matrix
+  /// `Σ mᵀ x` for what the layer's outputs are to make up for, `m`, `[outputs, n]`; no rows where that is not summed.
+  package private(set) var missing: Matrix
   /// The rows of a pass in BF16; none where floats are multiplied as they are.
   private var pairs = BFloatPairs(capacity: 0, columns: 0)
 
-  /// No rows of `columns` inputs yet, which are compared with those of a reference or not, of a layer whose `outputs` are added to a sum.
+  /// No rows of `columns` inputs yet, which are compared with those of a reference or not; `outputs` have something to make up for.
   package init(columns: Int, isCompared: Bool = false, outputs: Int = 0) {
-    lost = Matrix(rows: outputs, columns: columns)
+    missing = Matrix(rows: outputs, columns: columns)
     products = Matrix(rows: columns, columns: columns)
     cross = Matrix(rows: isCompared ? columns : 0, columns: columns)
     energies = InputEnergies(columns: columns)
   }
 
-  /// Adds the rows of `x: [n, columns]`, what each lacks beside that of a reference, `[n, columns]`, and what the sum lacks, `[n, outputs]`.
-  package mutating func add(_ x: borrowing Matrix, lacking: borrowing Matrix, lost missing: borrowing Matrix, on compute: Compute) {
-    add(x, lacking: lacking, on: compute)
-    Self.product(missing, x, pairs, into: &lost, on: compute)
+  /// Adds the rows of `x: [n, columns]`, and what the outputs of each are to make up for, `[n, outputs]`.
+  package mutating func add(_ x: borrowing Matrix, missing lack: borrowing Matrix, on compute: Compute) {
+    add(x, on: compute)
+    Self.product(lack, x, pairs, into: &missing, on: compute)
   }
 
   /// Adds the rows of `x: [n, columns]`, and what each lacks beside that of a reference.

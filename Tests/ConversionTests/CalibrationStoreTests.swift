@@ -30,7 +30,7 @@ import Testing
     let store = try converter.calibrationStore(resumes: false)
     try store.keep(windows)
     _ = try converter.run(calibratingOn: windows, keepingIn: store) { progress in
-      guard case .calibrating(let done, _) = progress.stage else { return true }
+      guard case .calibrating(let done, _, _) = progress.stage else { return true }
       return done < layers
     }
   }
@@ -56,7 +56,7 @@ import Testing
       #expect(try store.windows() == windows && store.layers == layer)
       var seen: [Int] = []
       let report = try again.run(calibratingOn: windows, keepingIn: store) { progress in
-        if case .calibrating(let done, _) = progress.stage { seen.append(done) }
+        if case .calibrating(let done, _, _) = progress.stage { seen.append(done) }
         return true
       }
       #expect(seen.last == configuration.layers)

@@ -288,39 +288,40 @@ import Testing
     }
   }
 
-  @Test("a layer's training is stopped between two steps, and nothing is left behind")
-  func stoppingTraining() throws {
+  @Test("progress grows within a layer too, and a calibration that is stopped anywhere leaves nothing behind", arguments: [false, true])
+  func stoppingWithin(trains: Bool) throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
     var options = ConversionOptions()
-    options.trainsLayers = true
-    var calls = 0
-    #expect(throws: ConversionError.interrupted) {
-      _ = try Converter(source: source, output: scratch("model"), options: options, on: compute).run(
-        calibratingOn: windows(4, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 4)
-      ) { progress in
-        #expect(progress.stage == .calibrating(layers: 0, totalLayers: 2))
-        calls += 1
-        return calls < 5
+    options.trainsLayers = trains
+    let text = windows(4, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 4)
+    let converter = Converter(source: source, output: scratch("model"), options: options, on: compute)
+    func run(calls: Int) throws -> [ConversionProgress.Stage] {
+      var seen: [ConversionProgress.Stage] = []
+      _ = try converter.prepare(calibratingOn: text) { progress in
+        seen.append(progress.stage)
+        return seen.count < calls
       }
+      return seen
     }
-    #expect(calls == 5 && scratch.names == ["source"])
+    let seen = try run(calls: .max)
+    let fractions = seen.map { if case .calibrating(_, _, let fraction) = $0 { fraction } else { -1.0 } }
+    #expect(fractions.first == 0 && fractions.last == 1 && fractions == fractions.sorted())
+    let behind = [1, 2].map { layers in seen.filter { if case .calibrating(layers, _, _) = $0 { true } else { false } }.count }
+    #expect(behind.allSatisfy { $0 > 0 } && Set(fractions).count > (trains ? 200 : 20))
+    // Among them the tables, the passes and, where layers are trained, a step of the last one.
+    for calls in [1, 2, 3, 5, 9, seen.count / 2, seen.count - 2] {
+      #expect(throws: ConversionError.interrupted) { _ = try run(calls: calls) }
+      #expect(scratch.names == ["source"])
+    }
   }
 
-  @Test("a calibration that is stopped leaves nothing behind; progress counts layers, then bytes")
-  func stopping() throws {
+  @Test("progress counts layers, then bytes")
+  func stages() throws {
     let scratch = Scratch()
     let source = try TinyCheckpoint.llama().write(to: scratch)
     let text = windows(4, of: 16, vocabulary: TinyCheckpoint.vocabulary, seed: 4)
-    var layers: [Int] = []
     let converter = Converter(source: source, output: scratch("model"), options: ConversionOptions(), on: compute)
-    #expect(throws: ConversionError.interrupted) {
-      _ = try converter.run(calibratingOn: text) { progress in
-        if case .calibrating(let done, _) = progress.stage { layers.append(done) }
-        return layers.count < 2
-      }
-    }
-    #expect(layers == [1, 2] && scratch.names == ["source"])
     var stages: [String] = []
     _ = try converter.run(calibratingOn: text) { progress in
       if case .calibrating = progress.stage { stages.append("calibrating") } else { stages.append("writing") }

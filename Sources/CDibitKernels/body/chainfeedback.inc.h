@@ -3,6 +3,18 @@
 
 typedef struct { V at[STATES][CHAIN]; } chain_targets;
 
+// Inputs of a panel, from one on.
+typedef struct {
+  const float *x;
+  float *scales, *errors;
+  uint8_t *codes;
+} panel_block;
+
+INLINE panel_block block_of(const dibit_panels *panels, ptrdiff_t panel, ptrdiff_t first) {
+  const ptrdiff_t at = (panel * panels->inputs + first) * LANES;
+  return (panel_block){panels->x + at, panels->scales + at, panels->errors + at, panels->codes + at};
+}
+
 // A chain of inputs that are rounded: what they are, and what is rounded once errors of inputs outside of the chain are made up for.
 typedef struct {
   V x[CHAIN], target[CHAIN], scale[CHAIN];
@@ -105,69 +117,61 @@ INLINE void load_chain(const float *from, V *to) {
   for (int p = 0; p < CHAIN; p++) to[p] = load(from + p * LANES);
 }
 
-// round_feedback of a trellis: `n` inputs in whole chains.
-static void round_chain_feedback(ptrdiff_t n, const float *factor, const dibit_chains *chains, const float *x, const float *scales,
-                                 float *errors, uint8_t *codes) {
-  for (ptrdiff_t k = 0; k < n; k += CHAIN) {
-    chain_problem c = {.energies = chains->energies + k, .factor = factor + k * n + k, .stride = n};
-    load_chain(x + k * LANES, c.x);
-    load_chain(scales + k * LANES, c.scale);
-    for (int p = 0; p < CHAIN; p++) c.target[p] = c.x[p] + weighted_sum(factor + (k + p) * n, errors, k);
-    V bounds[STATES], least = splat(__builtin_inff());
-    feedback_bounds(&c, bounds);
-    chain_codes best = {0};
-    for (int attempt = 0; attempt < 2; attempt++) {
-      chain_codes chosen;
-      chain_with_feedback(&c, take_best_state(bounds), &chosen);
-      const V loss = chain_loss(&c, &chosen);
-      const VI better = loss < least;
-      least = select_v(better, loss, least);
-      for (int p = 0; p < CHAIN; p++) best.at[p] = (better & chosen.at[p]) | (~better & best.at[p]);
-    }
-    for (int p = 0; p < CHAIN; p++) {
-      const V error = c.x[p] - chain_level(&best, p) * c.scale[p];
-      store(errors + (k + p) * LANES, c.energies[p] > 0 ? error : (V){0});
-    }
-    store_chain_codes(&best, codes + k * LANES);
+// Rounds the chain at input `first`, whose errors those of the chains before it add `sums` to.
+static void round_chain_feedback(ptrdiff_t n, ptrdiff_t first, const float *factor, const dibit_chains *chains, const panel_block *block,
+                                 const V *sums) {
+  chain_problem c = {.energies = chains->energies + first, .factor = factor + first * n + first, .stride = n};
+  load_chain(block->x, c.x);
+  load_chain(block->scales, c.scale);
+  for (int p = 0; p < CHAIN; p++) c.target[p] = c.x[p] + sums[p];
+  V bounds[STATES], least = splat(__builtin_inff());
+  feedback_bounds(&c, bounds);
+  chain_codes best = {0};
+  for (int attempt = 0; attempt < 2; attempt++) {
+    chain_codes chosen;
+    chain_with_feedback(&c, take_best_state(bounds), &chosen);
+    const V loss = chain_loss(&c, &chosen);
+    const VI better = loss < least;
+    least = select_v(better, loss, least);
+    for (int p = 0; p < CHAIN; p++) best.at[p] = (better & chosen.at[p]) | (~better & best.at[p]);
   }
+  for (int p = 0; p < CHAIN; p++) {
+    const V error = c.x[p] - chain_level(&best, p) * c.scale[p];
+    store(block->errors + p * LANES, c.energies[p] > 0 ? error : (V){0});
+  }
+  store_chain_codes(&best, block->codes);
 }
 
-// round_descent of a trellis: each chain takes the codes that are best, as far as they are found, as all others are.
-static void round_chain_descent(ptrdiff_t n, const float *moments, const dibit_chains *chains, const float *x, const float *scales,
-                                float *errors, uint8_t *codes) {
-  for (ptrdiff_t k = 0; k < n; k += CHAIN) {
-    chain_problem c = {.energies = chains->own_energies + k, .factor = chains->within + k * CHAIN, .stride = CHAIN};
-    V pull[CHAIN], weight[CHAIN];
-    load_chain(x + k * LANES, weight);
-    load_chain(scales + k * LANES, c.scale);
-    for (int p = 0; p < CHAIN; p++) {
-      const float *row = moments + (k + p) * n;
-      pull[p] = weighted_sum(row, errors, k) + weighted_sum(row + k + CHAIN, errors + (k + CHAIN) * LANES, n - k - CHAIN);
-    }
-    // Where the errors of the chain would be least with all others as they are: -H^-1 pull, with the chain's own moments H.
-    for (int p = 0; p < CHAIN; p++) {
-      V away = {0};
-      for (int i = 0; i < CHAIN; i++) away += pull[i] * chains->inverse[(k + p) * CHAIN + i];
-      c.x[p] = c.target[p] = weight[p] + away;
-    }
-    chain_codes best;
-    load_chain_codes(codes + k * LANES, &best);
-    V bounds[STATES], least = chain_loss(&c, &best);
-    feedback_bounds(&c, bounds);
-    // Where the ends meet now, and where they promise most.
-    W state = last_state(&best);
-    for (int attempt = 0; attempt < 2; attempt++) {
-      chain_codes chosen;
-      chain_with_feedback(&c, state, &chosen);
-      const V loss = chain_loss(&c, &chosen);
-      const VI better = loss < least;
-      least = select_v(better, loss, least);
-      const W other = take_best_state(bounds), second = take_best_state(bounds), is_same = (W)(other == state);
-      state = (is_same & second) | (~is_same & other);
-      for (int p = 0; p < CHAIN; p++) best.at[p] = (better & chosen.at[p]) | (~better & best.at[p]);
-    }
-    for (int p = 0; p < CHAIN; p++)
-      if (c.energies[p] > 0) store(errors + (k + p) * LANES, weight[p] - chain_level(&best, p) * c.scale[p]);
-    store_chain_codes(&best, codes + k * LANES);
+// Gives the chain at input `first` the codes that are best, as far as they are found, as all others are: `pull` are the moments of its inputs
+// with the errors of all others.
+static void round_chain_descent(ptrdiff_t first, const dibit_chains *chains, const panel_block *block, const V *pull) {
+  chain_problem c = {.energies = chains->own_energies + first, .factor = chains->within + first * CHAIN, .stride = CHAIN};
+  V weight[CHAIN];
+  load_chain(block->x, weight);
+  load_chain(block->scales, c.scale);
+  // Where the errors of the chain would be least with all others as they are: -H^-1 pull, with the chain's own moments H.
+  for (int p = 0; p < CHAIN; p++) {
+    V away = {0};
+    for (int i = 0; i < CHAIN; i++) away += pull[i] * chains->inverse[(first + p) * CHAIN + i];
+    c.x[p] = c.target[p] = weight[p] + away;
   }
+  chain_codes best;
+  load_chain_codes(block->codes, &best);
+  V bounds[STATES], least = chain_loss(&c, &best);
+  feedback_bounds(&c, bounds);
+  // Where the ends meet now, and where they promise most.
+  W state = last_state(&best);
+  for (int attempt = 0; attempt < 2; attempt++) {
+    chain_codes chosen;
+    chain_with_feedback(&c, state, &chosen);
+    const V loss = chain_loss(&c, &chosen);
+    const VI better = loss < least;
+    least = select_v(better, loss, least);
+    const W other = take_best_state(bounds), second = take_best_state(bounds), is_same = (W)(other == state);
+    state = (is_same & second) | (~is_same & other);
+    for (int p = 0; p < CHAIN; p++) best.at[p] = (better & chosen.at[p]) | (~better & best.at[p]);
+  }
+  for (int p = 0; p < CHAIN; p++)
+    if (c.energies[p] > 0) store(block->errors + p * LANES, weight[p] - chain_level(&best, p) * c.scale[p]);
+  store_chain_codes(&best, block->codes);
 }

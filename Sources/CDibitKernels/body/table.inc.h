@@ -26,6 +26,7 @@ const dibit_kernels DIBIT_TABLE = {
   .round_backward = round_backward,
   .fit_important = fit_important,
   .solve_factored = solve_factored,
+  .moment_energies = moment_energies,
   .round_feedback = round_feedback,
   .round_descent = round_descent,
   .refit_scales = refit_scales,

@@ -12,7 +12,7 @@ INLINE ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 INLINE V load(const float *p) { return *(const VU *)p; }
 INLINE void store(float *p, V v) { *(VU *)p = v; }
-INLINE V splat(float x) { return (V){0} + x; }
+INLINE V splat(float x) { return x - (V){0}; }  // what is left of any x, -0 too, so that nothing is computed
 
 // The first n floats, zeros behind them.
 INLINE V load_some(const float *p, ptrdiff_t n) {

@@ -99,6 +99,17 @@ typedef struct {
   const float *energies, *own_energies, *within, *inverse;
 } dibit_chains;
 
+/// Panels, sixteen rows each, that are rounded together: at most that many.
+enum { DIBIT_PANELS = 4 };
+
+/// The weights of some panels in the order of rounding, their scales, what rounding lost and the codes it chose: [count, inputs, 16] each.
+typedef struct {
+  ptrdiff_t count, inputs;
+  const float *x;
+  float *scales, *errors;
+  uint8_t *codes;
+} dibit_panels;
+
 /// Columns of a right matrix of pairs that lie together.
 enum { DIBIT_PAIR_COLUMNS = 64 };
 
@@ -119,16 +130,14 @@ typedef struct {
   void (*pack_codes)(dibit_format grid, const uint8_t *chosen, ptrdiff_t rows, ptrdiff_t columns, uint8_t *codes);
   void (*round_backward)(dibit_format grid, ptrdiff_t group, const float *x, ptrdiff_t rows, ptrdiff_t columns, const uint8_t *codes,
                          const uint16_t *scales, float *dx, float *dlog_scales);
-  // The same for sixteen rows by what their inputs are like: [n, 16], `factor` and `moments` [n, n], `chains` for a trellis alone; see
-  // feedback.inc.h and chainfeedback.inc.h
+  // The same by what inputs are like: `factor` and `moments` [n, n], `chains` for a trellis alone; see feedback.inc.h and chainfeedback.inc.h
   void (*fit_important)(dibit_format grid, int scale_bits, ptrdiff_t n, const float *x, const float *importance, float *scales);
-  void (*solve_factored)(ptrdiff_t n, const float *a, float *x);
-  void (*round_feedback)(dibit_format grid, ptrdiff_t n, const float *factor, const dibit_chains *_Nullable chains, const float *x,
-                         const float *scales, float *errors, uint8_t *codes);
-  void (*round_descent)(dibit_format grid, ptrdiff_t n, const float *moments, const dibit_chains *_Nullable chains, const float *x,
-                        const float *scales, float *errors, uint8_t *codes);
-  void (*refit_scales)(dibit_format grid, int scale_bits, ptrdiff_t n, ptrdiff_t groups, const int32_t *members, const int32_t *ends,
-                       const float *moments, const uint8_t *codes, float *scales, float *errors);
+  void (*solve_factored)(ptrdiff_t panels, ptrdiff_t n, const float *a, float *x);
+  void (*moment_energies)(ptrdiff_t panels, ptrdiff_t n, const float *moments, const float *x, double *energies);
+  void (*round_feedback)(dibit_format grid, const dibit_panels *panels, const float *factor, const dibit_chains *_Nullable chains);
+  void (*round_descent)(dibit_format grid, const dibit_panels *panels, const float *moments, const dibit_chains *_Nullable chains);
+  void (*refit_scales)(dibit_format grid, int scale_bits, const dibit_panels *panels, ptrdiff_t groups, const int32_t *members,
+                       const int32_t *ends, const float *moments);
   // Products of packed weights and int8 activations; see grid.inc.h. `scratch`: DIBIT_GRID_SCRATCH bytes, 64-byte aligned
   void (*quantize_activations)(int planes, const float *x, ptrdiff_t rows, ptrdiff_t columns, int8_t *codes, float *scales, int32_t *sums,
                                ptrdiff_t ld);

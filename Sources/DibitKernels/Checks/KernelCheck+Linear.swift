@@ -118,8 +118,9 @@ extension KernelCheck {
   /// Scales and codes by what inputs are like. The shape is rows, columns and group.
   private static func calibrate(_ levels: GridLevels) -> KernelCheck {
     KernelCheck(
-      "calibrate \(levels.name)", ["fit_important", "round_feedback", "round_descent", "refit_scales", "solve_factored"],
-      awkward: [[1, 16, 16], [3, 96, 32], [18, 77, 77]], large: [64, 576, 64]
+      "calibrate \(levels.name)",
+      ["fit_important", "round_feedback", "round_descent", "refit_scales", "moment_energies", "solve_factored"],
+      awkward: [[1, 16, 16], [3, 96, 32], [18, 77, 77], [150, 290, 290]], large: [64, 576, 64]
     ) { run, shape in
       let x = run.matrix(2 * shape[1], shape[1])
       var weight = Weight(zerosWithRows: shape[0], columns: shape[1])
@@ -127,11 +128,12 @@ extension KernelCheck {
       weight.withMutableValues { span in for index in span.indices { span[index] = values[index] } }
       let compute = run.compute
       var moments = SecondMoments(columns: shape[1], isCompared: true, outputs: shape[0])
-      moments.add(x, lacking: run.matrix(2 * shape[1], shape[1]), lost: run.matrix(2 * shape[1], shape[0]), on: compute)
+      moments.add(x, lacking: run.matrix(2 * shape[1], shape[1]), on: compute)
+      moments.add(x, missing: run.matrix(2 * shape[1], shape[0]), on: compute)
       var packed = Weight(zerosWithRows: shape[0], columns: shape[1], format: .grid(Grid(levels, group: shape[2])))
       var lost = GridQuantization.Error()
       run.measure(operations: 6 * shape[0] * shape[1] * shape[1]) {
-        guard let corrected = CalibratedRounding.corrected(weight, by: moments, alpha: 0.5, beta: 0.5, on: compute),
+        guard let corrected = CalibratedRounding.corrected(weight, by: moments, alpha: 0.5, on: compute),
           let rounding = CalibratedRounding.make(moments: moments.products, for: [packed.format], on: compute)
         else { return }
         CalibratedRounding.fitScales(of: corrected, importance: moments.energies.sums.span, into: &packed, on: compute)
