@@ -77,7 +77,7 @@ package struct CalibrationCost: Sendable {
 
     init(_ cost: CalibrationCost, tokens: Int, options: Calibrator.Options) {
       tablePasses = Double(min(options.headTokens, tokens)) * 2 * cost.linear
-      tables = tablePasses + cost.rounding(rows: cost.head / cost.hidden, columns: cost.hidden, sweeps: options.sweeps)
+      tables = tablePasses + cost.rounding(rows: cost.head / cost.hidden, columns: cost.hidden, sweeps: options.sweeps, inChains: false)
       let tokens = Double(tokens)
       // The float model once; the rounded one before and behind the rounding of what ends a branch.
       var passes = 3 * tokens * 2 * cost.linear
@@ -103,10 +103,11 @@ package struct CalibrationCost: Sendable {
     return tokens * 2 * square * (sums - 0.5) + Self.roundingFactor * square * layer.columns / 3 * sums
   }
 
-  /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost.
-  func rounding(rows: Double, columns: Double, sweeps: Int) -> Double {
-    let passes = Double(sweeps + 1)
-    return Self.roundingFactor * rows * columns * (columns * Double(4 * sweeps + 1) + Self.chainColumns * passes)
+  /// The operations of choosing codes: feedback, sweeps with scales fitted between them, and what is lost; by default as two bits have them, in
+  /// the chains of a trellis, where tables never lie.
+  private func rounding(rows: Double, columns: Double, sweeps: Int, inChains: Bool = true) -> Double {
+    let search = inChains ? Self.chainColumns * Double(sweeps + 1) : 0
+    return Self.roundingFactor * rows * columns * (columns * Double(4 * sweeps + 1) + search)
   }
 
   /// The same where weights are moved before so that the layer makes up for what those before it lost.

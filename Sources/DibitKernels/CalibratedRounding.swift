@@ -62,7 +62,7 @@ package struct CalibratedRounding: ~Copyable {
     for row in 0..<n { for column in 0..<row { factor[column, row] = factor[row, column] } }
     var change = Matrix(rows: rows, columns: n)
     if moments.cross.rows > 0 { Gemm.nn(values, moments.cross, scale: alpha, into: &change, on: compute) }
-    for row in 0..<outputs { for k in 0..<n { change[row, k] += moments.missing[row, k] } }
+    if outputs > 0 { change.add(moments.missing, on: compute) }
     let (a, difference, target) = unsafe (factor.pointer, change.pointer, values.mutablePointer)
     let lanes = Grid.panelRows
     compute.forEachRange(rows, step: panelsTogether(rows: rows, on: compute) * lanes) { part, worker in
