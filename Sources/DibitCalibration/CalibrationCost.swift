@@ -47,10 +47,12 @@ package struct CalibrationCost: Sendable {
 
   /// Adds the measurement of what each matrix loses alone, as ``SensitivityMeter`` does it.
   package mutating func addMeasurement() {
-    let (measured, read) = (Double(SensitivityMeter.measuredTokens), Double(SensitivityMeter.readTokens))
+    let read = Double(SensitivityMeter.readTokens)
+    let scored = Double(SensitivityMeter.scoredTexts * SensitivityMeter.scoredLength)
+    operations += read * 2 * linear
+    // The model there, its layers once more, gradients of inputs and what changes of weights make; the head when labels are drawn, once more, and back.
+    operations += scored * (8 * linear + 6 * head)
     for layer in layers {
-      // From the matrix on, so half of the model in the mean.
-      operations += measured * (linear + 2 * head)
       operations += rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
       if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
     }

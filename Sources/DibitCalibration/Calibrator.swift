@@ -12,7 +12,7 @@ package import DibitTensor
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
   /// Counts the changes after which the same text makes something else of the same model: what was kept before one is not gone on with.
-  package static let revision = 4
+  package static let revision = 5
 
   let configuration: ModelConfiguration
   let batches: [[[Int32]]]

@@ -14,12 +14,14 @@ package struct Sensitivity: Equatable, Sendable {
 
 /// Measures what the rounding of each matrix alone does to a model's predictions on a text.
 ///
-/// On the coarsest of its grids a matrix is rounded as a conversion would round it, expanded again, and the float model runs with it from
-/// that layer on. For the finer grids that divergence is scaled by the errors, each weighted by the energy of its input: a divergence that is
-/// small grows with the square of what causes it.
+/// On the coarsest of its grids a matrix is rounded as a conversion would round it. What that does is found to second order, for all linear
+/// layers at once; see ``ChangeScores``. With a table the model runs. For the finer grids that divergence is scaled by the errors, each weighted by
+/// the energy of its input: a divergence that is small grows with the square of what causes it.
 package struct SensitivityMeter {
-  /// Tokens that predictions are compared on.
-  static let measuredTokens = 1024
+  /// Texts that changes of linear layers are scored on, and their tokens.
+  static let (scoredTexts, scoredLength) = (128, 64)
+  /// Tokens that predictions are compared on where a table is rounded.
+  static let comparedTokens = 1024
   /// Tokens that second moments of inputs come from.
   static let readTokens = 4096
   /// Logits of the float model that are kept.
@@ -27,13 +29,15 @@ package struct SensitivityMeter {
 
   private let configuration: ModelConfiguration
   private let weights: DecoderWeights
-  private let measured: [[Int32]]
+  private let scored: [[[Int32]]]
+  private let compared: [[Int32]]
   private let read: [[[Int32]]]
   private let options: Calibrator.Options?
   private let compute: Compute
   private let grids: @Sendable (Parameter) -> [Grid]
 
-  /// A measurement on windows of text, each of which begins as a text begins. Predictions are compared on some, and inputs are those of others.
+  /// A measurement on windows of text, each of which begins as a text begins. Inputs are read of the first, and predictions looked at on the
+  /// others, as far as there are enough.
   ///
   /// - Parameters:
   ///   - weights: the float model, as it is run.
@@ -45,64 +49,50 @@ package struct SensitivityMeter {
   ) {
     (self.configuration, self.weights, self.options, self.compute, self.grids) = (configuration, weights, options, compute, grids)
     let windows = windows.filter { !$0.isEmpty }
-    measured = Calibrator.first(Self.measuredTokens, of: windows.indices.filter { $0 % 5 == 0 }.map { windows[$0] })
-    let others = windows.indices.filter { $0 % 5 != 0 }.map { windows[$0] }
-    read = Calibrator.batches(Calibrator.first(Self.readTokens, of: others.isEmpty ? windows : others), rows: 2048)
+    let read = Calibrator.first(Self.readTokens, of: windows)
+    let others = Array(windows.dropFirst(read.count)) + read
+    self.read = Calibrator.batches(read, rows: 2048)
+    compared = Calibrator.first(Self.comparedTokens, of: others)
+    scored = Calibrator.batches(Self.texts(of: others), rows: 512)
   }
 
-  /// Measures all matrices, one of which in floats is held at a time.
+  /// The beginnings of windows, and what follows on them where those are not enough.
+  private static func texts(of windows: [[Int32]]) -> [[Int32]] {
+    var texts: [[Int32]] = []
+    for first in stride(from: 0, to: windows.map(\.count).max() ?? 0, by: scoredLength) {
+      for window in windows where first < window.count && texts.count < scoredTexts {
+        texts.append(Array(window[first..<min(first + scoredLength, window.count)]))
+      }
+    }
+    return texts
+  }
+
+  /// Measures all matrices, one of which in floats is held at a time, and all as they are rounded.
   ///
   /// - Parameters:
   ///   - provide: gives the floats of a matrix, which are rounded.
-  ///   - progress: is told how many are done and their total, and stops the measurement by returning false.
+  ///   - progress: is told the share of the work that is done, and stops the measurement by returning false.
   package func run<E: Error>(
-    weights provide: (Parameter) throws(E) -> Weight, progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    weights provide: (Parameter) throws(E) -> Weight, progress: (_ fraction: Double) -> Bool = { _ in true }
   ) throws(CalibrationError<E>) -> [Sensitivity] {
-    /// The rounding of the matrices that read these inputs; nil where each weight goes to its nearest level.
-    func factored(_ moments: borrowing SecondMoments, for parameters: [Parameter]) throws(CalibrationError<E>) -> CalibratedRounding? {
-      guard let options else { return nil }
-      let formats = parameters.compactMap { grids($0).first.map { WeightFormat.grid($0) } }
-      let made = CalibratedRounding.make(moments: moments.products, for: formats, damping: options.damping, on: compute)
-      guard let rounding = made else { throw .notFinite(tensor: parameters[0].name.tensor) }
-      return rounding
+    let measured = weights.parameters.filter { grids($0).count > 1 }
+    // Rounding and scores take about as long as each other.
+    let alone = try round(provide) { progress(Double($0) / Double(max(2 * measured.count, 1))) }
+    let scores = ChangeScores(of: weights, changedTo: alone.filter { !$0.value.isExact }.mapValues(\.weight), on: compute)
+    guard scores.add(scored, configuration, progress: { progress(0.5 + Double($0) / Double(2 * scored.count)) }) else { throw .stopped }
+    var divergences = scores.divergences
+    let tables = measured.filter(\.role.isTable)
+    if !tables.isEmpty {
+      var predictions = Predictions(configuration, weights, compared, kept: Self.keptLogits, on: compute)
+      for table in tables { divergences[table.index] = alone[table.index].map { predictions.divergence(with: $0.weight, at: table) } }
     }
-    func measure(
-      _ parameter: Parameter, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?, from layer: Int?,
-      _ predictions: inout Predictions
-    ) throws(CalibrationError<E>) -> Sensitivity {
-      // The floats are gone when the model runs.
-      let alone: RoundedAlone?
-      do throws(E) {
-        alone = rounded(parameter, try provide(parameter), moments, rounding, from: layer)
-      } catch { throw .source(error) }
-      guard let alone, let found = sensitivity(of: alone, parameter, from: layer, &predictions) else {
-        throw .notFinite(tensor: parameter.name.tensor)
-      }
-      return found
-    }
-    let total = weights.parameters.count { grids($0).count > 1 }
     var results: [Sensitivity] = []
-    var predictions = Predictions(configuration, weights, measured, kept: Self.keptLogits, on: compute)
-    var passage = ReadPassage(configuration, weights, read, on: compute)
-    for layer in 0..<configuration.layers {
-      let groups = passage.groups(of: layer)
-      var moments = UniqueArray<SecondMoments>()
-      for group in groups { moments.append(SecondMoments(columns: group[0].weight.columns)) }
-      passage.read(layer, groups) { moments[$0].add($1, on: compute) }
-      for (index, parameters) in groups.enumerated() where parameters.contains(where: { grids($0).count > 1 }) {
-        let rounding = try factored(moments[index], for: parameters)
-        for parameter in parameters where grids(parameter).count > 1 {
-          results.append(try measure(parameter, moments[index], rounding, from: layer, &predictions))
-          guard progress(results.count, total) else { throw .stopped }
-        }
-      }
-    }
-    var moments = SecondMoments(columns: configuration.hiddenSize)
-    passage.readHead { moments.add($0, on: compute) }
-    let rounding = try factored(moments, for: [weights.output])
-    for parameter in weights.parameters where parameter.role.isTable && grids(parameter).count > 1 {
-      results.append(try measure(parameter, moments, rounding, from: nil, &predictions))
-      guard progress(results.count, total) else { throw .stopped }
+    for parameter in measured {
+      guard let rounded = alone[parameter.index] else { continue }
+      // Of a matrix that keeps its numbers all errors are zero.
+      let divergence = rounded.isExact ? 0 : divergences[parameter.index, default: 0] / rounded.errors[0]
+      guard divergence.isFinite else { throw .notFinite(tensor: parameter.name.tensor) }
+      results.append(Sensitivity(parameter: parameter.index, divergences: rounded.errors.map { $0 * divergence }))
     }
     return results
   }
@@ -111,12 +101,58 @@ package struct SensitivityMeter {
   private struct RoundedAlone {
     let weight: Weight
     let errors: [Double]
+
+    /// True where rounding changes nothing.
+    var isExact: Bool { errors[0] == 0 }
+  }
+
+  /// Rounds all matrices that are measured, each by what it reads in the float model.
+  private func round<E: Error>(
+    _ provide: (Parameter) throws(E) -> Weight, progress: (_ done: Int) -> Bool
+  ) throws(CalibrationError<E>) -> [Int: RoundedAlone] {
+    var result: [Int: RoundedAlone] = [:]
+    /// Rounds those of some matrices that are measured, which read inputs with these moments.
+    func round(_ parameters: [Parameter], _ moments: borrowing SecondMoments) throws(CalibrationError<E>) {
+      let parameters = parameters.filter { grids($0).count > 1 }
+      guard !parameters.isEmpty else { return }
+      let rounding: CalibratedRounding?
+      do throws(RoundingFailure) { rounding = try factored(moments, for: parameters) } catch { throw error.calibrationError() }
+      for parameter in parameters {
+        let floats: Weight
+        do throws(E) { floats = try provide(parameter) } catch { throw .source(error) }
+        guard let rounded = rounded(parameter, floats, moments, rounding) else { throw .notFinite(tensor: parameter.name.tensor) }
+        result[parameter.index] = rounded
+        guard progress(result.count) else { throw .stopped }
+      }
+    }
+    var passage = ReadPassage(configuration, weights, read, on: compute)
+    for layer in 0..<configuration.layers {
+      let groups = passage.groups(of: layer)
+      var moments = UniqueArray<SecondMoments>()
+      for group in groups { moments.append(SecondMoments(columns: group[0].weight.columns)) }
+      passage.read(layer, groups) { moments[$0].add($1, on: compute) }
+      for (index, parameters) in groups.enumerated() { try round(parameters, moments[index]) }
+    }
+    var moments = SecondMoments(columns: configuration.hiddenSize)
+    passage.readHead { moments.add($0, on: compute) }
+    try round(weights.parameters.filter(\.role.isTable), moments)
+    return result
+  }
+
+  /// The rounding of matrices that read inputs with these moments; nil where each weight goes to its nearest level.
+  private func factored(
+    _ moments: borrowing SecondMoments, for parameters: [Parameter]
+  ) throws(RoundingFailure) -> CalibratedRounding? {
+    guard let options else { return nil }
+    let formats = parameters.map { WeightFormat.grid(grids($0)[0]) }
+    let made = CalibratedRounding.make(moments: moments.products, for: formats, damping: options.damping, on: compute)
+    guard let rounding = made else { throw .notFinite(tensor: parameters[0].name.tensor) }
+    return rounding
   }
 
   /// Rounds a matrix with these floats as a conversion would; nil where a number is none.
   private func rounded(
-    _ parameter: Parameter, _ floats: Weight, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?,
-    from layer: Int?
+    _ parameter: Parameter, _ floats: Weight, _ moments: borrowing SecondMoments, _ rounding: borrowing CalibratedRounding?
   ) -> RoundedAlone? {
     let grids = grids(parameter)
     if let exact = Calibrator.exact(floats, as: .grid(grids[0]), on: compute) {
@@ -126,7 +162,7 @@ package struct SensitivityMeter {
     let errors = grids.map { WeightedErrors.error(of: nearest(floats, $0, energies), beside: floats, energies, on: compute).noise }
     guard errors.allSatisfy(\.isFinite), errors[0] > 0 else { return nil }
     // A row of a table that is read alone is rounded by itself, whatever reads the others.
-    guard let options, layer != nil || parameter.index == weights.output.index else {
+    guard let options, !parameter.role.isTable || parameter.index == weights.output.index else {
       return RoundedAlone(weight: nearest(floats, grids[0], nil), errors: errors)
     }
     var packed = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: .grid(grids[0]))
@@ -134,16 +170,6 @@ package struct SensitivityMeter {
     // One sweep: the others change little of how matrices compare.
     _ = rounding?.chooseCodes(of: floats, into: &packed, sweeps: min(1, options.sweeps), on: compute)
     return RoundedAlone(weight: packed, errors: errors)
-  }
-
-  /// The sensitivity of a matrix that is rounded; nil where a number is none.
-  private func sensitivity(
-    of alone: RoundedAlone, _ parameter: Parameter, from layer: Int?, _ predictions: inout Predictions
-  ) -> Sensitivity? {
-    guard alone.errors[0] > 0 else { return Sensitivity(parameter: parameter.index, divergences: alone.errors) }
-    let divergence = predictions.divergence(with: alone.weight.floats(on: compute), at: parameter, from: layer)
-    guard divergence.isFinite else { return nil }
-    return Sensitivity(parameter: parameter.index, divergences: alone.errors.map { divergence * $0 / alone.errors[0] })
   }
 
   /// The weight with each element at the nearest level of a scale that loses least, where inputs have these energies, or are alike.
@@ -159,12 +185,10 @@ package struct SensitivityMeter {
   }
 }
 
-/// The predictions of the float model on a text, and those with another weight in one place.
+/// The predictions of the float model on a text, and those with another table.
 private struct Predictions: ~Copyable {
   private var decoder: Decoder
   private var runner: ModelRunner
-  /// The residual stream before each layer.
-  private var streams = UniqueArray<Matrix>()
   /// The rows that are compared, and the float model's logits there.
   private let rows: [Int]
   private var expected: Matrix
@@ -182,44 +206,22 @@ private struct Predictions: ~Copyable {
       start += window.count
     }
     expected = Matrix(rows: 0, columns: 0)
-    decoder.forward(&runner, through: 0)
-    streams.append(runner.stream.copied())
-    for layer in 0..<configuration.layers {
-      Self.forward(decoder, layer..<layer + 1, streams, &runner)
-      streams.append(runner.stream.copied())
-    }
     expected = logits()
   }
 
-  // The owners come apart here: an element of one field would lock the whole struct.
-  private static func forward(
-    _ decoder: borrowing Decoder, _ layers: Range<Int>, _ streams: borrowing UniqueArray<Matrix>, _ runner: inout ModelRunner
-  ) {
-    decoder.forward(&runner, layers: layers, from: streams[layers.lowerBound])
-  }
-
-  /// The mean divergence in nats where a weight takes the place of a parameter's, in a layer or in a table.
-  mutating func divergence(with weight: Weight, at parameter: Parameter, from layer: Int?) -> Double {
-    decoder.weights.update(parameter.index) { $0.weight = weight }
-    defer { decoder.weights.update(parameter.index) { $0.weight = parameter.weight } }
-    let layers = decoder.configuration.layers
-    if let layer {
-      // Layers that have no keys and values of their own attend to those of an earlier one, which has to compute them.
-      let first = min(layer, decoder.configuration.keyValueLayers - 1)
-      Self.forward(decoder, first..<layers, streams, &runner)
-    } else {
-      decoder.forward(&runner, through: layers)
-    }
+  /// The mean divergence in nats where a weight, rounded, takes the place of a table.
+  mutating func divergence(with weight: Weight, at table: Parameter) -> Double {
+    decoder.weights.update(table.index) { $0.weight = weight.floats(on: runner.compute) }
+    defer { decoder.weights.update(table.index) { $0.weight = table.weight } }
     var logits = logits()
     var losses = Matrix(rows: rows.count, columns: 1)
     Divergence.forward(&logits, from: expected, losses: &losses, on: runner.compute)
     return losses.values.reduce(0.0) { $0 + Double($1) } / Double(max(rows.count, 1))
   }
 
-  /// Logits of the rows that are compared, from the residual stream of the last pass, behind all layers.
+  /// Logits of the rows that are compared.
   private mutating func logits() -> Matrix {
-    let stream = runner.stream.copied()
-    decoder.normalize(&runner, from: stream)
+    decoder.forward(&runner)
     var selected = Matrix(rows: rows.count, columns: decoder.configuration.hiddenSize)
     for (index, row) in rows.enumerated() { selected.copyRow(row, of: runner.hidden, to: index) }
     var rounded = QuantizedRows(capacity: rows.count, columns: selected.columns)

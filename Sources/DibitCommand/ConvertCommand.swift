@@ -192,9 +192,9 @@ struct ConvertCommand: ParsableCommand {
         line.update(step, of: total, "step \(step) of \(total)")
       case .converting(let progress):
         switch progress.stage {
-        case .measuring(let tensors, let total):
+        case .measuring(let fraction):
           begin(2, "measuring")
-          line.update(tensors, of: total, "\(tensors) of \(total) matrices")
+          line.update(Int(fraction * 1_000_000), of: 1_000_000)
         case .calibrating(let layers, let total, let fraction):
           begin(3, "calibrating")
           line.update(Int(fraction * 1_000_000), of: 1_000_000, "\(layers) of \(total) layers")

@@ -36,8 +36,8 @@ package enum SizeBudget: Equatable, Sendable {
 package struct ConversionProgress: Equatable, Sendable {
   /// The stages of a conversion.
   package enum Stage: Equatable, Sendable {
-    /// Matrices whose rounding was tried, of all.
-    case measuring(tensors: Int, totalTensors: Int)
+    /// What the rounding of each matrix costs is measured; the share of the work that is done.
+    case measuring(fraction: Double)
     /// Blocks that are rounded by their inputs, of all, and the share of the work that is done.
     case calibrating(layers: Int, totalLayers: Int, fraction: Double)
     /// The tensor at work, and source bytes read so far, of all.
@@ -50,8 +50,8 @@ package struct ConversionProgress: Equatable, Sendable {
   /// The share of the stage that is done, from 0 to 1.
   package var fraction: Double {
     switch stage {
-    case .measuring(let done, let total), .writing(_, let done, let total): Double(done) / Double(max(1, total))
-    case .calibrating(_, _, let fraction): fraction
+    case .measuring(let fraction), .calibrating(_, _, let fraction): fraction
+    case .writing(_, let done, let total): Double(done) / Double(max(1, total))
     }
   }
 }

@@ -38,7 +38,7 @@ extension Converter {
       sensitivities = try meter.run(
         weights: { parameter throws(ConversionError) in
           try rethrow(as: ConversionError.source, opened.matrix(declarations[parameter.index])).floats(on: compute)
-        }, progress: { progress(ConversionProgress(stage: .measuring(tensors: $0, totalTensors: $1))) })
+        }, progress: { progress(ConversionProgress(stage: .measuring(fraction: $0))) })
     } catch {
       switch error {
       case .source(let error): throw error

@@ -1,6 +1,10 @@
 internal import CDibitKernels
 package import DibitTensor
 
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
 /// Softmax cross-entropy of token logits, in nats.
 package enum CrossEntropy {
   /// `losses[i] = log Σ exp(logits[i]) - logits[i, target]`; `logits: [n, V]`, `losses: [n, 1]`. A negative target is ignored: its loss is 0.
@@ -15,6 +19,31 @@ package enum CrossEntropy {
   ) {
     require(weights.count == logits.rows, "CrossEntropy: weights \(weights.shape), logits \(logits.shape)")
     unsafe run(&logits, targets, weights.pointer, &losses, compute)
+  }
+
+  /// Draws a target for each row of `logits: [n, V]` with the probabilities that these give it: the first for which those so far come to more
+  /// than `uniforms[i]`, in 0..<1.
+  package static func drawTargets(_ logits: borrowing Matrix, uniforms: [Float], on compute: Compute) -> [Int32] {
+    require(uniforms.count == logits.rows, "CrossEntropy.drawTargets: \(uniforms.count) numbers, logits \(logits.shape)")
+    let (rows, columns, ls) = unsafe (logits.rows, logits.columns, logits.pointer)
+    var targets = [Int32](repeating: 0, count: rows)
+    unsafe targets.withUnsafeMutableBufferPointer { targets in
+      guard let out = targets.baseAddress else { return }
+      compute.forEachRange(rows, step: 4) { r, _ in
+        for row in r {
+          let x = unsafe ls + row * columns
+          let sum = unsafe compute.kernels.log_sum_exp(x, columns)
+          var (left, index) = (uniforms[row], 0)
+          while index < columns - 1 {
+            left -= unsafe exp(x[index] - sum)
+            if left < 0 { break }
+            index += 1
+          }
+          unsafe out[row] = Int32(index)
+        }
+      }
+    }
+    return targets
   }
 
   /// `log Σ exp(x)` of one row of logits.

@@ -36,6 +36,20 @@ extension Matrix {
   /// `Σ x²` in double precision.
   package func sumOfSquares(on compute: Compute) -> Double { unsafe compute.kernels.sum_of_squares(pointer, count) }
 
+  /// `Σ x y` over some rows, where `other` has the same shape.
+  package func sumOfProducts(with other: borrowing Matrix, rows part: Range<Int>, on compute: Compute) -> Double {
+    require(
+      rows == other.rows && columns == other.columns && part.lowerBound >= 0 && part.upperBound <= rows,
+      "Matrix.sumOfProducts: rows \(part) of \(shape) and \(other.shape)")
+    var sums = [Float](repeating: 0, count: columns)
+    let (xs, ys, columns) = unsafe (pointer + part.lowerBound * columns, other.pointer + part.lowerBound * columns, columns)
+    unsafe sums.withUnsafeMutableBufferPointer { sums in
+      guard let base = sums.baseAddress else { return }
+      unsafe compute.kernels.sum_products(xs, ys, part.count, columns, 0, columns, base)
+    }
+    return sums.reduce(0) { $0 + Double($1) }
+  }
+
   /// Copies row `source` of `other` to row `row`.
   package mutating func copyRow(_ source: Int, of other: borrowing Matrix, to row: Int) {
     require(

@@ -15,6 +15,28 @@ extension Weight {
     return floats
   }
 
+  /// The numbers less those of another weight of this shape, as F32.
+  package func subtracting(_ other: Weight, on compute: Compute) -> Weight {
+    require(rows == other.rows && columns == other.columns, "Weight.subtracting: \(other.shape) from \(shape)")
+    var difference = floats(on: compute)
+    let (rows, columns) = (rows, columns)
+    difference.withMutableValues { values in
+      unsafe values.withUnsafeMutableBufferPointer { values in
+        guard let base = values.baseAddress else { return }
+        unsafe withUnsafePointer(to: unsafe other.kernelView) { view in
+          compute.forEachRange(rows, step: 16) { r, worker in
+            let subtracted = unsafe compute.scratch(worker, count: r.count * columns)
+            unsafe compute.kernels.expand(view, r.lowerBound, r.upperBound, 0, columns, subtracted, columns)
+            // SAFETY: tasks write rows of their own.
+            let target = unsafe base + r.lowerBound * columns
+            for index in 0..<r.count * columns { unsafe target[index] -= subtracted[index] }
+          }
+        }
+      }
+    }
+    return difference
+  }
+
   /// Overwrites `matrix` with the numbers of some rows as F32, `[n, columns]`.
   package func copyRows(_ part: Range<Int>, to matrix: inout Matrix, on compute: Compute) {
     require(part.lowerBound >= 0 && part.upperBound <= rows, "Weight.copyRows: \(part) of \(shape)")

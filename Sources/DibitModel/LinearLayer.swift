@@ -150,6 +150,7 @@ struct LinearLayer: Sendable {
     _ dy: borrowing Matrix, x: borrowing Matrix, saved a: borrowing Activations, dx: inout Matrix, accumulating: Bool = false,
     _ pass: borrowing Pass, _ d: inout BackwardWork
   ) {
+    pass.observer?.observe(layer: layer, kind: kind, input: x, gradient: dy)
     guard let entry = pass.adapter.entry(layer, kind), pass.adapter.configuration.decomposesWeights else {
       return backwardDirection(dy, x: x, saved: a, dx: &dx, accumulating: accumulating, pass, &d)
     }

@@ -6,6 +6,14 @@ package import DibitTensor
 package protocol LinearObserver: AnyObject, Sendable {
   /// `input: [n, in]` and `output: [n, out]` of the layer of `kind` in block `layer`, with its bias and the adapter's term.
   func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix)
+
+  /// The same `input: [n, in]` on the way back, and the gradient `[n, out]` of the loss by what came out.
+  func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix)
+}
+
+extension LinearObserver {
+  package func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix) {}
+  package func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix) {}
 }
 
 /// The position of a training step for its dropout: masks follow from the seed, the step, the layer and the row of the step, so that they are

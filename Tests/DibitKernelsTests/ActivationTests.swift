@@ -126,6 +126,25 @@ import Testing
     }
   }
 
+  @Test("a target is drawn where the probabilities so far come to more than the number", arguments: [1, 7, 100])
+  func drawn(columns: Int) {
+    let row = uniforms(columns, seed: 5, bound: 4)
+    let normaliser = Oracle.logSumExp(doubles(row))
+    var (bounds, sum): ([Double], Double) = ([], 0)
+    for logit in row {
+      sum += exp(Double(logit) - normaliser)
+      bounds.append(sum)
+    }
+    // In the middle of each one's share, and at both ends of all.
+    let middles = bounds.indices.map { Float((($0 > 0 ? bounds[$0 - 1] : 0) + bounds[$0]) / 2) }
+    let uniforms = middles + [0, Float(1).nextDown]
+    let logits = Matrix(Array(repeating: row, count: uniforms.count).flatMap(\.self), columns: columns)
+    for compute in Machine.own {
+      let targets = CrossEntropy.drawTargets(logits, uniforms: uniforms, on: compute)
+      #expect(targets == (0..<columns).map { Int32($0) } + [0, Int32(columns - 1)])
+    }
+  }
+
   @Test func anIgnoredRowHasNoLossAndNoGradient() {
     var logits = Matrix(rows: 1, columns: 3, values: [.nan, .infinity, 5])
     var losses = Matrix(rows: 1, columns: 1, values: [9])

@@ -107,6 +107,18 @@ import Testing
     #expect(abs(found[0] - expected) <= Double.ulpOfOne * Double(count).squareRoot() * expected)
   }
 
+  @Test("products are summed over the rows that are asked for", arguments: awkward)
+  func sumOfProducts(columns: Int) {
+    let (x, y) = (uniforms(7 * columns, seed: 3), uniforms(7 * columns, seed: 4))
+    for rows in [0..<7, 2..<5, 6..<7, 3..<3] {
+      let expected = (rows.lowerBound * columns..<rows.upperBound * columns).reduce(0.0) { $0 + Double(x[$1]) * Double(y[$1]) }
+      for compute in Machine.own {
+        let found = Matrix(x, columns: columns).sumOfProducts(with: Matrix(y, columns: columns), rows: rows, on: compute)
+        #expect(abs(found - expected) <= 1e-6 * Double(7 * columns), compute.label)
+      }
+    }
+  }
+
   @Test func rowsInUseAreSubtractedFromAndMultiplied() {
     var m = Matrix([1, 2, 3, 4, 5, 6], columns: 2)
     m.setRows(2)

@@ -47,6 +47,20 @@ import Testing
     }
   }
 
+  @Test("a weight less another is the difference of their numbers, whatever the formats", arguments: grids, shapes)
+  func difference(grid: Grid, shape: (rows: Int, columns: Int)) {
+    let (rows, columns) = shape
+    let packed = Self.weight(grid, rows, columns).weight
+    let floats = Weight(rows: rows, columns: columns, values: uniforms(rows * columns, seed: 8))
+    let expected = zip(Self.expanded(packed), Self.expanded(floats)).map { $0 - $1 }
+    for compute in Machine.own {
+      let found = Self.expanded(packed.subtracting(floats, on: compute))
+      #expect(bitMismatch(found, expected, columns: columns) == nil, compute.label)
+      let other = Self.expanded(floats.subtracting(packed, on: compute))
+      #expect(bitMismatch(other, expected.map { 0 - $0 }, columns: columns) == nil, compute.label)
+    }
+  }
+
   @Test(arguments: plain, shapes)
   func chosenCodesAreTheNearestToTheGivenScales(grid: Grid, shape: (rows: Int, columns: Int)) {
     let (rows, columns) = shape

@@ -216,4 +216,47 @@ import Testing
       #expect(y.values == item.output, "layer \(item.layer), \(item.kind)")
     }
   }
+
+  /// Keeps the products of what it is shown on the way back.
+  private final class GradientRecorder: LinearObserver {
+    /// Of each layer, `gᵀ x`.
+    let products = Mutex<[String: [Float]]>([:])
+
+    func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix) {
+      var product = Matrix(rows: gradient.columns, columns: input.columns)
+      Gemm.tn(gradient, input, into: &product, on: Compute(threads: 1))
+      let values = product.values
+      products.withLock { $0["\(layer) \(kind)"] = values }
+    }
+  }
+
+  @Test(
+    "on the way back an observer sees of each linear layer what its weight's gradient is the product of",
+    arguments: ["llama", "afm7", "gpt_neox", "phi3", "gpt2", "gemma2"], [Recording.all, .last(1)])
+  func gradientObserver(family: String, recording: Recording) throws {
+    let decoder = try makeDecoder(family)
+    let list = TrainableList(decoder.weights, adapter: nil, includesWeights: true)
+    var passes = GradientRunner(
+      decoder, rows: Self.tokens.count, sequences: Self.lengths.count, adapter: nil, training: list, recording: recording,
+      on: Compute(threads: 2))
+    let recorder = GradientRecorder()
+    passes.runner.observe(with: recorder)
+    var adapter = Adapter.none(for: decoder.weights)
+    let weights = [Float](repeating: 0.25, count: Self.tokens.count)
+    passes.forward(Self.tokens.span, lengths: Self.lengths, decoder, adapter: &adapter)
+    _ = passes.beginBackward(targets: Self.targets.span, weights: weights.span, decoder)
+    passes.endBackward(decoder, adapter: &adapter)
+    var found = recorder.products.withLock { $0 }
+    for layer in 0..<decoder.configuration.layers {
+      for kind in LinearKind.allCases {
+        guard let parameter = decoder.weights.linear(kind, layer) else { continue }
+        let seen = found.removeValue(forKey: "\(layer) \(kind)")
+        let product = try #require(seen)
+        let entry = try #require(list.weight(parameter.index))
+        let gradient = passes.backward.work.gradients.values[entry].values
+        #expect(relativeNorm(product, gradient) <= 1e-5, "layer \(layer), \(kind)")
+      }
+    }
+    #expect(found.isEmpty)
+  }
 }
