@@ -36,7 +36,7 @@ package enum SizeBudget: Equatable, Sendable {
 package struct ConversionProgress: Equatable, Sendable {
   /// The stages of a conversion.
   package enum Stage: Equatable, Sendable {
-    /// What the rounding of each matrix costs is measured; the share of the work that is done.
+    /// The cost of the rounding of each matrix is measured; the share of the work that is done.
     case measuring(fraction: Double)
     /// Blocks that are rounded by their inputs, of all, and the share of the work that is done.
     case calibrating(layers: Int, totalLayers: Int, fraction: Double)

@@ -12,7 +12,9 @@ package protocol LinearObserver: AnyObject, Sendable {
 }
 
 extension LinearObserver {
+  /// Does nothing.
   package func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, output: borrowing Matrix) {}
+  /// Does nothing.
   package func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix) {}
 }
 
