@@ -31,6 +31,12 @@ package struct CalibrationCost: Sendable {
   /// Inputs that would take as long as the search for codes that hang together does for each input.
   private static let chainColumns = 6000.0
 
+  /// The most weights of a model whose floats may be in memory as a whole.
+  private static let mostInMemory = 2e9
+
+  /// True where errors of outputs make up for each other: for that the float model runs as a whole.
+  var feedsBack: Bool { linear <= Self.mostInMemory }
+
   /// No work yet on a model.
   package init(_ configuration: ModelConfiguration) {
     layers = DecoderWeights.declarations(of: configuration).parameters.compactMap { parameter in
@@ -48,20 +54,24 @@ package struct CalibrationCost: Sendable {
   /// Adds the measurement of what each matrix loses alone, as ``SensitivityMeter`` does it.
   package mutating func addMeasurement() {
     let read = Double(SensitivityMeter.readTokens)
-    let scored = Double(SensitivityMeter.scoredTexts * SensitivityMeter.scoredLength)
+    let scored = Double(DrawnGradients.texts * DrawnGradients.length)
     operations += read * 2 * linear
-    // The model there, its layers once more, gradients of inputs and what changes of weights make; the head when labels are drawn, once more, and back.
-    operations += scored * (8 * linear + 6 * head)
+    // And what changes of weights make of the inputs.
+    operations += drawnGradients(tokens: scored) + scored * 2 * linear
     for layer in layers {
       operations += rounding(rows: layer.rows, columns: layer.columns, sweeps: 1)
       if layer.readsFirst { operations += moments(layer, tokens: read, sums: 1) }
     }
   }
 
+  /// The operations of ``DrawnGradients``: the model there, its layers once more, and gradients of inputs; the head when labels are drawn, once more, and
+  /// back.
+  private func drawnGradients(tokens: Double) -> Double { tokens * 6 * (linear + head) }
+
   /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
     let parts = Parts(self, tokens: tokens, options: options)
-    operations += parts.tables + parts.passes + parts.rounding + parts.training
+    operations += parts.tables + parts.gradients + parts.passes + parts.rounding + parts.training
   }
 
   /// The operations of a calibration, part by part.
@@ -70,8 +80,12 @@ package struct CalibrationCost: Sendable {
     let tablePasses: Double
     /// The operations of tables: these passes and rounding.
     let tables: Double
+    /// The operations of the passes that tell how predictions feel errors.
+    let gradients: Double
     /// The operations of all layers' passes over the text, second moments included.
     let passes: Double
+    /// The operations of both models' passes over the text alone.
+    let passing: Double
     /// The operations of all layers' rounding.
     let rounding: Double
     /// The operations of all layers' training.
@@ -89,7 +103,16 @@ package struct CalibrationCost: Sendable {
         if layer.addsToStream { passes += tokens * 2 * layer.rows * layer.columns }
         rounding += cost.correctedRounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
       }
+      if cost.feedsBack {
+        let texts = Double(DrawnGradients.texts * DrawnGradients.length)
+        gradients = cost.drawnGradients(tokens: texts)
+        // There and back in each layer, with the moments of its outputs.
+        passes += cost.layers.reduce(0) { $0 + texts * $1.rows * (4 * $1.columns + $1.rows) }
+      } else {
+        gradients = 0
+      }
       (self.passes, self.rounding) = (passes, rounding)
+      passing = 2 * tokens * 2 * cost.linear
       training = options.training.map { CalibrationCost.layerFactor * Double($0.steps * options.rows) * 6 * cost.linear } ?? 0
     }
   }

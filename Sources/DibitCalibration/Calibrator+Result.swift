@@ -19,6 +19,8 @@ extension Calibrator {
   package struct Options: Equatable, Sendable {
     /// The share of its own moment by which each input's moment is raised.
     package var damping: Float = 0.01
+    /// The share of the mean by which the moment of the gradients of each output is raised.
+    package var outputDamping: Float = 0.5
     /// Sweeps of coordinate descent behind the first choice of codes.
     package var sweeps = 4
     /// The share of what its inputs lost that a layer makes up for.

@@ -31,7 +31,7 @@ extension Calibrator {
   /// ``CalibratedRounding/corrected(_:by:alpha:on:)``.
   func round(
     _ parameter: Parameter, _ rounding: borrowing CalibratedRounding, _ moments: borrowing SecondMoments,
-    _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
+    _ feedback: [Int: [OutputFeedback]], _ weights: inout DecoderWeights, _ rounded: inout [Int: Rounded]
   ) throws(RoundingFailure) {
     let weight = weights.parameters[parameter.index].weight.floats(on: compute)
     if let exact = Self.exact(weight, as: format(parameter), on: compute) {
@@ -42,7 +42,8 @@ extension Calibrator {
     let corrected = CalibratedRounding.corrected(
       weight, by: moments, alpha: options.inputCorrection, on: compute)
     guard let floats = corrected else { throw .notFinite(tensor: parameter.name.tensor) }
-    let result = round(floats, rounding, importance: moments.energies.sums.span, as: format(parameter))
+    let result = round(
+      floats, rounding, importance: moments.energies.sums.span, as: format(parameter), feedback: feedback[parameter.index] ?? [])
     rounded[parameter.index] = result
     weights.update(parameter.index) { $0.weight = result.weight }
   }
@@ -55,12 +56,13 @@ extension Calibrator {
     return error.noise == 0 ? Rounded(weight: packed, error: error) : nil
   }
 
-  private func round(_ floats: Weight, _ rounding: borrowing CalibratedRounding, importance: Span<Float>, as format: WeightFormat)
-    -> Rounded
-  {
+  private func round(
+    _ floats: Weight, _ rounding: borrowing CalibratedRounding, importance: Span<Float>, as format: WeightFormat,
+    feedback: [OutputFeedback] = []
+  ) -> Rounded {
     var packed = Weight(zerosWithRows: floats.rows, columns: floats.columns, format: format)
     CalibratedRounding.fitScales(of: floats, importance: importance, into: &packed, on: compute)
-    let error = rounding.chooseCodes(of: floats, into: &packed, sweeps: options.sweeps, on: compute)
+    let error = rounding.chooseCodes(of: floats, into: &packed, sweeps: options.sweeps, feedback: feedback, on: compute)
     return Rounded(weight: packed, error: error)
   }
 

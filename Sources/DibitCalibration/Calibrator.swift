@@ -45,12 +45,15 @@ package struct Calibrator: Sendable {
   ///
   /// - Parameters:
   ///   - provide: the float weight of a parameter.
+  ///   - provideAll: the float model as a whole, as it is run, where errors of outputs are to make up for each other (see ``OutputFeedback``). Models of
+  ///     more than two billion weights are not asked for.
   ///   - recall: what a calibration like this one made of a part before, which is then not rounded again; nil for a part that it did not
   ///     come to. The result is the same.
   ///   - keep: told what was made of each other part.
   ///   - isDone: told how far it is, at the end of each layer and often within; stops the calibration by returning false.
   package func run<E: Error>(
-    weights provide: (Parameter) throws(E) -> Weight, recall: ((Part) throws(E) -> Result?)? = nil,
+    weights provide: (Parameter) throws(E) -> Weight, all provideAll: (() throws(E) -> DecoderWeights)? = nil,
+    recall: ((Part) throws(E) -> Result?)? = nil,
     keep: ((Part, Result) throws(E) -> Void)? = nil, progress isDone: (Progress) -> Bool = { _ in true }
   ) throws(CalibrationError<E>) -> Result {
     func recalled(_ part: Part) throws(CalibrationError<E>) -> Result? {
@@ -59,6 +62,7 @@ package struct Calibrator: Sendable {
     func finish(_ part: Part, _ made: Result) throws(CalibrationError<E>) {
       do throws(E) { try keep?(part, made) } catch { throw .source(error) }
     }
+    let provideAll = CalibrationCost(configuration).feedsBack ? provideAll : nil
     var pace = CalibrationPace(
       configuration, tokens: batches.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }, batches: roundedBatches.count, options: options)
     func goesOn() -> Bool { isDone(pace.progress) }
@@ -71,14 +75,19 @@ package struct Calibrator: Sendable {
     var floats = weights
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
     var runner = ModelRunner(Decoder(configuration, weights: floats), Self.limits(of: batches), precision: .float32, on: compute)
-    if let tables = try recalled(.tables) {
+    let tables = try recalled(.tables)
+    if let tables {
       result = tables
     } else {
       try roundTables(floats, &runner, &result.rounded, provide, did)
       try finish(.tables, result)
     }
-    pace.finishTables()
+    pace.finishTables(areRecalled: tables != nil)
     let spill = spillOfStreams()
+    let texts = provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self))
+    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, on: compute)
+    let files = self.spill.map { StreamSpill(path: $0) }
+    var gradients: StreamGradients?
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
@@ -95,7 +104,14 @@ package struct Calibrator: Sendable {
         try load(parameter, into: &reference.decoder.weights, provide)
         passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
       }
-      if let made = try recalled(.layer(layer)) {
+      let kept = try recalled(.layer(layer))
+      if kept == nil, gradients == nil, let provideAll {
+        gradients = try self.gradients(of: provideAll, texts, spillingTo: files) { () throws(RoundingFailure) in try did(.gradients) }
+      }
+      let feedback = felt.advance(
+        behind: layer, reference.decoder.weights, gradients, damping: options.outputDamping, on: compute)
+      if let failure = files?.failure { throw .spill(failure) }
+      if let made = kept {
         for (index, rounded) in made.rounded { passage.decoder.weights.update(index) { $0.weight = rounded.weight } }
         for branches in reference.decoder.steps(of: layer) { advance(&reference, batches.indices, layer, branches, &runner) }
         advance(&passage, behind: layer, &runner)
@@ -105,8 +121,8 @@ package struct Calibrator: Sendable {
         let before = options.training == nil ? nil : passage.streams.copied()
         for branches in reference.decoder.steps(of: layer) {
           do throws(RoundingFailure) {
-            try roundFirst(layer, branches, reference, &passage, &runner, &made.rounded, did)
-            try roundLast(layer, branches, &reference, &passage, &runner, &made.rounded, did)
+            try roundFirst(layer, branches, reference, &passage, &runner, feedback, &made.rounded, did)
+            try roundLast(layer, branches, &reference, &passage, &runner, feedback, &made.rounded, did)
           } catch {
             if let failure = spill?.failure { throw .spill(failure) }
             throw error.calibrationError()
@@ -132,10 +148,22 @@ package struct Calibrator: Sendable {
         reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
         passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
       }
-      pace.finishLayer()
+      pace.finishLayer(isRecalled: kept != nil)
       guard goesOn() else { throw .stopped }
     }
     return result
+  }
+
+  /// The gradients of the float model's streams on some texts.
+  private func gradients<E: Error>(
+    of provideAll: () throws(E) -> DecoderWeights, _ texts: [[[Int32]]], spillingTo files: StreamSpill?,
+    did: () throws(RoundingFailure) -> Void
+  ) throws(CalibrationError<E>) -> StreamGradients {
+    let weights: DecoderWeights
+    do throws(E) { weights = try provideAll() } catch { throw .source(error) }
+    do throws(RoundingFailure) {
+      return try StreamGradients(configuration, weights, texts, in: files, on: compute, did: did)
+    } catch { throw error.calibrationError() }
   }
 
   /// Files for the streams of the float model and of the rounded one, where those are large.
@@ -228,7 +256,7 @@ package struct Calibrator: Sendable {
   /// Rounds the layers that read what branches read of the residual stream.
   private func roundFirst(
     _ layer: Int, _ branches: Range<Int>, _ reference: borrowing Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+    _ feedback: [Int: [OutputFeedback]], _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
   ) throws(RoundingFailure) {
     for branch in branches {
       let parameters = reference.decoder.linears(of: layer, branch: branch).first.filter(isRounded)
@@ -254,7 +282,7 @@ package struct Calibrator: Sendable {
       }
       let rounding = try factored(moments, for: parameters)
       for parameter in parameters {
-        try round(parameter, rounding, moments, &passage.decoder.weights, &rounded)
+        try round(parameter, rounding, moments, feedback, &passage.decoder.weights, &rounded)
         try did(.rounding(parameter))
       }
     }
@@ -263,7 +291,7 @@ package struct Calibrator: Sendable {
   /// Rounds the last layers of branches, and takes the reference behind them.
   private func roundLast(
     _ layer: Int, _ branches: Range<Int>, _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+    _ feedback: [Int: [OutputFeedback]], _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
   ) throws(RoundingFailure) {
     let parameters = branches.map { reference.decoder.linears(of: layer, branch: $0).last }
     // Behind a norm what is added is no longer a product.
@@ -304,7 +332,7 @@ package struct Calibrator: Sendable {
     runner.observe(with: nil)
     for index in parameters.indices where isRounded(parameters[index]) {
       let rounding = try factored(moments[index], for: [parameters[index]])
-      try round(parameters[index], rounding, moments[index], &passage.decoder.weights, &rounded)
+      try round(parameters[index], rounding, moments[index], feedback, &passage.decoder.weights, &rounded)
       try did(.rounding(parameters[index]))
     }
   }

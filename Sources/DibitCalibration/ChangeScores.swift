@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// To second order a divergence is half the variance of what the change adds to the logarithm of the probability of labels that are drawn from
 /// the predictions themselves: the quadratic form of the Fisher information. What it adds over a text is `Σ g · x ΔWᵀ`, where `x` are the inputs
-/// of the layer and `g` the gradients by its outputs. Each text is one sample, so that many short ones say more than a few long ones.
+/// of the layer and `g` the gradients by its outputs.
 ///
 /// Source: Amari, "Natural Gradient Works Efficiently in Learning" (Neural Computation 10, 1998).
 final class ChangeScores: LinearObserver {
@@ -40,22 +40,11 @@ final class ChangeScores: LinearObserver {
 
   /// Adds texts, those of a batch together; false where `progress`, told how many batches are done, stopped it.
   func add(_ batches: [[[Int32]]], _ configuration: ModelConfiguration, progress: (_ done: Int) -> Bool) -> Bool {
-    let decoder = Decoder(configuration, weights: weights)
-    let limits = Calibrator.limits(of: batches)
-    var passes = GradientRunner(
-      decoder, rows: limits.rows, sequences: limits.segments, adapter: nil,
-      training: TrainableList(weights, adapter: nil, includesWeights: false), recording: .last(1), on: compute)
-    passes.runner.observe(with: self)
-    var adapter = Adapter.none(for: weights)
-    var random = SplitMix64(seed: 0, purpose: "calibration.labels")
+    var gradients = DrawnGradients(configuration, weights, batches, on: compute)
+    gradients.observe(with: self)
     for (index, batch) in batches.enumerated() {
-      let tokens = batch.flatMap(\.self)
-      let ones = [Float](repeating: 1, count: tokens.count)
       begin(batch)
-      passes.forward(tokens.span, lengths: batch.map(\.count), decoder, adapter: &adapter)
-      let labels = Self.drawLabels(decoder, passes.runner.hidden, using: &random, on: compute)
-      _ = passes.beginBackward(targets: labels.span, weights: ones.span, decoder)
-      passes.endBackward(decoder, adapter: &adapter)
+      gradients.run(batch)
       guard progress(index + 1) else { return false }
     }
     return true
@@ -70,26 +59,6 @@ final class ChangeScores: LinearObserver {
         sums.tokens += text.count
       }
     }
-  }
-
-  /// Labels for the rows of `hidden: [n, C]`, drawn from the predictions.
-  private static func drawLabels(
-    _ decoder: borrowing Decoder, _ hidden: borrowing Matrix, using random: inout SplitMix64, on compute: Compute
-  ) -> [Int32] {
-    let chunk = 128
-    var rows = Matrix(rows: chunk, columns: hidden.columns)
-    var rounded = QuantizedRows(capacity: chunk, columns: hidden.columns)
-    var logits = Matrix(rows: chunk, columns: decoder.configuration.vocabularySize)
-    var labels: [Int32] = []
-    for first in stride(from: 0, to: hidden.rows, by: chunk) {
-      let count = min(chunk, hidden.rows - first)
-      rows.setRows(count)
-      logits.setRows(count)
-      for row in 0..<count { rows.copyRow(first + row, of: hidden, to: row) }
-      decoder.logits(rows, rounded: &rounded, into: &logits, on: compute)
-      labels += CrossEntropy.drawTargets(logits, uniforms: (0..<count).map { _ in random.uniform() }, on: compute)
-    }
-    return labels
   }
 
   func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix) {

@@ -70,17 +70,7 @@ struct Passage: ~Copyable {
 
   /// One over the root of the mean square of each row of a batch's stream.
   func inverseNorms(_ batch: Int) -> [Float] {
-    streams.read(batch) { stream in
-      let (values, columns) = (stream.span, stream.columns)
-      var norms: [Float] = []
-      norms.reserveCapacity(stream.rows)
-      for first in stride(from: 0, to: values.count, by: columns) {
-        var square: Float = 0
-        for index in first..<first + columns { square += values[index] * values[index] }
-        norms.append(1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot())
-      }
-      return norms
-    }
+    streams.read(batch) { $0.inverseRowNorms() }
   }
 
   /// The weight of each token of a batch in a sum over a text: one, and `weight` for a token whose stream is more than four times as large as
@@ -101,5 +91,20 @@ struct Passage: ~Copyable {
       runner.append(window.span, start: start)
       start += window.count
     }
+  }
+}
+
+extension Matrix {
+  /// One over the root of the mean square of each row.
+  func inverseRowNorms() -> [Float] {
+    let (values, columns) = (span, columns)
+    var norms: [Float] = []
+    norms.reserveCapacity(rows)
+    for first in stride(from: 0, to: values.count, by: max(columns, 1)) {
+      var square: Float = 0
+      for index in first..<first + columns { square += values[index] * values[index] }
+      norms.append(1 / (square / Float(columns) + .leastNormalMagnitude).squareRoot())
+    }
+    return norms
   }
 }

@@ -18,8 +18,6 @@ package struct Sensitivity: Equatable, Sendable {
 /// layers at once; see ``ChangeScores``. With a table the model runs. For the finer grids that divergence is scaled by the errors, each weighted by
 /// the energy of its input: a divergence that is small grows with the square of what causes it.
 package struct SensitivityMeter {
-  /// Texts that changes of linear layers are scored on, and their tokens.
-  static let (scoredTexts, scoredLength) = (128, 64)
   /// Tokens that predictions are compared on where a table is rounded.
   static let comparedTokens = 1024
   /// Tokens that second moments of inputs come from.
@@ -53,18 +51,7 @@ package struct SensitivityMeter {
     let others = Array(windows.dropFirst(read.count)) + read
     self.read = Calibrator.batches(read, rows: 2048)
     compared = Calibrator.first(Self.comparedTokens, of: others)
-    scored = Calibrator.batches(Self.texts(of: others), rows: 512)
-  }
-
-  /// The beginnings of windows, and what follows on them where those are not enough.
-  private static func texts(of windows: [[Int32]]) -> [[Int32]] {
-    var texts: [[Int32]] = []
-    for first in stride(from: 0, to: windows.map(\.count).max() ?? 0, by: scoredLength) {
-      for window in windows where first < window.count && texts.count < scoredTexts {
-        texts.append(Array(window[first..<min(first + scoredLength, window.count)]))
-      }
-    }
-    return texts
+    scored = DrawnGradients.batches(of: others)
   }
 
   /// Measures all matrices, one of which in floats is held at a time, and all as they are rounded.

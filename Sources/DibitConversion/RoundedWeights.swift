@@ -60,6 +60,9 @@ package struct RoundedWeights {
           defer { opened.checkpoint.release(parameter.name.tensor) }
           return try finite(weight, parameter.name)
         },
+        all: { () throws(ConversionError) in
+          try rethrow(as: ConversionError.source, opened.weights(inBFloat: compute.floats == .bfloat16))
+        },
         recall: { part throws(ConversionError) in
           try store?.recall(part, declarations) { scheme.format(of: $0.name, $0.role, source: .bf16) }
         }, keep: { part, made throws(ConversionError) in try store?.keep(part, made) }, progress: progress)

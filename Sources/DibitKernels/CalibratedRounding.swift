@@ -1,7 +1,6 @@
 internal import CDibitKernels
 package import DibitQuantization
 package import DibitTensor
-internal import Synchronization
 
 /// Rounding of a linear layer by what its inputs are like: what counts is not the error of a weight but that of `x Wᵀ`.
 ///
@@ -65,7 +64,7 @@ package struct CalibratedRounding: ~Copyable {
     if outputs > 0 { change.add(moments.missing, on: compute) }
     let (a, difference, target) = unsafe (factor.pointer, change.pointer, values.mutablePointer)
     let lanes = Grid.panelRows
-    compute.forEachRange(rows, step: panelsTogether(rows: rows, on: compute) * lanes) { part, worker in
+    compute.forEachRange(rows, step: panelsTogether(Grid.panels(rows: rows), on: compute) * lanes) { part, worker in
       let panels = Grid.panels(rows: part.count)
       // SAFETY: panels are [n, 16] floats each; tasks write rows of their own.
       let x = unsafe compute.scratch(worker, count: panels * n * lanes)
@@ -133,89 +132,50 @@ package struct CalibratedRounding: ~Copyable {
   /// Gives `packed`, whose scales are chosen, codes for the F32 weight `w` of the same shape. `sweeps` of coordinate descent follow the
   /// first choice; between them each scale is fitted anew to the codes.
   ///
+  /// - Parameter feedback: what errors of some outputs add to others, for all of them; none where each row is rounded by itself.
   /// - Returns: what is lost, each input counted by its second moments: `Σ w H wᵀ` and `Σ e H eᵀ` over the rows.
   @discardableResult
-  package func chooseCodes(of w: Weight, into packed: inout Weight, sweeps: Int = 4, on compute: Compute) -> GridQuantization.Error {
+  package func chooseCodes(
+    of w: Weight, into packed: inout Weight, sweeps: Int = 4, feedback: [OutputFeedback] = [], on compute: Compute
+  ) -> GridQuantization.Error {
     let grid = Self.check(w, packed)
     require(w.columns == columns, "CalibratedRounding: \(w.shape) with moments of \(columns) inputs")
+    let outputs = feedback.reduce(0) { $0 + $1.rows.count }
+    require(feedback.isEmpty || outputs == w.rows, "CalibratedRounding: \(w.shape) with feedback of \(outputs) outputs")
     guard let order = grid.levels.isTrellis ? chained : single else { fatalError("CalibratedRounding: not made for \(grid)") }
-    let (rows, columns, n) = (w.rows, columns, order.inputs.count)
-    let (length, groups) = (grid.groupLength(columns: columns), grid.groups(columns: columns))
-    let lanes = Grid.panelRows
-    var codes = [UInt8](repeating: 0, count: rows * columns)
-    let values = unsafe w.elements.pointer.assumingMemoryBound(to: Float.self)
-    let (factor, moments, inputs) = unsafe (order.factor.pointer, order.moments.pointer, order.inputs)
-    // Behind the last input of a row a chain goes on without any: what lies there shares the last scale.
-    let group = inputs.map { min($0 / length, groups - 1) }
-    var positions = [[Int32]](repeating: [], count: groups)
-    for (position, input) in inputs.enumerated() where input < columns { positions[group[position]].append(Int32(position)) }
-    let members = positions.flatMap(\.self)
-    let ends = positions.indices.map { group in positions[...group].reduce(0) { $0 + Int32($1.count) } }
-    let losses = Mutex([GridQuantization.Error](repeating: GridQuantization.Error(), count: Grid.panels(rows: rows)))
-    let energies = unsafe order.energies.pointer
-    let chains = unsafe dibit_chains(
-      energies: energies, own_energies: energies + n, within: order.within.pointer, inverse: order.inverse.pointer)
-    unsafe packed.withMutableGrid { _, scales in
-      unsafe codes.withUnsafeMutableBufferPointer { codes in
-        guard let target = codes.baseAddress else { return }
-        compute.forEachRange(Grid.panels(rows: rows), step: Self.panelsTogether(rows: rows, on: compute)) { panels, worker in
-          // SAFETY: panels are [n, 16] floats each; the codes take a quarter of that. A task writes codes and scales of its rows.
-          let size = panels.count * n * lanes
-          let work = unsafe compute.scratch(worker, count: 4 * size)
-          let (x, scale, errors) = unsafe (work, work + size, work + 2 * size)
-          let chosen = unsafe UnsafeMutableRawPointer(work + 3 * size).assumingMemoryBound(to: UInt8.self)
-          for panel in panels {
-            let first = (panel - panels.lowerBound) * n * lanes
-            let stored = unsafe scales + panel * groups * lanes
-            for k in 0..<n {
-              for lane in 0..<lanes {
-                let row = panel * lanes + lane
-                unsafe x[first + k * lanes + lane] = row < rows && inputs[k] < columns ? values[row * columns + inputs[k]] : 0
-                unsafe scale[first + k * lanes + lane] = Float(Float16(bitPattern: stored[group[k] * lanes + lane]))
-              }
-            }
-          }
-          let task = unsafe dibit_panels(count: panels.count, inputs: n, x: x, scales: scale, errors: errors, codes: chosen)
-          unsafe withUnsafePointer(to: chains) { chains in
-            unsafe withUnsafePointer(to: task) { task in
-              unsafe compute.kernels.round_feedback(grid.kernel, task, factor, chains)
-              for sweep in 0..<sweeps {
-                if sweep > 0 {
-                  unsafe compute.kernels.refit_scales(
-                    grid.kernel, Int32(GridQuantization.fullScaleBits), task, groups, members, ends, moments)
-                }
-                unsafe compute.kernels.round_descent(grid.kernel, task, moments, chains)
-              }
-            }
-          }
-          for panel in panels {
-            let first = (panel - panels.lowerBound) * n * lanes
-            let stored = unsafe scales + panel * groups * lanes
-            for k in 0..<n where inputs[k] < columns {
-              for lane in 0..<lanes where panel * lanes + lane < rows {
-                unsafe target[(panel * lanes + lane) * columns + inputs[k]] = chosen[first + k * lanes + lane]
-                unsafe stored[group[k] * lanes + lane] = Float16(scale[first + k * lanes + lane]).bitPattern
-              }
-            }
-          }
-          var (signal, noise) = ([Double](repeating: 0, count: panels.count), [Double](repeating: 0, count: panels.count))
-          unsafe compute.kernels.moment_energies(panels.count, n, moments, x, &signal)
-          unsafe compute.kernels.moment_energies(panels.count, n, moments, errors, &noise)
-          losses.withLock { losses in
-            for (index, panel) in panels.enumerated() {
-              (losses[panel].signal, losses[panel].noise) = (signal[index], max(0, noise[index]))
-            }
-          }
-        }
+    let rounding = RowRounding(order, grid, columns: columns, sweeps: sweeps, on: compute)
+    var codes = [UInt8](repeating: 0, count: w.rows * columns)
+    var lost = GridQuantization.Error()
+    if feedback.isEmpty {
+      let none = Matrix(rows: 0, columns: columns)
+      var errors = Matrix(rows: 0, columns: columns)
+      lost = rounding.round(Array(0..<w.rows), of: w, less: none, into: &packed, codes: &codes, errors: &errors)
+    }
+    for part in feedback {
+      var before = Matrix(rows: part.rows.count, columns: columns)
+      var added = Matrix(rows: OutputFeedback.block, columns: columns)
+      var errors = Matrix(rows: OutputFeedback.block, columns: columns)
+      for first in stride(from: 0, to: part.rows.count, by: OutputFeedback.block) {
+        let block = first..<min(first + OutputFeedback.block, part.rows.count)
+        before.setRows(first)
+        added.setRows(block.count)
+        errors.setRows(block.count)
+        added.fill(0)
+        if first > 0 { Gemm.nn(part.rows(block), before, into: &added, on: compute) }
+        lost += rounding.round(Array(part.rows[block]), of: w, less: added, into: &packed, codes: &codes, errors: &errors)
+        before.setRows(block.upperBound)
+        for row in 0..<block.count { before.copyRow(row, of: errors, to: first + row) }
       }
     }
     GridQuantization.pack(codes.span, into: &packed, on: compute)
-    return losses.withLock { $0.reduce(into: GridQuantization.Error(), +=) }
+    return lost
   }
 
   /// The number of panels of which a task has so many at most: they share what is read of the moments, and every thread has some.
-  private static func panelsTogether(rows: Int, on compute: Compute) -> Int {
-    max(1, min(Int(DIBIT_PANELS), Grid.panels(rows: rows) / (2 * compute.threads)))
+  static func panelsTogether(_ panels: Int, on compute: Compute) -> Int {
+    // Few take about as long as each other.
+    let tasks = panels > 2 * compute.threads ? panels / (2 * compute.threads) : (panels + compute.threads - 1) / compute.threads
+    return max(1, min(Int(DIBIT_PANELS), tasks))
   }
 
   private static func check(_ w: Weight, _ packed: Weight) -> Grid {

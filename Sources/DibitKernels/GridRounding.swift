@@ -59,7 +59,8 @@ package enum GridRounding {
     guard let levels = packed.format.grid?.levels else { fatalError("GridRounding: \(packed.format) is no grid") }
     require(w.count == packed.count, "GridRounding: \(w.shape), \(packed.shape)")
     guard !levels.isTrellis else { return pullChains(&w, toCodesOf: packed, distance: distance, on: compute) }
-    let rounded = packed.floats(on: compute).values
+    let expanded = packed.floats(on: compute)
+    let rounded = expanded.values
     w.withMutableValues { values in
       // SAFETY: as many elements; rows of a task are its own.
       unsafe values.withUnsafeMutableBufferPointer { values in
@@ -79,12 +80,14 @@ package enum GridRounding {
 
   /// The same on a trellis, whose levels are not chosen one by one: chains that round to others than their own come as near to them as it takes.
   private static func pullChains(_ w: inout Weight, toCodesOf packed: Weight, distance: Float, on compute: Compute) {
-    let rounded = packed.floats(on: compute).values
+    let expanded = packed.floats(on: compute)
+    let rounded = expanded.values
     var limit = distance
     for attempt in 0..<8 {
       var trial = packed
       _ = GridQuantization.chooseCodes(of: w, into: &trial, on: compute)
-      let found = trial.floats(on: compute).values
+      let expandedTrial = trial.floats(on: compute)
+      let found = expandedTrial.values
       if attempt == 7 { limit = 0 }
       let moved = Mutex(false)
       w.withMutableValues { values in

@@ -44,7 +44,11 @@ import Testing
     let source = try LayoutTests.anySource(family, in: scratch)
     let configuration = try ModelSource.open(source).configuration
     let windows = windows(configuration.vocabularySize)
-    let expected = try converter(source, scratch("whole"), trains: trains).run(calibratingOn: windows)
+    var whole: [Int: Double] = [:]
+    let expected = try converter(source, scratch("whole"), trains: trains).run(calibratingOn: windows) { progress in
+      if case .calibrating(let done, _, let fraction) = progress.stage, whole[done] == nil { whole[done] = fraction }
+      return true
+    }
     for layer in 1..<max(2, configuration.layers) {
       let name = "stopped-\(layer)"
       let stopped = converter(source, scratch(name), trains: trains, threads: 1)
@@ -54,12 +58,18 @@ import Testing
       let again = converter(source, scratch(name), trains: trains)
       let store = try again.calibrationStore(resumes: true)
       #expect(try store.windows() == windows && store.layers == layer)
-      var seen: [Int] = []
+      var seen: [(layers: Int, fraction: Double)] = []
       let report = try again.run(calibratingOn: windows, keepingIn: store) { progress in
-        if case .calibrating(let done, _, _) = progress.stage { seen.append(done) }
+        if case .calibrating(let done, _, let fraction) = progress.stage { seen.append((done, fraction)) }
         return true
       }
-      #expect(seen.last == configuration.layers)
+      #expect(seen.last?.layers == configuration.layers)
+      // Little is left to be done with layers that are there, so that they say little of the time that is left.
+      let fractions = seen.map(\.fraction)
+      #expect(fractions == fractions.sorted() && fractions.first == 0 && fractions.last == 1)
+      if layer < configuration.layers {
+        #expect(try #require(seen.first { $0.layers == layer }).fraction < 0.7 * #require(whole[layer]))
+      }
       #expect(try weights(name) == weights("whole"))
       #expect(!scratch.names.contains(name + ".checkpoints"))
       #expect(report.tensors == expected.tensors && report.layers == expected.layers && report.digest == expected.digest)

@@ -32,7 +32,8 @@ private struct NoFactor: Error {}
 
   /// `Σ (x (W - W')ᵀ)²` in doubles.
   private func error(_ x: borrowing Matrix, _ w: Weight, _ other: Weight) -> Double {
-    let (a, b) = (w.floats(on: compute).values, other.floats(on: compute).values)
+    let (own, rounded) = (w.floats(on: compute), other.floats(on: compute))
+    let (a, b) = (own.values, rounded.values)
     var sum = 0.0
     for row in 0..<x.rows {
       for output in 0..<w.rows {
@@ -60,6 +61,102 @@ private struct NoFactor: Error {}
         #expect(abs(product - Double(h[row, column])) <= 1e-5 * Double((h[row, row] * h[column, column]).squareRoot()))
       }
     }
+  }
+
+  /// The gradients of outputs that go together, `[samples, m]`.
+  private func gradients(_ m: Int) -> Matrix {
+    var rng = SplitMix64(seed: 11)
+    let shared = (0..<8).map { _ in (0..<m).map { _ in rng.normal() } }
+    var g = Matrix(rows: 4 * m, columns: m)
+    for row in 0..<4 * m {
+      let strengths = (0..<8).map { _ in rng.normal() }
+      for column in 0..<m {
+        g[row, column] = 0.5 * rng.normal() + (0..<8).reduce(Float(0)) { $0 + strengths[$1] * shared[$1][column] }
+      }
+    }
+    return g
+  }
+
+  @Test("feedback between outputs leaves what lies within blocks", arguments: [1, 40, 64, 65, 150])
+  func outputFactor(m: Int) throws {
+    let g = gradients(m)
+    var felt = Matrix(rows: m, columns: m)
+    Gemm.tn(g, g, into: &felt, on: compute)
+    guard let feedback = OutputFeedback(moments: felt, from: 7, damping: 0.1, on: compute) else { throw NoFactor() }
+    let order = feedback.rows.map { $0 - 7 }
+    #expect(order.sorted() == Array(0..<m))
+    #expect(zip(order, order.dropFirst()).allSatisfy { felt[$0, $0] >= felt[$1, $1] })
+    let mean = (0..<m).reduce(0.0) { $0 + Double(felt[$1, $1]) } / Double(m)
+    let a = order.map { row in order.map { Double(felt[row, $0]) + (row == $0 ? 0.1 * mean : 0) } }
+    // The inverse of C, column by column, and with it D.
+    var inverse = [[Double]](repeating: [Double](repeating: 0, count: m), count: m)
+    for first in stride(from: 0, to: m, by: OutputFeedback.block) {
+      let part = first..<min(first + OutputFeedback.block, m)
+      let rows = feedback.rows(part)
+      for row in part {
+        inverse[row][row] = 1
+        for column in 0..<first { for k in column..<first { inverse[row][column] -= Double(rows[row - first, k]) * inverse[k][column] } }
+      }
+    }
+    let half = a.map { row in (0..<m).map { column in (0..<m).reduce(0.0) { $0 + row[$1] * inverse[$1][column] } } }
+    let d = (0..<m).map { row in (0..<m).map { column in (0..<m).reduce(0.0) { $0 + inverse[$1][row] * half[$1][column] } } }
+    for row in 0..<m {
+      for column in 0..<m where row / OutputFeedback.block != column / OutputFeedback.block {
+        #expect(abs(d[row][column]) <= 1e-4 * (d[row][row] * d[column][column]).squareRoot())
+      }
+    }
+  }
+
+  @Test("errors of outputs that predictions feel together make up for each other", arguments: GridLevels.rows(.fullRange) + [.trellisTwo])
+  func outputFeedback(levels: GridLevels) throws {
+    let (m, n) = (150, 112)
+    let grid = Grid(levels, group: 32)
+    let x = inputs(600, n, seed: 3)
+    let g = gradients(m)
+    let w = weight(m, n, seed: 4)
+    var moments = SecondMoments(columns: n)
+    moments.add(x, on: compute)
+    var felt = Matrix(rows: m, columns: m)
+    Gemm.tn(g, g, into: &felt, on: compute)
+    guard let rounding = CalibratedRounding.make(moments: moments.products, for: [.grid(grid)], on: compute),
+      let feedback = OutputFeedback(moments: felt, damping: 0.1, on: compute)
+    else { throw NoFactor() }
+    let energies = moments.energies.sums.values
+    func rounded(_ feedback: [OutputFeedback], threads: Int = 2) -> (weight: Weight, noise: Double) {
+      let compute = Compute(threads: threads)
+      var packed = Weight(zerosWithRows: m, columns: n, format: .grid(grid))
+      CalibratedRounding.fitScales(of: w, importance: energies.span, into: &packed, on: compute)
+      let lost = rounding.chooseCodes(of: w, into: &packed, feedback: feedback, on: compute)
+      return (packed, lost.noise)
+    }
+    /// `tr(E H Eᵀ A)`.
+    func lost(_ other: Weight) -> Double {
+      let change = other.subtracting(w, on: compute)
+      let difference = Matrix(rows: m, columns: n, values: Array(copying: change.values))
+      var outputs = Matrix(rows: x.rows, columns: m)
+      Gemm.nt(x, difference, into: &outputs, on: compute)
+      var product = Matrix(rows: x.rows, columns: m)
+      Gemm.nn(outputs, felt, into: &product, on: compute)
+      return outputs.sumOfProducts(with: product, rows: 0..<x.rows, on: compute)
+    }
+    let (with, without) = (rounded([feedback]), rounded([]))
+    #expect(lost(with.weight) < 0.5 * lost(without.weight))
+    // Each output alone loses more, and that is what is told, by moments that are raised a little.
+    let error = error(x, w, with.weight)
+    #expect(with.noise > without.noise && with.noise > error && with.noise < 1.06 * error)
+    for threads in [1, 3, 6] {
+      let other = rounded([feedback], threads: threads).weight
+      #expect(other.elements.array == with.weight.elements.array && other.scales.array == with.weight.scales.array)
+    }
+    // In two parts, each by itself.
+    let parts = try [0..<86, 86..<m].map { part in
+      var own = Matrix(rows: part.count, columns: part.count)
+      for row in part { for column in part { own[row - part.lowerBound, column - part.lowerBound] = felt[row, column] } }
+      guard let feedback = OutputFeedback(moments: own, from: part.lowerBound, damping: 0.1, on: compute) else { throw NoFactor() }
+      return feedback
+    }
+    let inParts = lost(rounded(parts).weight)
+    #expect(inParts < 0.8 * lost(without.weight) && inParts > lost(with.weight))
   }
 
   @Test("a matrix that is not positive definite has no factor", arguments: [Float(0), -1, .nan])
@@ -128,7 +225,8 @@ private struct NoFactor: Error {}
     }
     #expect(losses[1] < 0.6 * losses[0] && losses[2] < losses[1] && losses[3] <= losses[2], "\(losses)")
     // No other level of a single weight is better.
-    let floats = packed.floats(on: compute).values
+    let expanded = packed.floats(on: compute)
+    let floats = expanded.values
     for row in 0..<21 {
       for column in stride(from: 0, to: n, by: 5) {
         let scale = Float(packed.scale(row: row, group: column / 32))
@@ -271,7 +369,8 @@ private struct NoFactor: Error {}
       CalibratedRounding.fitScales(of: w, importance: moments.energies.sums.span, into: &packed, on: compute)
       let lost = rounding.chooseCodes(of: w, into: &packed, on: compute)
       #expect(lost.noise.isFinite)
-      let floats = packed.floats(on: compute).values
+      let expanded = packed.floats(on: compute)
+      let floats = expanded.values
       #expect(floats.indices.allSatisfy { floats[$0].isFinite && abs(floats[$0]) > 0 })
     }
     var damaged = Matrix(rows: 4, columns: 4)

@@ -1,0 +1,124 @@
+internal import BasicContainers
+internal import DibitKernels
+internal import DibitModel
+internal import DibitTensor
+internal import Synchronization
+
+/// How predictions feel errors of the outputs of linear layers together, layer by layer; see ``OutputFeedback``.
+struct FeltOutputs: ~Copyable {
+  private let batches: [[[Int32]]]
+  private var passage: Passage
+  private var runner: ModelRunner
+  private var backward: BackwardState
+
+  /// Stands before the first layer of a model with these tables.
+  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], on compute: Compute) {
+    self.batches = batches
+    let limits = Calibrator.limits(of: batches)
+    runner = ModelRunner(decoder, limits, adapter: nil, recording: .newest, on: compute)
+    backward = BackwardState(
+      decoder, rows: limits.rows, adapter: nil, training: TrainableList(decoder.weights, adapter: nil, includesWeights: false))
+    passage = Passage(decoder, batches, &runner)
+  }
+
+  /// Goes behind a layer of a model with these weights.
+  ///
+  /// - Parameter gradients: of the texts, behind each layer; nil where no feedback is asked for.
+  /// - Returns: the feedback between the outputs of the layer's matrices, by parameter.
+  mutating func advance(
+    behind layer: Int, _ weights: DecoderWeights, _ gradients: borrowing StreamGradients?, damping: Float, on compute: Compute
+  ) -> [Int: [OutputFeedback]] {
+    let parameters = LinearKind.allCases.compactMap { weights.linear($0, layer) }
+    let before = parameters.map { passage.decoder.weights.parameters[$0.index] }
+    for parameter in parameters { passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight } }
+    let moments = GradientMoments(on: compute)
+    for batch in batches.indices {
+      passage.run(batch, layer: layer, branches: 0..<2, &runner)
+      passage.advance(batch, layer: layer, branches: 0..<2, runner)
+      guard Self.copy(gradients, batch, behind: layer, to: &backward, rows: runner.rows) else { continue }
+      runner.observe(with: moments)
+      passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
+      runner.observe(with: nil)
+    }
+    var feedback: [Int: [OutputFeedback]] = [:]
+    for parameter in parameters {
+      if case .linear(let kind) = parameter.role { feedback[parameter.index] = moments.feedback(kind, damping: damping) }
+    }
+    // The layer whose keys and values others attend to computes them again.
+    for parameter in before where layer != passage.decoder.configuration.keyValueLayers - 1 {
+      passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
+    }
+    return feedback
+  }
+
+  private static func copy(
+    _ gradients: borrowing StreamGradients?, _ batch: Int, behind layer: Int, to backward: inout BackwardState, rows: Int
+  ) -> Bool {
+    switch gradients {
+    case .none: return false
+    case .some(let gradients):
+      backward.setRows(rows)
+      gradients.read(batch, behind: layer) { backward.dStream.copy($0) }
+      return true
+    }
+  }
+}
+
+/// The second moments of gradients by the outputs of the linear layers of a pass, each token's divided by its size.
+///
+/// A few tokens, which all others attend to, have gradients far larger than the rest, and inputs of their own; undivided, they would say all.
+private final class GradientMoments: LinearObserver {
+  /// Outputs of a layer that are taken together. Memory grows with the square of it.
+  private static let together = 2048
+
+  private struct Sums: ~Copyable {
+    private(set) var kinds: [LinearKind] = []
+    private(set) var moments = UniqueArray<UniqueArray<SecondMoments>>()
+
+    mutating func add(_ gradient: borrowing Matrix, of kind: LinearKind, on compute: Compute) {
+      if !kinds.contains(kind) {
+        var parts = UniqueArray<SecondMoments>()
+        for first in stride(from: 0, to: gradient.columns, by: together) {
+          parts.append(SecondMoments(columns: min(together, gradient.columns - first)))
+        }
+        kinds.append(kind)
+        moments.append(parts)
+      }
+      guard let index = kinds.firstIndex(of: kind) else { return }
+      for part in 0..<moments[index].count {
+        var columns = Matrix(rows: gradient.rows, columns: moments[index][part].products.columns)
+        columns.copyColumns(of: gradient, from: part * together)
+        moments[index][part].add(columns, on: compute)
+      }
+    }
+  }
+
+  private let sums = Mutex(Sums())
+  private let compute: Compute
+
+  init(on compute: Compute) { self.compute = compute }
+
+  func observe(layer: Int, kind: LinearKind, input: borrowing Matrix, gradient: borrowing Matrix) {
+    // The gradient of a gate's output goes with what it is multiplied with, so that for each of them other tokens matter: taken together they say nothing.
+    guard kind != .gate, kind != .gateUp else { return }
+    var divided = gradient.copied()
+    divided.multiplyRows(by: gradient.inverseRowNorms(), on: compute)
+    let rows = divided
+    sums.withLock { $0.add(rows, of: kind, on: compute) }
+  }
+
+  /// The feedback between the outputs of a layer; none where nothing was seen of it.
+  func feedback(_ kind: LinearKind, damping: Float) -> [OutputFeedback] {
+    sums.withLock { sums in
+      guard let index = sums.kinds.firstIndex(of: kind) else { return [] }
+      var feedback: [OutputFeedback] = []
+      for part in 0..<sums.moments[index].count {
+        let made = OutputFeedback(
+          moments: sums.moments[index][part].products, from: part * Self.together, damping: damping, on: compute)
+        guard let made else { return [] }
+        feedback.append(made)
+      }
+      return feedback
+    }
+  }
+}
