@@ -82,6 +82,8 @@ package struct CalibrationCost: Sendable {
     let tables: Double
     /// The operations of the passes that tell how predictions feel errors.
     let gradients: Double
+    /// The batches of these texts.
+    let gradientBatches: Int
     /// The operations of all layers' passes over the text, second moments included.
     let passes: Double
     /// The operations of both models' passes over the text alone.
@@ -104,12 +106,13 @@ package struct CalibrationCost: Sendable {
         rounding += cost.correctedRounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
       }
       if cost.feedsBack {
-        let texts = Double(DrawnGradients.texts * DrawnGradients.length)
-        gradients = cost.drawnGradients(tokens: texts)
+        let felt = Double(DrawnGradients.texts(ofTokens: Int(tokens)) * DrawnGradients.length)
+        gradients = cost.drawnGradients(tokens: felt)
+        gradientBatches = max(1, Int(felt) / DrawnGradients.rows)
         // There and back in each layer, with the moments of its outputs.
-        passes += cost.layers.reduce(0) { $0 + texts * $1.rows * (4 * $1.columns + $1.rows) }
+        passes += cost.layers.reduce(0) { $0 + felt * $1.rows * (4 * $1.columns + $1.rows) }
       } else {
-        gradients = 0
+        (gradients, gradientBatches) = (0, 1)
       }
       (self.passes, self.rounding) = (passes, rounding)
       passing = 2 * tokens * 2 * cost.linear
@@ -135,9 +138,13 @@ package struct CalibrationCost: Sendable {
     return Self.roundingFactor * rows * columns * (columns * Double(4 * sweeps + 1) + search)
   }
 
-  /// The same where weights are moved before so that the layer makes up for what those before it lost.
+  /// The same where weights are moved before so that the layer makes up for what those before it lost, and errors of outputs for each other: one sweep
+  /// more, and what they add to each other twice.
   func correctedRounding(rows: Double, columns: Double, sweeps: Int) -> Double {
-    rounding(rows: rows, columns: columns, sweeps: sweeps) + (Self.roundingFactor + 1) * 2 * rows * columns * columns
+    let corrected = (Self.roundingFactor + 1) * 2 * rows * columns * columns
+    guard feedsBack else { return rounding(rows: rows, columns: columns, sweeps: sweeps) + corrected }
+    return rounding(rows: rows, columns: columns, sweeps: sweeps + 1) + corrected + 4 * rows * min(rows, Double(FeltOutputs.together))
+      * columns
   }
 
   /// The seconds that the work takes about here, by the shortest of the times that such a product took: other work comes and goes.

@@ -48,11 +48,13 @@ struct CalibrationPace {
       case .tablePass: parts.tablePasses / layers
       // What each of two branches reads, and each of them.
       case .pass: parts.passes / layers / Double(4 * batches)
-      case .gradients: parts.gradients / Double(DrawnGradients.batches)
+      case .gradients: parts.gradients / Double(parts.gradientBatches)
       case .rounding(let matrix):
         cost.correctedRounding(rows: Double(matrix.weight.rows), columns: Double(matrix.weight.columns), sweeps: options.sweeps)
       case .step: parts.training / layers / Double(options.training?.steps ?? 1)
       }
+    // These come once, before a layer that nothing is kept of.
+    if case .gradients = work { end += more }
     operations = min(operations + more, end)
   }
 

@@ -12,7 +12,7 @@ package import DibitTensor
 /// ones read. Weights are asked for when their layer's turn comes, and no other layer's floats are in memory then.
 package struct Calibrator: Sendable {
   /// Counts the changes after which the same text makes something else of the same model: what was kept before one is not gone on with.
-  package static let revision = 5
+  package static let revision = 6
 
   let configuration: ModelConfiguration
   let batches: [[[Int32]]]
@@ -63,8 +63,9 @@ package struct Calibrator: Sendable {
       do throws(E) { try keep?(part, made) } catch { throw .source(error) }
     }
     let provideAll = CalibrationCost(configuration).feedsBack ? provideAll : nil
+    let tokens = batches.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
     var pace = CalibrationPace(
-      configuration, tokens: batches.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }, batches: roundedBatches.count, options: options)
+      configuration, tokens: tokens, batches: roundedBatches.count, options: options)
     func goesOn() -> Bool { isDone(pace.progress) }
     func did(_ work: CalibrationPace.Work) throws(RoundingFailure) {
       pace.add(work)
@@ -84,7 +85,8 @@ package struct Calibrator: Sendable {
     }
     pace.finishTables(areRecalled: tables != nil)
     let spill = spillOfStreams()
-    let texts = provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self))
+    let texts =
+      provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
     var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, on: compute)
     let files = self.spill.map { StreamSpill(path: $0) }
     var gradients: StreamGradients?

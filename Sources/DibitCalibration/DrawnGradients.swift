@@ -4,13 +4,11 @@ internal import DibitTensor
 
 /// Passes of the float model over texts and back, from labels that are drawn from its own predictions: what those feel.
 struct DrawnGradients: ~Copyable {
-  /// Texts that are enough, and their tokens. A text is one sample of what a change does to predictions, so that many short ones say more than
-  /// a few long ones.
+  /// Texts that are enough to score changes, and tokens of a text. Each is one sample of what a change does to predictions, so that many short
+  /// ones say more than a few long ones.
   static let (texts, length) = (128, 64)
   /// Tokens of a batch.
-  private static let rows = 512
-  /// Batches of as many texts as are enough.
-  static let batches = texts * length / rows
+  static let rows = 512
 
   private let decoder: Decoder
   private var passes: GradientRunner
@@ -25,11 +23,15 @@ struct DrawnGradients: ~Copyable {
       training: TrainableList(weights, adapter: nil, includesWeights: false), recording: .last(1), on: compute)
   }
 
-  /// The beginnings of windows in batches, and what follows on them where those are not enough.
-  static func batches(of windows: [[Int32]]) -> [[[Int32]]] {
+  /// Texts that tell how predictions feel errors, where so many tokens are calibrated on: an eighth of those, or what is enough.
+  static func texts(ofTokens tokens: Int) -> Int { max(texts, tokens / (8 * length)) }
+
+  /// The beginnings of so many windows, evenly among all, in batches; where those are not enough, what follows on them, too.
+  static func batches(of windows: [[Int32]], texts count: Int) -> [[[Int32]]] {
+    let windows = windows.count > count ? (0..<count).map { windows[$0 * windows.count / count] } : windows
     var texts: [[Int32]] = []
     for first in stride(from: 0, to: windows.map(\.count).max() ?? 0, by: length) {
-      for window in windows where first < window.count && texts.count < self.texts {
+      for window in windows where first < window.count && texts.count < count {
         texts.append(Array(window[first..<min(first + length, window.count)]))
       }
     }

@@ -4,8 +4,11 @@ internal import DibitModel
 internal import DibitTensor
 internal import Synchronization
 
-/// How predictions feel errors of the outputs of linear layers together, layer by layer; see ``OutputFeedback``.
+/// The way in which predictions feel errors of the outputs of linear layers together, layer by layer; see ``OutputFeedback``.
 struct FeltOutputs: ~Copyable {
+  /// Outputs of a layer that are taken together. Memory grows with the square of it.
+  static let together = 2048
+
   private let batches: [[[Int32]]]
   private var passage: Passage
   private var runner: ModelRunner
@@ -68,9 +71,6 @@ struct FeltOutputs: ~Copyable {
 ///
 /// A few tokens, which all others attend to, have gradients far larger than the rest, and inputs of their own; undivided, they would say all.
 private final class GradientMoments: LinearObserver {
-  /// Outputs of a layer that are taken together. Memory grows with the square of it.
-  private static let together = 2048
-
   private struct Sums: ~Copyable {
     private(set) var kinds: [LinearKind] = []
     private(set) var moments = UniqueArray<UniqueArray<SecondMoments>>()
@@ -78,8 +78,8 @@ private final class GradientMoments: LinearObserver {
     mutating func add(_ gradient: borrowing Matrix, of kind: LinearKind, on compute: Compute) {
       if !kinds.contains(kind) {
         var parts = UniqueArray<SecondMoments>()
-        for first in stride(from: 0, to: gradient.columns, by: together) {
-          parts.append(SecondMoments(columns: min(together, gradient.columns - first)))
+        for first in stride(from: 0, to: gradient.columns, by: FeltOutputs.together) {
+          parts.append(SecondMoments(columns: min(FeltOutputs.together, gradient.columns - first)))
         }
         kinds.append(kind)
         moments.append(parts)
@@ -87,7 +87,7 @@ private final class GradientMoments: LinearObserver {
       guard let index = kinds.firstIndex(of: kind) else { return }
       for part in 0..<moments[index].count {
         var columns = Matrix(rows: gradient.rows, columns: moments[index][part].products.columns)
-        columns.copyColumns(of: gradient, from: part * together)
+        columns.copyColumns(of: gradient, from: part * FeltOutputs.together)
         moments[index][part].add(columns, on: compute)
       }
     }
@@ -114,7 +114,7 @@ private final class GradientMoments: LinearObserver {
       var feedback: [OutputFeedback] = []
       for part in 0..<sums.moments[index].count {
         let made = OutputFeedback(
-          moments: sums.moments[index][part].products, from: part * Self.together, damping: damping, on: compute)
+          moments: sums.moments[index][part].products, from: part * FeltOutputs.together, damping: damping, on: compute)
         guard let made else { return [] }
         feedback.append(made)
       }

@@ -51,7 +51,7 @@ package struct SensitivityMeter {
     let others = Array(windows.dropFirst(read.count)) + read
     self.read = Calibrator.batches(read, rows: 2048)
     compared = Calibrator.first(Self.comparedTokens, of: others)
-    scored = DrawnGradients.batches(of: others)
+    scored = DrawnGradients.batches(of: others, texts: DrawnGradients.texts)
   }
 
   /// Measures all matrices, one of which in floats is held at a time, and all as they are rounded.

@@ -143,31 +143,42 @@ package struct CalibratedRounding: ~Copyable {
     let outputs = feedback.reduce(0) { $0 + $1.rows.count }
     require(feedback.isEmpty || outputs == w.rows, "CalibratedRounding: \(w.shape) with feedback of \(outputs) outputs")
     guard let order = grid.levels.isTrellis ? chained : single else { fatalError("CalibratedRounding: not made for \(grid)") }
-    let rounding = RowRounding(order, grid, columns: columns, sweeps: sweeps, on: compute)
+    let rounding = RowRounding(order, grid, columns: columns, on: compute)
     var codes = [UInt8](repeating: 0, count: w.rows * columns)
     var lost = GridQuantization.Error()
     if feedback.isEmpty {
       let none = Matrix(rows: 0, columns: columns)
       var errors = Matrix(rows: 0, columns: columns)
-      lost = rounding.round(Array(0..<w.rows), of: w, less: none, into: &packed, codes: &codes, errors: &errors)
+      lost = rounding.round(
+        Array(0..<w.rows), of: w, less: none, .feedback(sweeps: sweeps), into: &packed, codes: &codes, errors: &errors)
     }
-    for part in feedback {
-      var before = Matrix(rows: part.rows.count, columns: columns)
-      var added = Matrix(rows: OutputFeedback.block, columns: columns)
-      var errors = Matrix(rows: OutputFeedback.block, columns: columns)
-      for first in stride(from: 0, to: part.rows.count, by: OutputFeedback.block) {
-        let block = first..<min(first + OutputFeedback.block, part.rows.count)
-        before.setRows(first)
-        added.setRows(block.count)
-        errors.setRows(block.count)
-        added.fill(0)
-        if first > 0 { Gemm.nn(part.rows(block), before, into: &added, on: compute) }
-        lost += rounding.round(Array(part.rows[block]), of: w, less: added, into: &packed, codes: &codes, errors: &errors)
-        before.setRows(block.upperBound)
-        for row in 0..<block.count { before.copyRow(row, of: errors, to: first + row) }
-      }
+    for outputs in feedback {
+      // Errors of rows behind a block are not known at first.
+      var errors = Matrix(rows: outputs.rows.count, columns: columns)
+      _ = round(outputs, of: w, rounding, .feedback(sweeps: sweeps), into: &packed, &codes, &errors, on: compute)
+      lost += round(outputs, of: w, rounding, .descent(sweeps: 1), into: &packed, &codes, &errors, on: compute)
     }
     GridQuantization.pack(codes.span, into: &packed, on: compute)
+    return lost
+  }
+
+  /// Rounds rows whose errors make up for each other, block by block. `errors` are what they have already, and overwritten.
+  private func round(
+    _ outputs: OutputFeedback, of w: Weight, _ rounding: RowRounding, _ way: RowRounding.Way, into packed: inout Weight,
+    _ codes: inout [UInt8], _ errors: inout Matrix, on compute: Compute
+  ) -> GridQuantization.Error {
+    var shift = Matrix(rows: OutputFeedback.block, columns: columns)
+    var own = Matrix(rows: OutputFeedback.block, columns: columns)
+    var lost = GridQuantization.Error()
+    for block in outputs.blocks {
+      shift.setRows(block.count)
+      own.setRows(block.count)
+      shift.fill(0)
+      Gemm.nn(outputs.shares(block), errors, into: &shift, on: compute)
+      for row in 0..<block.count { own.copyRow(block.lowerBound + row, of: errors, to: row) }
+      lost += rounding.round(Array(outputs.rows[block]), of: w, less: shift, way, into: &packed, codes: &codes, errors: &own)
+      for row in 0..<block.count { errors.copyRow(row, of: own, to: block.lowerBound + row) }
+    }
     return lost
   }
 

@@ -1,26 +1,25 @@
 package import DibitTensor
 
-/// What errors of a layer's outputs that are rounded already add to those that come.
+/// The way in which predictions feel errors of a layer's outputs together.
 ///
 /// With the second moments `A = mean(g gᵀ)` of the gradients by the outputs and `H` of the inputs, what an error `E` of the weights does to predictions is about
-/// `tr(E H Eᵀ A)` (K-FAC, Martens and Grosse, 2015): errors of outputs that predictions feel together may make up for each other. In blocks
-/// of rows `A = Cᵀ D C`, where `C` has ones on its diagonal and nothing above, and `D` is what lies within blocks. So each block is rounded for what it
-/// and `C` make of the errors of those before it, with `D` taken for diagonal (Tseng et al., "Model-Preserving Adaptive Rounding", 2025, with
-/// blocks of few rows).
+/// `tr(E H Eᵀ A)` (K-FAC, Martens and Grosse, 2015), so that errors of outputs may make up for each other (Tseng et al., "Model-Preserving
+/// Adaptive Rounding", 2025). With the errors of all other rows as they are, a block `K` of rows adds least where `W_K - Σ A_KK⁻¹ A_KJ E_J` over
+/// the blocks `J` beside it is rounded, by `H` and `A_KK`. The latter is taken for diagonal, so that the rows of a block are rounded each by itself.
 package final class OutputFeedback: Sendable {
   /// Rows of a block.
   static let block = 64
 
   /// The outputs in the order of rounding, by their number among all of the layer.
   let rows: [Int]
-  /// `C: [m, m]` in that order, but for the ones.
-  private let factor: Matrix
+  /// `A_KK⁻¹ A_KJ` in that order, `[m, m]`: zeros within blocks.
+  private let shares: Matrix
 
   /// The feedback between outputs from number `first` on, of which these are second moments `[m, m]` of gradients, of any positive scale. Those that
   /// matter most come first, when most is left to make up for their errors.
   ///
   /// - Parameter damping: The share of the mean moment by which each output's is raised.
-  /// - Returns: nil where the moments have no factor, because they are not finite.
+  /// - Returns: nil where the moments are not finite, or not those of anything.
   package init?(moments a: borrowing Matrix, from first: Int = 0, damping: Float, on compute: Compute) {
     require(a.rows == a.columns, "OutputFeedback: moments \(a.shape)")
     let m = a.rows
@@ -28,39 +27,54 @@ package final class OutputFeedback: Sendable {
     guard own.allSatisfy(\.isFinite) else { return nil }
     let order = own.indices.sorted { (own[$0], $1) > (own[$1], $0) }
     let raised = max(damping * own.reduce(0, +) / Float(max(m, 1)), .leastNormalMagnitude)
-    // Backwards, because the factor is to be an upper one.
-    var lower = Matrix(rows: m, columns: m)
-    for row in 0..<m {
-      for column in 0...row { lower[row, column] = a[order[m - 1 - row], order[m - 1 - column]] }
-      lower[row, row] += raised
+    var shares = Matrix(rows: m, columns: m)
+    for block in Self.blocks(m) {
+      var within = Matrix(rows: block.count, columns: block.count)
+      var beside = Matrix(rows: block.count, columns: m)
+      for row in 0..<block.count {
+        let output = order[block.lowerBound + row]
+        for column in 0..<m where !block.contains(column) { beside[row, column] = a[output, order[column]] }
+        for column in 0..<block.count { within[row, column] = a[output, order[block.lowerBound + column]] }
+        within[row, row] += raised
+      }
+      guard let inverse = Self.inverse(within, on: compute) else { return nil }
+      var product = Matrix(rows: block.count, columns: m)
+      Gemm.nn(inverse, beside, into: &product, on: compute)
+      for row in 0..<block.count { shares.copyRow(row, of: product, to: block.lowerBound + row) }
     }
-    guard Cholesky.factor(&lower, on: compute) else { return nil }
     rows = order.map { first + $0 }
-    factor = Self.blocked(lower)
+    self.shares = shares
   }
 
-  /// `C` from the factor `L` of the moments backwards. With `G = L` forwards, which is upper, it is `G_KK⁻ᵀ G_JKᵀ` in row `K` and column `J` of the blocks.
-  private static func blocked(_ lower: borrowing Matrix) -> Matrix {
-    let m = lower.rows
-    func upper(_ row: Int, _ column: Int, _ lower: borrowing Matrix) -> Float { lower[m - 1 - row, m - 1 - column] }
-    var factor = Matrix(rows: m, columns: m)
-    for first in stride(from: 0, to: m, by: block) {
-      for row in first..<min(first + block, m) {
-        let inverse = 1 / upper(row, row, lower)
-        for column in 0..<first {
-          var sum = upper(column, row, lower)
-          for k in first..<row { sum -= upper(k, row, lower) * factor[k, column] }
-          factor[row, column] = sum * inverse
-        }
+  /// The inverse of a positive definite matrix by its Cholesky factor; nil for another.
+  private static func inverse(_ matrix: borrowing Matrix, on compute: Compute) -> Matrix? {
+    let n = matrix.rows
+    var factor = matrix.copied()
+    guard Cholesky.factor(&factor, on: compute) else { return nil }
+    var lower = Matrix(rows: n, columns: n)
+    for column in 0..<n {
+      for row in column..<n {
+        var sum: Float = row == column ? 1 : 0
+        for k in column..<row { sum -= factor[row, k] * lower[k, column] }
+        lower[row, column] = sum / factor[row, row]
       }
     }
-    return factor
+    var inverse = Matrix(rows: n, columns: n)
+    Gemm.tn(lower, lower, into: &inverse, on: compute)
+    return inverse
   }
 
-  /// What errors of all outputs before a block, in the order of rounding, add to its own: `[rows of part, part.lowerBound]`.
-  func rows(_ part: Range<Int>) -> Matrix {
-    var rows = Matrix(rows: part.count, columns: part.lowerBound)
-    for row in part { for column in 0..<part.lowerBound { rows[row - part.lowerBound, column] = factor[row, column] } }
-    return rows
+  private static func blocks(_ m: Int) -> [Range<Int>] {
+    stride(from: 0, to: m, by: block).map { $0..<min($0 + block, m) }
+  }
+
+  /// The blocks, by positions in the order of rounding.
+  var blocks: [Range<Int>] { Self.blocks(rows.count) }
+
+  /// The shares of the errors of all outputs, in the order of rounding, that those of a block make up for: `[rows of block, m]`, zeros for its own.
+  func shares(_ block: Range<Int>) -> Matrix {
+    var part = Matrix(rows: block.count, columns: rows.count)
+    for row in 0..<block.count { part.copyRow(block.lowerBound + row, of: shares, to: row) }
+    return part
   }
 }

@@ -7,7 +7,6 @@ internal import Synchronization
 struct RowRounding {
   private let order: RoundingOrder
   private let grid: Grid
-  private let sweeps: Int
   private let columns: Int
   private let compute: Compute
   /// The group of the input at each position of the order, and the positions of each group's, one group after the other.
@@ -15,8 +14,8 @@ struct RowRounding {
   private let members: [Int32]
   private let ends: [Int32]
 
-  init(_ order: RoundingOrder, _ grid: Grid, columns: Int, sweeps: Int, on compute: Compute) {
-    (self.order, self.grid, self.columns, self.sweeps, self.compute) = (order, grid, columns, sweeps, compute)
+  init(_ order: RoundingOrder, _ grid: Grid, columns: Int, on compute: Compute) {
+    (self.order, self.grid, self.columns, self.compute) = (order, grid, columns, compute)
     let (length, groups) = (grid.groupLength(columns: columns), grid.groups(columns: columns))
     // Behind the last input of a row a chain goes on without any: what lies there shares the last scale.
     let group = order.inputs.map { min($0 / length, groups - 1) }
@@ -27,16 +26,31 @@ struct RowRounding {
     ends = positions.indices.map { group in positions[...group].reduce(0) { $0 + Int32($1.count) } }
   }
 
-  /// Rounds some rows of `w`, each less its row of `shift`, and overwrites `errors` with what the rounded rows are more than those of `w`. Neither has rows where nothing
-  /// is to be subtracted and no errors are asked for.
+  /// The way to codes.
+  enum Way {
+    /// Error feedback, and so many sweeps of coordinate descent.
+    case feedback(sweeps: Int)
+    /// So many sweeps from codes that are there.
+    case descent(sweeps: Int)
+  }
+
+  /// Rounds some rows of `w`, each less its row of `shift`. Before each sweep but the first behind feedback, scales are fitted to the codes as they are.
   ///
   /// - Parameters:
-  ///   - packed: its scales are those to begin with, and are fitted to the codes.
+  ///   - shift: without rows where nothing is to be subtracted.
+  ///   - packed: its scales are those to begin with, and are fitted.
   ///   - codes: of all of its rows.
+  ///   - lost: what the rounded rows are more than those of `w`, read where codes are there and overwritten. Without rows where `shift` is, too.
   /// - Returns: what is lost, as ``CalibratedRounding/chooseCodes(of:into:sweeps:feedback:on:)`` says.
   func round(
-    _ rows: [Int], of w: Weight, less shift: borrowing Matrix, into packed: inout Weight, codes: inout [UInt8], errors lost: inout Matrix
+    _ rows: [Int], of w: Weight, less shift: borrowing Matrix, _ way: Way, into packed: inout Weight, codes: inout [UInt8],
+    errors lost: inout Matrix
   ) -> GridQuantization.Error {
+    let (sweeps, goesOn) =
+      switch way {
+      case .feedback(let sweeps): (sweeps, false)
+      case .descent(let sweeps): (sweeps, true)
+      }
     let (columns, n, lanes) = (columns, order.inputs.count, Grid.panelRows)
     let (inputs, group, groups) = (order.inputs, group, grid.groups(columns: columns))
     let values = unsafe w.elements.pointer.assumingMemoryBound(to: Float.self)
@@ -59,7 +73,7 @@ struct RowRounding {
           let chosen = unsafe UnsafeMutableRawPointer(work + 3 * size).assumingMemoryBound(to: UInt8.self)
           // Lanes behind the last row hold zeros.
           let present = panels.lowerBound * lanes..<min(panels.upperBound * lanes, rows.count)
-          unsafe work.update(repeating: 0, count: 2 * size)
+          unsafe work.update(repeating: 0, count: 4 * size)
           func lane(_ index: Int, _ k: Int) -> Int { ((index - present.lowerBound) / lanes * n + k) * lanes + index % lanes }
           for index in present {
             let row = rows[index]
@@ -67,15 +81,21 @@ struct RowRounding {
               let to = lane(index, k)
               unsafe scale[to] = Float(Float16(bitPattern: scales[scaleIndex(row, group[k])]))
               guard inputs[k] < columns else { continue }
-              unsafe x[to] = values[row * columns + inputs[k]] - (shifts ? shift[index * columns + inputs[k]] : 0)
+              unsafe x[to] = values[row * columns + inputs[k]]
+              guard shifts else { continue }
+              let own = index * columns + inputs[k]
+              unsafe x[to] -= shift[own]
+              guard goesOn else { continue }
+              unsafe errors[to] = -lost[own] - shift[own]
+              unsafe chosen[to] = target[row * columns + inputs[k]]
             }
           }
           let task = unsafe dibit_panels(count: panels.count, inputs: n, x: x, scales: scale, errors: errors, codes: chosen)
           unsafe withUnsafePointer(to: chains) { chains in
             unsafe withUnsafePointer(to: task) { task in
-              unsafe compute.kernels.round_feedback(grid.kernel, task, factor, chains)
+              if !goesOn { unsafe compute.kernels.round_feedback(grid.kernel, task, factor, chains) }
               for sweep in 0..<sweeps {
-                if sweep > 0 {
+                if goesOn || sweep > 0 {
                   unsafe compute.kernels.refit_scales(
                     grid.kernel, Int32(GridQuantization.fullScaleBits), task, groups, members, ends, moments)
                 }
