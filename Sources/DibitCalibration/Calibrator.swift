@@ -84,12 +84,14 @@ package struct Calibrator: Sendable {
       try finish(.tables, result)
     }
     pace.finishTables(areRecalled: tables != nil)
-    let spill = spillOfStreams()
     let texts =
       provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
-    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, on: compute)
-    let files = self.spill.map { StreamSpill(path: $0) }
-    var gradients: StreamGradients?
+    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: self.spill.map { StreamSpill(path: $0) }, on: compute)
+    // Before there are streams, so that the memory of both is not needed at once.
+    if let provideAll, try recalled(.layer(configuration.layers - 1)) == nil {
+      try find(&felt, in: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
+    }
+    let spill = spillOfStreams()
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
@@ -107,39 +109,19 @@ package struct Calibrator: Sendable {
         passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
       }
       let kept = try recalled(.layer(layer))
-      if kept == nil, gradients == nil, let provideAll {
-        gradients = try self.gradients(of: provideAll, texts, spillingTo: files) { () throws(RoundingFailure) in try did(.gradients) }
-      }
       let feedback = felt.advance(
-        behind: layer, reference.decoder.weights, gradients, damping: options.outputDamping, on: compute)
-      if let failure = files?.failure { throw .spill(failure) }
+        behind: layer, reference.decoder.weights, findsFeedback: kept == nil, damping: options.outputDamping, on: compute)
+      if let failure = felt.failure { throw .spill(failure) }
       if let made = kept {
         for (index, rounded) in made.rounded { passage.decoder.weights.update(index) { $0.weight = rounded.weight } }
         for branches in reference.decoder.steps(of: layer) { advance(&reference, batches.indices, layer, branches, &runner) }
         advance(&passage, behind: layer, &runner)
         result.merge(made)
       } else {
-        var made = Result()
-        let before = options.training == nil ? nil : passage.streams.copied()
-        for branches in reference.decoder.steps(of: layer) {
-          do throws(RoundingFailure) {
-            try roundFirst(layer, branches, reference, &passage, &runner, feedback, &made.rounded, did)
-            try roundLast(layer, branches, &reference, &passage, &runner, feedback, &made.rounded, did)
-          } catch {
-            if let failure = spill?.failure { throw .spill(failure) }
-            throw error.calibrationError()
-          }
-          advance(&passage, roundedBatches, layer, branches, &runner)
-          advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
-        }
-        if let before {
-          passage.streams = before
-          let isTrained = train(layer, reference, &passage, &made) {
-            pace.add(.step)
-            return goesOn()
-          }
-          guard isTrained else { throw .stopped }
-          advance(&passage, behind: layer, &runner)
+        let made: Result
+        do throws(RoundingFailure) { made = try roundLayer(layer, feedback, &reference, &passage, &runner, did) } catch {
+          if let failure = spill?.failure { throw .spill(failure) }
+          throw error.calibrationError()
         }
         if let failure = spill?.failure { throw .spill(failure) }
         try finish(.layer(layer), made)
@@ -156,16 +138,13 @@ package struct Calibrator: Sendable {
     return result
   }
 
-  /// The gradients of the float model's streams on some texts.
-  private func gradients<E: Error>(
-    of provideAll: () throws(E) -> DecoderWeights, _ texts: [[[Int32]]], spillingTo files: StreamSpill?,
-    did: () throws(RoundingFailure) -> Void
-  ) throws(CalibrationError<E>) -> StreamGradients {
+  /// Lets outputs know how predictions feel their errors.
+  private func find<E: Error>(
+    _ felt: inout FeltOutputs, in provideAll: () throws(E) -> DecoderWeights, did: () throws(RoundingFailure) -> Void
+  ) throws(CalibrationError<E>) {
     let weights: DecoderWeights
     do throws(E) { weights = try provideAll() } catch { throw .source(error) }
-    do throws(RoundingFailure) {
-      return try StreamGradients(configuration, weights, texts, in: files, on: compute, did: did)
-    } catch { throw error.calibrationError() }
+    do throws(RoundingFailure) { try felt.find(weights, on: compute, did: did) } catch { throw error.calibrationError() }
   }
 
   /// Files for the streams of the float model and of the rounded one, where those are large.
@@ -254,6 +233,31 @@ package struct Calibrator: Sendable {
   }
 
   func isRounded(_ parameter: Parameter) -> Bool { format(parameter).grid != nil }
+
+  /// Rounds a layer, trains it where the options have that, and takes both models behind it.
+  private func roundLayer(
+    _ layer: Int, _ feedback: [Int: [OutputFeedback]], _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
+    _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+  ) throws(RoundingFailure) -> Result {
+    var made = Result()
+    let before = options.training == nil ? nil : passage.streams.copied()
+    for branches in reference.decoder.steps(of: layer) {
+      try roundFirst(layer, branches, reference, &passage, &runner, feedback, &made.rounded, did)
+      try roundLast(layer, branches, &reference, &passage, &runner, feedback, &made.rounded, did)
+      advance(&passage, roundedBatches, layer, branches, &runner)
+      advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
+    }
+    if let before {
+      passage.streams = before
+      let isTrained = train(layer, reference, &passage, &made) {
+        do throws(RoundingFailure) { try did(.step) } catch { return false }
+        return true
+      }
+      guard isTrained else { throw .stopped }
+      advance(&passage, behind: layer, &runner)
+    }
+    return made
+  }
 
   /// Rounds the layers that read what branches read of the residual stream.
   private func roundFirst(

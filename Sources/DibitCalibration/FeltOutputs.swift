@@ -1,4 +1,5 @@
 internal import BasicContainers
+internal import DibitFiles
 internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
@@ -13,10 +14,15 @@ struct FeltOutputs: ~Copyable {
   private var passage: Passage
   private var runner: ModelRunner
   private var backward: BackwardState
+  /// The gradients `[n, C]` of the float model's stream on each batch, behind each layer; nil where they are not known.
+  private var gradients: Streams?
+  private let spill: StreamSpill?
 
   /// Stands before the first layer of a model with these tables.
-  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], on compute: Compute) {
-    self.batches = batches
+  ///
+  /// - Parameter spill: the file that gradients lie in; nil for memory.
+  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], in spill: StreamSpill?, on compute: Compute) {
+    (self.batches, self.spill) = (batches, spill)
     let limits = Calibrator.limits(of: batches)
     runner = ModelRunner(decoder, limits, adapter: nil, recording: .newest, on: compute)
     backward = BackwardState(
@@ -24,12 +30,32 @@ struct FeltOutputs: ~Copyable {
     passage = Passage(decoder, batches, &runner)
   }
 
+  /// The failure of the file, behind which nothing that was found means anything.
+  var failure: FileError? { spill?.failure }
+
+  /// Finds the gradients.
+  ///
+  /// - Parameters:
+  ///   - weights: the float model as a whole, as it is run.
+  ///   - did: is called behind each batch.
+  mutating func find<Failure: Error>(_ weights: DecoderWeights, on compute: Compute, did: () throws(Failure) -> Void) throws(Failure) {
+    let configuration = passage.decoder.configuration
+    let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
+    var found = Streams(
+      rows: (0..<configuration.layers).flatMap { _ in rows }, columns: configuration.hiddenSize, in: spill)
+    var passes = DrawnGradients(configuration, weights, batches, on: compute)
+    for (index, batch) in batches.enumerated() {
+      passes.run(batch) { layer, gradient in found.write(layer * batches.count + index, gradient) }
+      try did()
+    }
+    gradients = consume found
+  }
+
   /// Goes behind a layer of a model with these weights.
   ///
-  /// - Parameter gradients: of the texts, behind each layer; nil where no feedback is asked for.
-  /// - Returns: the feedback between the outputs of the layer's matrices, by parameter.
+  /// - Returns: the feedback between the outputs of the layer's matrices, by parameter; none where none is to be found or gradients are not known.
   mutating func advance(
-    behind layer: Int, _ weights: DecoderWeights, _ gradients: borrowing StreamGradients?, damping: Float, on compute: Compute
+    behind layer: Int, _ weights: DecoderWeights, findsFeedback: Bool, damping: Float, on compute: Compute
   ) -> [Int: [OutputFeedback]] {
     let parameters = LinearKind.allCases.compactMap { weights.linear($0, layer) }
     let before = parameters.map { passage.decoder.weights.parameters[$0.index] }
@@ -38,7 +64,7 @@ struct FeltOutputs: ~Copyable {
     for batch in batches.indices {
       passage.run(batch, layer: layer, branches: 0..<2, &runner)
       passage.advance(batch, layer: layer, branches: 0..<2, runner)
-      guard Self.copy(gradients, batch, behind: layer, to: &backward, rows: runner.rows) else { continue }
+      guard findsFeedback, Self.read(layer * batches.count + batch, of: gradients, to: &backward, rows: runner.rows) else { continue }
       runner.observe(with: moments)
       passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
       runner.observe(with: nil)
@@ -54,14 +80,13 @@ struct FeltOutputs: ~Copyable {
     return feedback
   }
 
-  private static func copy(
-    _ gradients: borrowing StreamGradients?, _ batch: Int, behind layer: Int, to backward: inout BackwardState, rows: Int
-  ) -> Bool {
+  /// Takes a gradient to the way back; false where none is known.
+  private static func read(_ index: Int, of gradients: borrowing Streams?, to backward: inout BackwardState, rows: Int) -> Bool {
     switch gradients {
     case .none: return false
     case .some(let gradients):
       backward.setRows(rows)
-      gradients.read(batch, behind: layer) { backward.dStream.copy($0) }
+      gradients.read(index) { backward.dStream.copy($0) }
       return true
     }
   }
