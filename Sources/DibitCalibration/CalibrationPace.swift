@@ -53,7 +53,7 @@ struct CalibrationPace {
         cost.correctedRounding(rows: Double(matrix.weight.rows), columns: Double(matrix.weight.columns), sweeps: options.sweeps)
       case .step: parts.training / layers / Double(options.training?.steps ?? 1)
       }
-    // These come before the first layer, if at all.
+    // These come before everything else, if at all.
     if case .gradients = work { end += more }
     operations = min(operations + more, end)
   }

@@ -35,7 +35,7 @@ extension Calibrator {
     /// of that is read alone, and all of its elements alike.
     package var embeddingShare: Float = 0.15
     /// The most bytes that the residual streams of both models may take in memory.
-    package var mostStreamBytes = 1 << 30
+    package var mostStreamBytes = 512 << 20
     /// The training of each layer behind its rounding; nil for none.
     package var training: TrainingOptions?
 

@@ -75,6 +75,13 @@ package struct Calibrator: Sendable {
     var result = Result()
     var floats = weights
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
+    let texts =
+      provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
+    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: self.spill.map { StreamSpill(path: $0) }, on: compute)
+    // Before there is anything else, so that the memory of both is not needed at once.
+    if let provideAll, try recalled(.layer(configuration.layers - 1)) == nil {
+      try find(&felt, in: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
+    }
     var runner = ModelRunner(Decoder(configuration, weights: floats), Self.limits(of: batches), precision: .float32, on: compute)
     let tables = try recalled(.tables)
     if let tables {
@@ -84,13 +91,6 @@ package struct Calibrator: Sendable {
       try finish(.tables, result)
     }
     pace.finishTables(areRecalled: tables != nil)
-    let texts =
-      provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
-    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: self.spill.map { StreamSpill(path: $0) }, on: compute)
-    // Before there are streams, so that the memory of both is not needed at once.
-    if let provideAll, try recalled(.layer(configuration.layers - 1)) == nil {
-      try find(&felt, in: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
-    }
     let spill = spillOfStreams()
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
@@ -145,6 +145,7 @@ package struct Calibrator: Sendable {
     let weights: DecoderWeights
     do throws(E) { weights = try provideAll() } catch { throw .source(error) }
     do throws(RoundingFailure) { try felt.find(weights, on: compute, did: did) } catch { throw error.calibrationError() }
+    if let failure = felt.failure { throw .spill(failure) }
   }
 
   /// Files for the streams of the float model and of the rounded one, where those are large.

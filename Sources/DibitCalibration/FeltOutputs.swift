@@ -27,7 +27,7 @@ struct FeltOutputs: ~Copyable {
     runner = ModelRunner(decoder, limits, adapter: nil, recording: .newest, on: compute)
     backward = BackwardState(
       decoder, rows: limits.rows, adapter: nil, training: TrainableList(decoder.weights, adapter: nil, includesWeights: false))
-    passage = Passage(decoder, batches, &runner)
+    passage = Passage(decoder, batches, in: spill, &runner)
   }
 
   /// The failure of the file, behind which nothing that was found means anything.
