@@ -77,7 +77,8 @@ package struct Calibrator: Sendable {
     for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
     let texts =
       provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
-    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: self.spill.map { StreamSpill(path: $0) }, on: compute)
+    let gradients = self.spill(forStreams: configuration.layers + 1, of: texts)
+    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: gradients, on: compute)
     // Before there is anything else, so that the memory of both is not needed at once.
     if let provideAll, try recalled(.layer(configuration.layers - 1)) == nil {
       try find(&felt, in: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
@@ -91,7 +92,7 @@ package struct Calibrator: Sendable {
       try finish(.tables, result)
     }
     pace.finishTables(areRecalled: tables != nil)
-    let spill = spillOfStreams()
+    let spill = self.spill(forStreams: 2, of: batches)
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
@@ -142,16 +143,18 @@ package struct Calibrator: Sendable {
   private func find<E: Error>(
     _ felt: inout FeltOutputs, in provideAll: () throws(E) -> DecoderWeights, did: () throws(RoundingFailure) -> Void
   ) throws(CalibrationError<E>) {
+    // Before minutes of work on it.
+    if let failure = felt.failure { throw .spill(failure) }
     let weights: DecoderWeights
     do throws(E) { weights = try provideAll() } catch { throw .source(error) }
     do throws(RoundingFailure) { try felt.find(weights, on: compute, did: did) } catch { throw error.calibrationError() }
     if let failure = felt.failure { throw .spill(failure) }
   }
 
-  /// Files for the streams of the float model and of the rounded one, where those are large.
-  private func spillOfStreams() -> StreamSpill? {
+  /// Files for so many streams of batches, where those are large.
+  private func spill(forStreams count: Int, of batches: [[[Int32]]]) -> StreamSpill? {
     let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
-    guard let spill, 2 * Streams.byteCount(rows: rows, columns: configuration.hiddenSize) > options.mostStreamBytes else { return nil }
+    guard let spill, count * Streams.byteCount(rows: rows, columns: configuration.hiddenSize) > options.mostStreamBytes else { return nil }
     return StreamSpill(path: spill)
   }
 

@@ -211,12 +211,12 @@ import Testing
       }
     }
     func provide(_ parameter: Parameter) -> Weight { parameter.weight.floats(on: compute) }
-    let expected = try calibrator(spillingTo: nil).run(weights: provide)
+    let expected = try calibrator(spillingTo: nil).run(weights: provide, all: { weights })
     // As few bytes as these stay in memory.
-    #expect(try calibrator(spillingTo: scratch("none/streams")).run(weights: provide).trained == expected.trained)
+    #expect(try calibrator(spillingTo: scratch("none/streams")).run(weights: provide, all: { weights }).trained == expected.trained)
     options.mostStreamBytes = 0
     let names = scratch.names
-    let found = try calibrator(spillingTo: scratch("streams")).run(weights: provide)
+    let found = try calibrator(spillingTo: scratch("streams")).run(weights: provide, all: { weights })
     #expect(scratch.names == names)
     #expect(found.trained == expected.trained && found.rounded.keys == expected.rounded.keys)
     for (index, rounded) in found.rounded {
@@ -227,7 +227,7 @@ import Testing
     // No layer is kept that was made without them.
     let missing = scratch("none/streams")
     #expect {
-      try calibrator(spillingTo: missing).run(weights: provide, keep: { part, _ in #expect(part == .tables) })
+      try calibrator(spillingTo: missing).run(weights: provide, all: { weights }, keep: { part, _ in #expect(part == .tables) })
     } throws: { error in
       guard case .spill(let failure) = error as? CalibrationError<Never> else { return false }
       return failure == .notWritable(path: missing, code: 2)
