@@ -71,7 +71,7 @@ package struct CalibrationCost: Sendable {
   /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
     let parts = Parts(self, tokens: tokens, options: options)
-    operations += parts.tables + parts.gradients + parts.passes + parts.rounding + parts.training
+    operations += parts.total
   }
 
   /// The operations of a calibration, part by part.
@@ -92,6 +92,8 @@ package struct CalibrationCost: Sendable {
     let rounding: Double
     /// The operations of all layers' training.
     let training: Double
+    /// All of them.
+    var total: Double { tables + gradients + passes + rounding + training }
 
     init(_ cost: CalibrationCost, tokens: Int, options: Calibrator.Options) {
       tablePasses = Double(min(options.headTokens, tokens)) * 2 * cost.linear

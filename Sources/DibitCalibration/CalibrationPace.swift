@@ -34,7 +34,7 @@ struct CalibrationPace {
     parts = CalibrationCost.Parts(cost, tokens: tokens, options: options)
     (totalLayers, self.batches, self.options) = (configuration.layers, batches, options)
     end = parts.tables
-    total = parts.tables + parts.gradients + parts.passes + parts.rounding + parts.training
+    total = parts.total
   }
 
   /// The operations of a layer.

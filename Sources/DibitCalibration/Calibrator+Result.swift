@@ -34,7 +34,7 @@ extension Calibrator {
     /// The share of the mean moment of what the head reads by which each of its inputs is raised where the head is the embedding too: a row
     /// of that is read alone, and all of its elements alike.
     package var embeddingShare: Float = 0.15
-    /// The most bytes that the residual streams of both models may take in memory.
+    /// The most bytes that the residual streams of both models may take in memory, and as many those of gradients.
     package var mostStreamBytes = 512 << 20
     /// The training of each layer behind its rounding; nil for none.
     package var training: TrainingOptions?

@@ -64,8 +64,7 @@ package struct Calibrator: Sendable {
     }
     let provideAll = CalibrationCost(configuration).feedsBack ? provideAll : nil
     let tokens = batches.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
-    var pace = CalibrationPace(
-      configuration, tokens: tokens, batches: roundedBatches.count, options: options)
+    var pace = CalibrationPace(configuration, tokens: tokens, batches: roundedBatches.count, options: options)
     func goesOn() -> Bool { isDone(pace.progress) }
     func did(_ work: CalibrationPace.Work) throws(RoundingFailure) {
       pace.add(work)
