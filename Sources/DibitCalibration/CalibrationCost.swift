@@ -31,11 +31,11 @@ package struct CalibrationCost: Sendable {
   /// Inputs that would take as long as the search for codes that hang together does for each input.
   private static let chainColumns = 6000.0
 
-  /// The most weights of a model whose floats may be in memory as a whole.
-  private static let mostInMemory = 2e9
+  /// The most weights of linear layers of a model whose floats may be in memory as a whole without being asked for.
+  package static let mostInMemory = 2_000_000_000
 
   /// True where errors of outputs make up for each other: for that the float model runs as a whole.
-  var feedsBack: Bool { linear <= Self.mostInMemory }
+  var feedsBack: Bool { linear <= Double(Self.mostInMemory) }
 
   /// No work yet on a model.
   package init(_ configuration: ModelConfiguration) {
@@ -82,6 +82,8 @@ package struct CalibrationCost: Sendable {
     let tables: Double
     /// The operations of the passes that tell how predictions feel errors.
     let gradients: Double
+    /// The operations of all layers' passes over these texts there and back, with the moments of their outputs.
+    let felt: Double
     /// The batches of these texts.
     let gradientBatches: Int
     /// The operations of all layers' passes over the text, second moments included.
@@ -93,7 +95,7 @@ package struct CalibrationCost: Sendable {
     /// The operations of all layers' training.
     let training: Double
     /// All of them.
-    var total: Double { tables + gradients + passes + rounding + training }
+    var total: Double { tables + gradients + felt + passes + rounding + training }
 
     init(_ cost: CalibrationCost, tokens: Int, options: Calibrator.Options) {
       tablePasses = Double(min(options.headTokens, tokens)) * 2 * cost.linear
@@ -108,13 +110,12 @@ package struct CalibrationCost: Sendable {
         rounding += cost.correctedRounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
       }
       if cost.feedsBack {
-        let felt = Double(DrawnGradients.texts(ofTokens: Int(tokens)) * DrawnGradients.length)
-        gradients = cost.drawnGradients(tokens: felt)
-        gradientBatches = max(1, Int(felt) / DrawnGradients.rows)
-        // There and back in each layer, with the moments of its outputs.
-        passes += cost.layers.reduce(0) { $0 + felt * $1.rows * (4 * $1.columns + $1.rows) }
+        let drawn = Double(DrawnGradients.texts(ofTokens: Int(tokens)) * DrawnGradients.length)
+        gradients = cost.drawnGradients(tokens: drawn)
+        gradientBatches = max(1, Int(drawn) / DrawnGradients.rows)
+        felt = cost.layers.reduce(0) { $0 + drawn * $1.rows * (4 * $1.columns + $1.rows) }
       } else {
-        (gradients, gradientBatches) = (0, 1)
+        (gradients, felt, gradientBatches) = (0, 0, 1)
       }
       (self.passes, self.rounding) = (passes, rounding)
       passing = 2 * tokens * 2 * cost.linear

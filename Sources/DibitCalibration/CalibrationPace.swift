@@ -12,6 +12,8 @@ struct CalibrationPace {
     case pass
     /// A batch of the texts that tell how predictions feel errors.
     case gradients
+    /// One of these batches there and back through a layer.
+    case felt
     /// The rounding of a matrix.
     case rounding(Parameter)
     /// A step of a layer's training.
@@ -38,7 +40,7 @@ struct CalibrationPace {
   }
 
   /// The operations of a layer.
-  private var layer: Double { (parts.passes + parts.rounding + parts.training) / Double(totalLayers) }
+  private var layer: Double { (parts.felt + parts.passes + parts.rounding + parts.training) / Double(totalLayers) }
 
   /// Goes on by what was done.
   mutating func add(_ work: Work) {
@@ -49,6 +51,7 @@ struct CalibrationPace {
       // What each of two branches reads, and each of them.
       case .pass: parts.passes / layers / Double(4 * batches)
       case .gradients: parts.gradients / Double(parts.gradientBatches)
+      case .felt: parts.felt / layers / Double(parts.gradientBatches)
       case .rounding(let matrix):
         cost.correctedRounding(rows: Double(matrix.weight.rows), columns: Double(matrix.weight.columns), sweeps: options.sweeps)
       case .step: parts.training / layers / Double(options.training?.steps ?? 1)

@@ -109,8 +109,12 @@ package struct Calibrator: Sendable {
         passage.decoder.weights.update(parameter.index) { $0.weight = reference.decoder.weights.parameters[parameter.index].weight }
       }
       let kept = try recalled(.layer(layer))
-      let feedback = felt.advance(
-        behind: layer, reference.decoder.weights, findsFeedback: kept == nil, damping: options.outputDamping, on: compute)
+      let feedback: [Int: [OutputFeedback]]
+      do throws(RoundingFailure) {
+        feedback = try felt.advance(
+          behind: layer, reference.decoder.weights, findsFeedback: kept == nil, damping: options.outputDamping, on: compute
+        ) { () throws(RoundingFailure) in try did(.felt) }
+      } catch { throw error.calibrationError() }
       if let failure = felt.failure { throw .spill(failure) }
       if let made = kept {
         for (index, rounded) in made.rounded { passage.decoder.weights.update(index) { $0.weight = rounded.weight } }

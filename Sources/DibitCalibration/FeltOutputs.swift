@@ -53,10 +53,12 @@ struct FeltOutputs: ~Copyable {
 
   /// Goes behind a layer of a model with these weights.
   ///
+  /// - Parameter did: is called behind each batch that tells of the layer's outputs.
   /// - Returns: the feedback between the outputs of the layer's matrices, by parameter; none where none is to be found or gradients are not known.
-  mutating func advance(
-    behind layer: Int, _ weights: DecoderWeights, findsFeedback: Bool, damping: Float, on compute: Compute
-  ) -> [Int: [OutputFeedback]] {
+  mutating func advance<Failure: Error>(
+    behind layer: Int, _ weights: DecoderWeights, findsFeedback: Bool, damping: Float, on compute: Compute,
+    did: () throws(Failure) -> Void
+  ) throws(Failure) -> [Int: [OutputFeedback]] {
     let parameters = LinearKind.allCases.compactMap { weights.linear($0, layer) }
     let before = parameters.map { passage.decoder.weights.parameters[$0.index] }
     for parameter in parameters { passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight } }
@@ -68,6 +70,7 @@ struct FeltOutputs: ~Copyable {
       runner.observe(with: moments)
       passage.decoder.backward(&runner, layers: layer..<layer + 1, &backward)
       runner.observe(with: nil)
+      try did()
     }
     var feedback: [Int: [OutputFeedback]] = [:]
     for parameter in parameters {

@@ -30,9 +30,6 @@ package struct Converter: Sendable {
     self.compute = compute
   }
 
-  /// The most weights of a source whose matrices are measured without being asked for: its floats are in memory then.
-  private static let mostMeasured = 2_000_000_000
-
   /// About how many rows of a matrix are asked which levels it lies on.
   private static let tellingRows = 64
 
@@ -72,7 +69,10 @@ package struct Converter: Sendable {
       let exact = isTrained ? .symmetric : [.symmetric, .fullRange, .trellis].first(where: isExact)
       converter.options.scheme.family = exact ?? (calibrates ? .losingLeast(bits: options.scheme.bits) : .symmetric)
     }
-    if options.spreads, elements <= Self.mostMeasured, let group = options.scheme.group, !isTrained, !isExact(converter.options.scheme) {
+    // Floats are in memory while matrices are measured.
+    if options.spreads, elements <= CalibrationCost.mostInMemory, let group = options.scheme.group, !isTrained,
+      !isExact(converter.options.scheme)
+    {
       converter.options.scheme.group = 2 * group
       converter.options.budget = .groups(group)
     }

@@ -41,8 +41,8 @@ struct TrainingLoop<Source: StepSource>: ~Copyable {
     // Weights that are trained count as the model's; beside them, and beside an adapter, lie gradients, moments and copies.
     plan = MemoryPlan(
       parameters.values.model.decoder, rows: capacity.rows, adapter: shape, training: list,
-      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount + besides, limit: options.memoryLimit,
-      on: compute)
+      copies: (trainsWeights ? 1 : 2) + parameters.copies, besides: parameters.values.model.byteCount + besides,
+      limit: options.keepsActivations ? options.memoryLimit : 0, on: compute)
     engine = StepEngine(
       parameters.values.model.decoder, rows: capacity.rows, sequences: capacity.sequences, adapter: shape, training: list,
       objective: objective, recording: plan.recording, on: compute)

@@ -35,6 +35,8 @@ package struct OptimizationOptions: Equatable, Sendable {
   package var microBatchTokens = 8192
   /// The most bytes that the run may hold, weights included; nil for no limit. It changes no result: see ``MemoryPlan``.
   package var memoryLimit: Int?
+  /// False where the backward pass computes what layers did again, in as little memory as it can be done in. It changes no result either.
+  package var keepsActivations = true
   /// Validations in a row without a lower loss after which training ends; 0 for never.
   package var patience = 0
   /// True when the parameters of the best validation are kept, and not the last ones.

@@ -92,7 +92,7 @@ import Testing
   @Test("magnitudes learn the same where all layers are computed twice")
   func recomputed() throws {
     var options = try options()
-    options.memoryLimit = 1
+    options.keepsActivations = false
     let found = try run(.dora, options: options, on: Compute(threads: 2))
     let whole = try run(.dora, options: try self.options(), on: Compute(threads: 2))
     #expect(found.map(\.loss) == whole.map(\.loss) && found.map(\.norm) == whole.map(\.norm))
