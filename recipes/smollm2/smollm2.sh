@@ -80,6 +80,6 @@ else
     printf 'about an hour and 2 GB of memory on two cores; 300 MB in %s\n' "'$out'"
     step two-bits convert "$floats" --calibrate --effort thorough ${text:+--calibration-text "$text"} --no-check --resume
 fi
-step adapter train "$out/two-bits" --data "$data" --recipe "$here/recipes/llama/110m_lora.yaml" --resume
+step adapter train "$out/two-bits" --data "$data" --resume
 "$dibit" evaluate "$out/two-bits" --adapter "$out/adapter" --data "$data" --report "$out/report.html" --overwrite || exit
 printf '\nThe model is in %s, the adapter in %s. Open the report: file://%s\n' "$out/two-bits" "$out/adapter" "$(cd "$out" && pwd)/report.html"
