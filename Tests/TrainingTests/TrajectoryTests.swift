@@ -51,6 +51,7 @@ import Testing
     var loop = TrainingLoop(
       trained == .weights ? .weights : .adapter, FixedBatches(batches), decoder: Decoder(source.configuration, weights: weights),
       adapter: try adapter(trained, weights), trainsWeights: trained == .weights, options: options, on: compute)
+    #expect((loop.plan.keptLayers == loop.plan.layers) == options.keepsActivations)
     var steps: [Step] = []
     _ = try loop.run(checkpoints: nil) { event in
       if case .step(let step) = event.kind {
