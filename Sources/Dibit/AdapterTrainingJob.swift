@@ -59,7 +59,8 @@ package struct AdapterTrainingJob: Sendable {
     self.options = options.engineOptions(
       recipe, from: start?.configuration,
       defaults: TrainingOptions(
-        weights: model.weights.elementCount, examples: dataset.train.count + (teacher?.texts?.examples.count ?? 0)))
+        weights: model.weights.elementCount, examples: dataset.train.count + (teacher?.texts?.examples.count ?? 0),
+        labels: dataset.labels.count))
     if let changed = options.noteOfRank(in: self.options.adapter) { note(changed) }
     // A start of another shape is told before the texts are looked at.
     _ = try start?.adapter(as: self.options.adapter)

@@ -44,7 +44,8 @@ struct TrialArguments: ParsableArguments {
     let inputs = TrialInputs(
       recipe: recipe, asked: options,
       options: options.engineOptions(
-        recipe, defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count)),
+        recipe,
+        defaults: TrainingOptions(weights: model.weights.elementCount, examples: dataset.train.count, labels: dataset.labels.count)),
       training: try compute.compute.makeCompute(for: recipe?.optimization),
       inference: try compute.makeScoringCompute(), model: model, prompts: try ModelPrompts(model), dataset: dataset)
     if let changed = options.noteOfRank(in: inputs.options.adapter) { Terminal.note(changed) }

@@ -306,17 +306,21 @@ import Testing
 }
 
 @Suite struct TrainingDefaultsTests {
-  @Test("what nobody says follows from the model's size and the number of examples")
+  @Test("what nobody says follows from the model's size and the numbers of examples and labels")
   func rule() {
     for (weights, rate) in [(14_000_000, 2.8e-3), (110_000_000, 1e-3), (134_515_008, 9e-4), (1_240_000_000, 3e-4), (3_111_000_000, 1.9e-4)]
     {
-      #expect(TrainingOptions(weights: weights, examples: 100).optimization.learningRate == Float(rate))
+      #expect(TrainingOptions(weights: weights, examples: 100, labels: 2).optimization.learningRate == Float(rate))
     }
-    #expect(TrainingOptions(weights: 0, examples: 0).optimization.learningRate == 4e-3)
-    #expect(TrainingOptions(weights: 1 << 50, examples: 0).optimization.learningRate == 5e-5)
-    for (examples, epochs) in [(0, 10), (40, 10), (200, 5), (240, 4), (600, 3), (2999, 3), (3000, 2), (100_000, 2)] {
-      let options = TrainingOptions(weights: 110_000_000, examples: examples)
-      #expect(options.epochs == epochs && options.batchSize == 8, "\(examples)")
+    #expect(TrainingOptions(weights: 0, examples: 0, labels: 0).optimization.learningRate == 4e-3)
+    #expect(TrainingOptions(weights: 1 << 50, examples: 0, labels: 0).optimization.learningRate == 5e-5)
+    let passes = [
+      (0, 2, 10), (40, 2, 10), (200, 2, 5), (240, 2, 4), (600, 2, 3), (2999, 2, 3), (3000, 2, 2), (100_000, 2, 2), (600, 0, 3),
+      (385, 77, 10), (770, 77, 6), (1540, 77, 3), (3000, 150, 3), (3000, 1500, 3), (100_000, 5000, 2),
+    ]
+    for (examples, labels, epochs) in passes {
+      let options = TrainingOptions(weights: 110_000_000, examples: examples, labels: labels)
+      #expect(options.epochs == epochs && options.batchSize == 8, "\(examples), \(labels)")
       #expect(options.adapter.rank == 16 && options.adapter.alpha == 16)
     }
   }
