@@ -4,13 +4,13 @@ extension TrainingOptions {
   /// The most passes over few texts: behind that an adapter learns them by heart.
   private static let mostEpochs = 10
   /// Visits of each label that are wanted, and the most labels that they are counted for.
-  private static let visits = (ofLabel: 60, labels: 150)
+  private static let visits = (ofLabel: 45, labels: 150)
 
   /// The options of which nobody says anything, from the size of the model and the numbers of examples and labels.
   ///
   /// The peak rate falls with the square root of the model's size, from 1e-3 at 110 million weights: the line on which the rates
   /// of the recipes for 14 million to 3 billion weights lie. Passes are as many as 120 steps take, or as
-  /// many as it takes to see each of up to 150 labels 60 times, but 3 at least, or 2 of many texts. The update is not scaled.
+  /// many as it takes to see each of up to 150 labels 45 times, but 3 at least, or 2 of many texts. The update is not scaled.
   ///
   /// - Parameters:
   ///   - weights: The weights of the model, all of them.

@@ -316,7 +316,7 @@ import Testing
     #expect(TrainingOptions(weights: 1 << 50, examples: 0, labels: 0).optimization.learningRate == 5e-5)
     let passes = [
       (0, 2, 10), (40, 2, 10), (200, 2, 5), (240, 2, 4), (600, 2, 3), (2999, 2, 3), (3000, 2, 2), (100_000, 2, 2), (600, 0, 3),
-      (385, 77, 10), (770, 77, 6), (1540, 77, 3), (3000, 150, 3), (3000, 1500, 3), (100_000, 5000, 2),
+      (385, 77, 9), (770, 77, 5), (1540, 77, 3), (384, 24, 3), (3000, 150, 3), (3000, 1500, 3), (100_000, 5000, 2),
     ]
     for (examples, labels, epochs) in passes {
       let options = TrainingOptions(weights: 110_000_000, examples: examples, labels: labels)
