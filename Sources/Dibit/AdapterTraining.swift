@@ -189,7 +189,8 @@ public enum AdapterTraining {
     public var recipe: String?
     /// Values in the words of a recipe, such as `lora_parameters.use_dora=true`; they win over the recipe.
     public var settings: [String] = []
-    /// Passes over the texts; where nobody says, as many as 120 steps take, from 3 (2 of 3,000 texts and more) to 10.
+    /// Passes over the texts; where nobody says, as many as 120 steps take, or as show each of up to 150 labels 45 times, from 3 (2 of 3,000 texts
+    /// and more) to 10.
     public var epochs: Int?
     /// Texts of a step; 8 where nobody says.
     public var batchSize: Int?
