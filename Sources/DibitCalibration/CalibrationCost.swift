@@ -101,12 +101,13 @@ package struct CalibrationCost: Sendable {
       tablePasses = Double(min(options.headTokens, tokens)) * 2 * cost.linear
       tables = tablePasses + cost.rounding(rows: cost.head / cost.hidden, columns: cost.hidden, sweeps: options.sweeps, inChains: false)
       let tokens = Double(tokens)
-      // The float model once; the rounded one before and behind the rounding of what ends a branch.
-      var passes = 3 * tokens * 2 * cost.linear
+      // The float model, and the rounded one before what ends a branch is rounded.
+      var passes = 2 * tokens * 2 * cost.linear
       var rounding = 0.0
       for layer in cost.layers {
         if layer.readsFirst { passes += cost.moments(layer, tokens: tokens, sums: layer.addsToStream ? 1 : 2) }
-        if layer.addsToStream { passes += tokens * 2 * layer.rows * layer.columns }
+        // Their outputs' moments with their inputs, and what they add once they are rounded.
+        if layer.addsToStream { passes += 2 * tokens * 2 * layer.rows * layer.columns }
         rounding += cost.correctedRounding(rows: layer.rows, columns: layer.columns, sweeps: options.sweeps)
       }
       if cost.feedsBack {

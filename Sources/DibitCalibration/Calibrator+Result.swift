@@ -34,8 +34,10 @@ extension Calibrator {
     /// The share of the mean moment of what the head reads by which each of its inputs is raised where the head is the embedding too: a row
     /// of that is read alone, and all of its elements alike.
     package var embeddingShare: Float = 0.15
-    /// The most bytes that the residual streams of both models may take in memory, and as many those of gradients.
+    /// The most bytes that the residual streams of both models, and then those of gradients, may take in memory.
     package var mostStreamBytes = 512 << 20
+    /// The bytes from which on no more memory is set aside for what last layers of branches read. Codes of one byte take little more than half of it.
+    package var mostInputBytes = 512 << 20
     /// The training of each layer behind its rounding; nil for none.
     package var training: TrainingOptions?
 

@@ -72,17 +72,21 @@ package struct Calibrator: Sendable {
     }
     guard goesOn() else { throw .stopped }
     var result = Result()
-    var floats = weights
-    for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
     let texts =
       provideAll == nil ? [] : DrawnGradients.batches(of: batches.flatMap(\.self), texts: DrawnGradients.texts(ofTokens: tokens))
-    let gradients = self.spill(forStreams: configuration.layers + 1, of: texts)
-    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, in: gradients, on: compute)
+    // Those of the passages lie beside them.
+    let streamBytes = byteCount(ofStreams: 2, of: batches)
+    let feltSpill = self.spill(forBytes: streamBytes + byteCount(ofStreams: configuration.layers + 1, of: texts))
+    var gradients: Streams?
     // Before there is anything else, so that the memory of both is not needed at once.
     if let provideAll, try recalled(.layer(configuration.layers - 1)) == nil {
-      try find(&felt, in: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
+      gradients = try findGradients(on: texts, in: feltSpill, of: provideAll) { () throws(RoundingFailure) in try did(.gradients) }
     }
-    var runner = ModelRunner(Decoder(configuration, weights: floats), Self.limits(of: batches), precision: .float32, on: compute)
+    var floats = weights
+    for parameter in weights.parameters where parameter.role.isTable { try load(parameter, into: &floats, provide) }
+    var felt = FeltOutputs(Decoder(configuration, weights: floats), texts, gradients, in: feltSpill, on: compute)
+    let limits = Self.limits(of: batches)
+    var runner = ModelRunner(Decoder(configuration, weights: floats), limits, precision: .float32, on: compute)
     let tables = try recalled(.tables)
     if let tables {
       result = tables
@@ -91,17 +95,15 @@ package struct Calibrator: Sendable {
       try finish(.tables, result)
     }
     pace.finishTables(areRecalled: tables != nil)
-    let spill = self.spill(forStreams: 2, of: batches)
+    let spill = self.spill(forBytes: streamBytes)
     var reference = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     for (index, table) in result.rounded { floats.update(index) { $0.weight = table.weight } }
     var passage = Passage(Decoder(configuration, weights: floats), batches, in: spill, &runner)
     // Before minutes of work on them.
     if let failure = spill?.failure { throw .spill(failure) }
-    // Neither is read again.
-    for parameter in weights.parameters where parameter.role.isTable {
-      reference.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
-      passage.decoder.weights.update(parameter.index) { $0.weight = parameter.weight }
-    }
+    reference.releaseTables()
+    passage.releaseTables()
+    var inputs = LastInputs(configuration, rows: limits.rows, mostBytes: options.mostInputBytes)
     for layer in 0..<configuration.layers {
       let linears = linears(of: layer)
       for parameter in linears {
@@ -123,7 +125,7 @@ package struct Calibrator: Sendable {
         result.merge(made)
       } else {
         let made: Result
-        do throws(RoundingFailure) { made = try roundLayer(layer, feedback, &reference, &passage, &runner, did) } catch {
+        do throws(RoundingFailure) { made = try roundLayer(layer, feedback, &reference, &passage, &runner, &inputs, did) } catch {
           if let failure = spill?.failure { throw .spill(failure) }
           throw error.calibrationError()
         }
@@ -142,22 +144,28 @@ package struct Calibrator: Sendable {
     return result
   }
 
-  /// Lets outputs know how predictions feel their errors.
-  private func find<E: Error>(
-    _ felt: inout FeltOutputs, in provideAll: () throws(E) -> DecoderWeights, did: () throws(RoundingFailure) -> Void
-  ) throws(CalibrationError<E>) {
-    // Before minutes of work on it.
-    if let failure = felt.failure { throw .spill(failure) }
+  /// Finds the gradients that tell outputs how predictions feel their errors; see ``FeltOutputs/gradients(_:_:of:in:on:did:)``.
+  private func findGradients<E: Error>(
+    on texts: [[[Int32]]], in spill: StreamSpill?, of provideAll: () throws(E) -> DecoderWeights, did: () throws(RoundingFailure) -> Void
+  ) throws(CalibrationError<E>) -> Streams {
     let weights: DecoderWeights
     do throws(E) { weights = try provideAll() } catch { throw .source(error) }
-    do throws(RoundingFailure) { try felt.find(weights, on: compute, did: did) } catch { throw error.calibrationError() }
-    if let failure = felt.failure { throw .spill(failure) }
+    let found: Streams
+    do throws(RoundingFailure) {
+      found = try FeltOutputs.gradients(configuration, weights, of: texts, in: spill, on: compute, did: did)
+    } catch { throw error.calibrationError() }
+    if let failure = spill?.failure { throw .spill(failure) }
+    return found
   }
 
-  /// Files for so many streams of batches, where those are large.
-  private func spill(forStreams count: Int, of batches: [[[Int32]]]) -> StreamSpill? {
-    let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
-    guard let spill, count * Streams.byteCount(rows: rows, columns: configuration.hiddenSize) > options.mostStreamBytes else { return nil }
+  /// Bytes of so many streams of each batch.
+  private func byteCount(ofStreams count: Int, of batches: [[[Int32]]]) -> Int {
+    count * Streams.byteCount(rows: batches.map { $0.reduce(0) { $0 + $1.count } }, columns: configuration.hiddenSize)
+  }
+
+  /// Files for streams, where there are too many bytes.
+  private func spill(forBytes bytes: Int) -> StreamSpill? {
+    guard let spill, bytes > options.mostStreamBytes else { return nil }
     return StreamSpill(path: spill)
   }
 
@@ -244,14 +252,13 @@ package struct Calibrator: Sendable {
   /// Rounds a layer, trains it where the options have that, and takes both models behind it.
   private func roundLayer(
     _ layer: Int, _ feedback: [Int: [OutputFeedback]], _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+    _ inputs: inout LastInputs, _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
   ) throws(RoundingFailure) -> Result {
     var made = Result()
     let before = options.training == nil ? nil : passage.streams.copied()
     for branches in reference.decoder.steps(of: layer) {
       try roundFirst(layer, branches, reference, &passage, &runner, feedback, &made.rounded, did)
-      try roundLast(layer, branches, &reference, &passage, &runner, feedback, &made.rounded, did)
-      advance(&passage, roundedBatches, layer, branches, &runner)
+      try roundLast(layer, branches, &reference, &passage, &runner, &inputs, feedback, &made.rounded, did)
       advance(&reference, batches.indices.filter { !roundedBatches.contains($0) }, layer, branches, &runner)
     }
     if let before {
@@ -301,10 +308,11 @@ package struct Calibrator: Sendable {
     }
   }
 
-  /// Rounds the last layers of branches, and takes the reference behind them.
+  /// Rounds the last layers of branches, and takes both models behind them.
   private func roundLast(
     _ layer: Int, _ branches: Range<Int>, _ reference: inout Passage, _ passage: inout Passage, _ runner: inout ModelRunner,
-    _ feedback: [Int: [OutputFeedback]], _ rounded: inout [Int: Rounded], _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
+    _ kept: inout LastInputs, _ feedback: [Int: [OutputFeedback]], _ rounded: inout [Int: Rounded],
+    _ did: (CalibrationPace.Work) throws(RoundingFailure) -> Void
   ) throws(RoundingFailure) {
     let parameters = branches.map { reference.decoder.linears(of: layer, branch: $0).last }
     // Behind a norm what is added is no longer a product.
@@ -312,6 +320,8 @@ package struct Calibrator: Sendable {
     let kinds = parameters.map(\.role).compactMap { if case .linear(let kind) = $0 { kind } else { nil } }
     let (expected, found) = (LinearRecorder(outputs: kinds), LinearRecorder(inputs: kinds, outputs: kinds))
     var lost = Matrix(rows: 0, columns: 0)
+    kept.removeAll(branches: branches.count)
+    let keepsInputs = parameters.allSatisfy(isRounded) && compute.activations != .float
     var moments = UniqueArray<SecondMoments>()
     for parameter in parameters { moments.append(SecondMoments(columns: parameter.weight.columns, outputs: parameter.weight.rows)) }
     for batch in roundedBatches {
@@ -335,6 +345,7 @@ package struct Calibrator: Sendable {
           missing.multiplyRows(by: shares.map { $0 * options.inputCorrection }, on: compute)
           if addsDirectly[index] { missing.add(lost, on: compute) }
           found.withInputs(kind) { inputs in
+            if keepsInputs { kept.add(inputs, on: compute) }
             inputs.multiplyRows(by: shares, on: compute)
             moments[index].add(inputs, missing: missing, on: compute)
           }
@@ -347,6 +358,14 @@ package struct Calibrator: Sendable {
       let rounding = try factored(moments[index], for: [parameters[index]])
       try round(parameters[index], rounding, moments[index], feedback, &passage.decoder.weights, &rounded)
       try did(.rounding(parameters[index]))
+    }
+    for (index, batch) in roundedBatches.enumerated() {
+      if index < kept.batches {
+        passage.finish(batch, layer: layer, branches: branches, with: kept.inputs.span.extracting(kept.range(of: index)), &runner)
+      } else {
+        passage.run(batch, layer: layer, branches: branches, &runner)
+      }
+      passage.advance(batch, layer: layer, branches: branches, runner)
     }
   }
 }

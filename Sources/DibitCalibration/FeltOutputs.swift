@@ -20,35 +20,44 @@ struct FeltOutputs: ~Copyable {
 
   /// Stands before the first layer of a model with these tables.
   ///
-  /// - Parameter spill: the file that gradients lie in; nil for memory.
-  init(_ decoder: consuming Decoder, _ batches: [[[Int32]]], in spill: StreamSpill?, on compute: Compute) {
+  /// - Parameters:
+  ///   - gradients: what ``gradients(_:_:of:in:on:did:)`` found; nil where nothing is to be told.
+  ///   - spill: the file that streams lie in; nil for memory.
+  init(
+    _ decoder: consuming Decoder, _ batches: [[[Int32]]], _ gradients: consuming Streams?, in spill: StreamSpill?, on compute: Compute
+  ) {
     (self.batches, self.spill) = (batches, spill)
+    self.gradients = gradients
     let limits = Calibrator.limits(of: batches)
     runner = ModelRunner(decoder, limits, adapter: nil, recording: .newest, on: compute)
     backward = BackwardState(
       decoder, rows: limits.rows, adapter: nil, training: TrainableList(decoder.weights, adapter: nil, includesWeights: false))
     passage = Passage(decoder, batches, in: spill, &runner)
+    passage.releaseTables()
   }
 
   /// The failure of the file, behind which nothing that was found means anything.
   var failure: FileError? { spill?.failure }
 
-  /// Finds the gradients.
+  /// Finds the gradients of a float model's stream on each batch, behind each layer.
   ///
   /// - Parameters:
-  ///   - weights: the float model as a whole, as it is run.
+  ///   - weights: the model as a whole, as it is run.
   ///   - did: is called behind each batch.
-  mutating func find<Failure: Error>(_ weights: DecoderWeights, on compute: Compute, did: () throws(Failure) -> Void) throws(Failure) {
-    let configuration = passage.decoder.configuration
+  static func gradients<Failure: Error>(
+    _ configuration: ModelConfiguration, _ weights: DecoderWeights, of batches: [[[Int32]]], in spill: StreamSpill?, on compute: Compute,
+    did: () throws(Failure) -> Void
+  ) throws(Failure) -> Streams {
     let rows = batches.map { $0.reduce(0) { $0 + $1.count } }
-    var found = Streams(
-      rows: (0..<configuration.layers).flatMap { _ in rows }, columns: configuration.hiddenSize, in: spill)
+    var found = Streams(rows: (0..<configuration.layers).flatMap { _ in rows }, columns: configuration.hiddenSize, in: spill)
+    // Before minutes of work on them.
+    guard spill?.failure == nil else { return found }
     var passes = DrawnGradients(configuration, weights, batches, on: compute)
     for (index, batch) in batches.enumerated() {
       passes.run(batch) { layer, gradient in found.write(layer * batches.count + index, gradient) }
       try did()
     }
-    gradients = consume found
+    return found
   }
 
   /// Goes behind a layer of a model with these weights.

@@ -25,6 +25,13 @@ struct Passage: ~Copyable {
     }
   }
 
+  /// Lets go of the embedding and the head, which no layer reads.
+  mutating func releaseTables() {
+    for parameter in decoder.weights.parameters where parameter.role.isTable {
+      decoder.weights.update(parameter.index) { $0.weight = Weight(zerosWithRows: 0, columns: 0) }
+    }
+  }
+
   /// Writes what a branch reads of a batch to ``ModelRunner/hidden``.
   func read(_ batch: Int, layer: Int, branch: Int, _ runner: inout ModelRunner) {
     Self.begin(&runner, batches[batch])
@@ -39,6 +46,12 @@ struct Passage: ~Copyable {
       sources?.read(batch) { decoder.read(&runner, layer: source, branch: 0, from: $0, preparing: true) }
     }
     streams.read(batch) { decoder.forward(&runner, layer: layer, branches: branches, from: $0) }
+  }
+
+  /// The same for branches whose last linear layers read `inputs`, one for each; see ``Decoder/finish(_:layer:branches:from:with:)``.
+  func finish(_ batch: Int, layer: Int, branches: Range<Int>, with inputs: Span<QuantizedRows>, _ runner: inout ModelRunner) {
+    Self.begin(&runner, batches[batch])
+    streams.read(batch) { decoder.finish(&runner, layer: layer, branches: branches, from: $0, with: inputs) }
   }
 
   /// Goes behind the branches that a batch has just been run through.

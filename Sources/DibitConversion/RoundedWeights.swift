@@ -61,7 +61,8 @@ package struct RoundedWeights {
           return try finite(weight, parameter.name)
         },
         all: { () throws(ConversionError) in
-          try rethrow(as: ConversionError.source, opened.weights(inBFloat: compute.floats == .bfloat16))
+          // Opened by itself, so that its pages go with it.
+          try rethrow(as: ConversionError.source, ModelSource.open(source).weights(inBFloat: compute.floats == .bfloat16))
         },
         recall: { part throws(ConversionError) in
           try store?.recall(part, declarations) { scheme.format(of: $0.name, $0.role, source: .bf16) }

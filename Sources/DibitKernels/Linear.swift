@@ -16,7 +16,7 @@ package enum Linear {
   ) {
     guard usesRounded(w, on: compute) else { return forwardFloats(x, weight: w, into: &y, on: compute) }
     require(rounded.rows == x.rows && rounded.columns == x.columns, "Linear: x \(x.shape), rounded [\(rounded.rows), \(rounded.columns)]")
-    if rounded.areCodes { return packed(rounded, weight: w, into: &y, on: compute) }
+    if rounded.areCodes { return forward(rounded, weight: w, into: &y, on: compute) }
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(y.rows == rounded.rows && y.columns == w.rows, "Linear: x [\(rounded.rows), \(rounded.columns)], W \(w.shape), y \(y.shape)")
@@ -35,8 +35,8 @@ package enum Linear {
   /// Returns whether the product with `w` needs its activations rounded.
   package static func usesRounded(_ w: Weight, on compute: Compute) -> Bool { rounding(for: w, on: compute) != nil }
 
-  /// `y = x Wᵀ` with a packed weight.
-  private static func packed(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
+  /// `y = x Wᵀ` with a packed weight and the codes of `x: [n, k]`.
+  package static func forward(_ x: borrowing QuantizedRows, weight w: Weight, into y: inout Matrix, on compute: Compute) {
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(

@@ -31,23 +31,31 @@ final class RoundingOrder: Sendable {
     let n = inputs.count
     func energy(_ input: Int) -> Float { input < columns ? own[input] : 0 }
     var ordered = Matrix(rows: n, columns: n)
-    for (row, from) in inputs.enumerated() where from < columns {
-      for (column, other) in inputs.enumerated() where other < columns { ordered[row, column] = h[from, other] }
+    let (moments, orderedMoments) = unsafe (h.pointer, ordered.mutablePointer)
+    compute.forEachRange(n, step: 16) { rows, _ in
+      for row in rows where inputs[row] < columns {
+        let (from, to) = unsafe (moments + inputs[row] * columns, orderedMoments + row * n)
+        for column in 0..<n where inputs[column] < columns { unsafe to[column] = from[inputs[column]] }
+      }
     }
     var share = damping
     // Backwards, because the factor is to be an upper one.
     var factor = Matrix(rows: n, columns: n)
     repeat {
       if share > 10 { return nil }
-      for row in 0..<n {
-        for column in 0...row { factor[row, column] = ordered[n - 1 - row, n - 1 - column] }
-        factor[row, row] += share * energy(inputs[n - 1 - row]) + least
+      let factors = unsafe factor.mutablePointer
+      compute.forEachRange(n, step: 16) { rows, _ in
+        for row in rows {
+          let (from, to) = unsafe (orderedMoments + (n - row) * n - 1, factors + row * n)
+          for column in 0...row { unsafe to[column] = from[-column] }
+        }
       }
+      for row in 0..<n { factor[row, row] += share * energy(inputs[n - 1 - row]) + least }
       if Cholesky.factor(&factor, on: compute) { break }
       share = share * 2 + 0.01
     } while true
     let diagonal = (0..<n).map { factor[n - 1 - $0, n - 1 - $0] }
-    Self.turn(&factor, diagonal)
+    Self.turn(&factor, diagonal, on: compute)
     for k in 0..<n { ordered[k, k] += share * energy(inputs[k]) + least }
     let size = inChains ? n : 0
     var energies = Matrix(rows: inChains ? 2 : 0, columns: n)
@@ -77,18 +85,22 @@ final class RoundingOrder: Sendable {
   /// all moments of a layer it is most of what rounding needs.
   ///
   /// - Parameter diagonal: the factor's, forwards.
-  private static func turn(_ factor: inout Matrix, _ diagonal: [Float]) {
+  private static func turn(_ factor: inout Matrix, _ diagonal: [Float], on compute: Compute) {
     let n = diagonal.count
-    for k in 0..<n {
-      for i in 0..<k {
-        // Its mirror image is `[n - 1 - i, n - 1 - k]`, and each pair is met twice.
-        let (row, column) = (n - 1 - i, n - 1 - k)
-        guard (k, i) <= (row, column) else { continue }
-        let (own, mirrored) = (factor[k, i], factor[row, column])
-        factor[k, i] = mirrored * (1 / diagonal[k])
-        factor[row, column] = own * (1 / diagonal[row])
+    let factors = unsafe factor.mutablePointer
+    // No two pairs have an element in common, so that it does not matter who meets them.
+    compute.forEachRange(n, step: 16) { rows, _ in
+      for k in rows {
+        for i in 0..<k {
+          // Its mirror image is `[n - 1 - i, n - 1 - k]`, and each pair is met twice.
+          let (row, column) = (n - 1 - i, n - 1 - k)
+          guard (k, i) <= (row, column) else { continue }
+          let (own, mirrored) = unsafe (factors[k * n + i], factors[row * n + column])
+          unsafe factors[k * n + i] = mirrored * (1 / diagonal[k])
+          unsafe factors[row * n + column] = own * (1 / diagonal[row])
+        }
+        for i in k..<n { unsafe factors[k * n + i] = 0 }
       }
-      for i in k..<n { factor[k, i] = 0 }
     }
   }
 

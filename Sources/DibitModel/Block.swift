@@ -69,6 +69,21 @@ struct ResidualBranch: Sendable {
     pass.scratch.give(y)
   }
 
+  /// ``leave`` with the inputs of the part's last linear layer, see ``LinearLayer/forward(_:into:_:)``.
+  func finish(_ x: inout Matrix, with inputs: borrowing QuantizedRows, saving a: inout Activations, _ pass: inout Pass) {
+    let linears = part.any.linears
+    let last = linears[linears.count - 1]
+    var y = pass.scratch.take(rows: x.rows, columns: columns)
+    if let outputNorm {
+      last.forward(inputs, into: &a.output, pass)
+      outputNorm.forward(a.output, saving: &a.outputMoments, into: &y, pass)
+    } else {
+      last.forward(inputs, into: &y, pass)
+    }
+    x.add(y, on: pass.compute)
+    pass.scratch.give(y)
+  }
+
   /// ``leave`` upwards: overwrites `dNormed`, the gradient of what the part reads, from that of the residual stream behind it.
   func leaveBackward(
     _ dx: borrowing Matrix, saved a: borrowing Activations, into dNormed: inout Matrix, _ pass: borrowing Pass, _ d: inout BackwardWork

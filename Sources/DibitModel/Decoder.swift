@@ -59,6 +59,20 @@ package struct Decoder: ~Copyable, Sendable {
     runner.pass.parameters = []
   }
 
+  /// The same for branches whose last linear layers, packed ones, read `inputs`, one for each branch: only these are run.
+  package func finish(
+    _ runner: inout ModelRunner, layer: Int, branches: Range<Int>, from hidden: borrowing Matrix, with inputs: Span<QuantizedRows>
+  ) {
+    begin(&runner)
+    runner.stream.copy(hidden)
+    let (block, index) = (layout.blocks[layer], runner.index(of: layer))
+    for branch in branches {
+      block.branches[branch].finish(
+        &runner.stream, with: inputs[branch - branches.lowerBound], saving: &runner.blocks[index].branches[branch], &runner.pass)
+    }
+    runner.pass.parameters = []
+  }
+
   /// Writes what a branch of a layer reads of the residual stream `hidden: [n, C]` to ``ModelRunner/hidden``: all but its last linear layers
   /// read that. With `preparing` what other rows and layers need of it is computed too, which is keys and values.
   package func read(_ runner: inout ModelRunner, layer: Int, branch: Int, from hidden: borrowing Matrix, preparing: Bool = false) {

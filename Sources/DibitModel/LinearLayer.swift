@@ -73,6 +73,12 @@ struct LinearLayer: Sendable {
     layers.2.addTerms(x, into: &y2, saving: &a, &pass)
   }
 
+  /// The same with a packed weight and the codes of `x`, where there is neither an adapter nor a recovery.
+  func forward(_ x: borrowing QuantizedRows, into y: inout Matrix, _ pass: borrowing Pass) {
+    Linear.forward(x, weight: pass.weight(weight), into: &y, on: pass.compute)
+    if let bias { Bias.forward(pass.weight(bias), into: &y, on: pass.compute) }
+  }
+
   /// Adds to `x Wᵀ` in `y` what else the layer has: what a recovery adds to the weight, its bias, and the adapters' terms.
   private func addTerms(_ x: borrowing Matrix, into y: inout Matrix, saving a: inout Activations, _ pass: inout Pass) {
     pass.recovery.add(to: weight, pass.parameters, x, rounded: pass.rounded, into: &y, on: pass.compute)

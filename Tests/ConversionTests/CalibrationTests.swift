@@ -195,7 +195,8 @@ import Testing
     #expect(reports[0].digest == reports[1].digest)
   }
 
-  @Test("streams that lie in files give what streams in memory give, in every family", arguments: LayoutTests.allFamilies)
+  @Test(
+    "streams in files, and inputs that are not kept, give what those in memory give, in every family", arguments: LayoutTests.allFamilies)
   func streamsInFiles(family: String) throws {
     let scratch = Scratch()
     let model = try ModelSource.open(try LayoutTests.anySource(family, in: scratch))
@@ -214,7 +215,7 @@ import Testing
     let expected = try calibrator(spillingTo: nil).run(weights: provide, all: { weights })
     // As few bytes as these stay in memory.
     #expect(try calibrator(spillingTo: scratch("none/streams")).run(weights: provide, all: { weights }).trained == expected.trained)
-    options.mostStreamBytes = 0
+    (options.mostStreamBytes, options.mostInputBytes) = (0, 0)
     let names = scratch.names
     let found = try calibrator(spillingTo: scratch("streams")).run(weights: provide, all: { weights })
     #expect(scratch.names == names)
