@@ -30,6 +30,8 @@ package struct CalibrationCost: Sendable {
   private static let (writingFactor, roundingFactor, layerFactor) = (2.0, 2.0, 1.4)
   /// Inputs that would take as long as the search for codes that hang together does for each input.
   private static let chainColumns = 6000.0
+  /// Operations that would take as long as all that is done in a pass with a number that a linear layer reads or writes, but for the products.
+  private static let movedFactor = 440.0
 
   /// The most weights of linear layers of a model whose floats may be in memory as a whole without being asked for.
   package static let mostInMemory = 2_000_000_000
@@ -66,7 +68,12 @@ package struct CalibrationCost: Sendable {
 
   /// The operations of ``DrawnGradients``: the model there, its layers once more, and gradients of inputs; the head when labels are drawn, once more, and
   /// back.
-  private func drawnGradients(tokens: Double) -> Double { tokens * 6 * (linear + head) }
+  private func drawnGradients(tokens: Double) -> Double { tokens * 6 * (linear + head) + moved(tokens: tokens, passes: 3) }
+
+  /// The operations that stand for what is read, added, copied and written in passes of all layers.
+  private func moved(tokens: Double, passes: Double) -> Double {
+    Self.movedFactor * passes * tokens * layers.reduce(0) { $0 + $1.rows + $1.columns }
+  }
 
   /// Adds the rounding of all layers and of the head on so many tokens, and the training of each layer where `options` have that.
   package mutating func addRounding(tokens: Int, options: Calibrator.Options) {
@@ -102,7 +109,7 @@ package struct CalibrationCost: Sendable {
       tables = tablePasses + cost.rounding(rows: cost.head / cost.hidden, columns: cost.hidden, sweeps: options.sweeps, inChains: false)
       let tokens = Double(tokens)
       // The float model, and the rounded one before what ends a branch is rounded.
-      var passes = 2 * tokens * 2 * cost.linear
+      var passes = 2 * tokens * 2 * cost.linear + cost.moved(tokens: tokens, passes: 3)
       var rounding = 0.0
       for layer in cost.layers {
         if layer.readsFirst { passes += cost.moments(layer, tokens: tokens, sums: layer.addsToStream ? 1 : 2) }
@@ -114,12 +121,12 @@ package struct CalibrationCost: Sendable {
         let drawn = Double(DrawnGradients.texts(ofTokens: Int(tokens)) * DrawnGradients.length)
         gradients = cost.drawnGradients(tokens: drawn)
         gradientBatches = max(1, Int(drawn) / DrawnGradients.rows)
-        felt = cost.layers.reduce(0) { $0 + drawn * $1.rows * (4 * $1.columns + $1.rows) }
+        felt = cost.layers.reduce(cost.moved(tokens: drawn, passes: 2)) { $0 + drawn * $1.rows * (4 * $1.columns + $1.rows) }
       } else {
         (gradients, felt, gradientBatches) = (0, 0, 1)
       }
       (self.passes, self.rounding) = (passes, rounding)
-      passing = 2 * tokens * 2 * cost.linear
+      passing = 2 * tokens * 2 * cost.linear + cost.moved(tokens: tokens, passes: 2)
       training = options.training.map { CalibrationCost.layerFactor * Double($0.steps * options.rows) * 6 * cost.linear } ?? 0
     }
   }

@@ -3,7 +3,8 @@ internal import DibitKernels
 internal import DibitModel
 internal import DibitTensor
 
-/// What the last linear layers of branches read of the first batches of a text, as packed weights read it: what comes before them need not run again.
+/// The inputs of the last linear layers of branches on the first batches of a text, as packed weights read them, so that nothing before these layers need
+/// run again.
 ///
 /// One is used for all layers of a model: its memory, once taken, stays.
 struct LastInputs: ~Copyable {
@@ -30,7 +31,7 @@ struct LastInputs: ~Copyable {
   /// The batches of which all branches are here.
   var batches: Int { count / branches }
 
-  /// Where ``inputs`` has those of a batch, one for each branch.
+  /// The part of ``inputs`` that belongs to a batch, one for each branch.
   func range(of batch: Int) -> Range<Int> { batch * branches..<(batch + 1) * branches }
 
   /// Adds what the next branch of a batch reads, `[n, columns]`, until there is as much as is kept.

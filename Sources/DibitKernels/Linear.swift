@@ -40,7 +40,8 @@ package enum Linear {
     let begin = compute.begin()
     defer { compute.end("linear", begin, rows: w.rows, columns: w.columns, bytes: w.byteCount) }
     require(
-      x.columns == w.columns && y.rows == x.rows && y.columns == w.rows, "Linear: x [\(x.rows), \(x.columns)], W \(w.shape), y \(y.shape)")
+      w.isPacked && x.columns == w.columns && y.rows == x.rows && y.columns == w.rows,
+      "Linear: x [\(x.rows), \(x.columns)], W \(w.shape) of \(w.format), y \(y.shape)")
     let (n, m, panels) = (x.rows, w.rows, Grid.panels(rows: w.rows))
     let ys = unsafe y.mutablePointer
     let (weight, activations) = unsafe (w.kernelView, x.view)
