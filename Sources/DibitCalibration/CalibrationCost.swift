@@ -160,7 +160,8 @@ package struct CalibrationCost: Sendable {
 
   /// The seconds that the work takes about here, by the shortest of the times that such a product took: other work comes and goes.
   package func seconds(on compute: Compute) -> Double {
-    let (rows, columns) = (512, Int(hidden))
+    // As many rows as a pass has: with fewer, wide sums that no cache holds would be most of it.
+    let (rows, columns) = (Calibrator.Options().rows, Int(hidden))
     let compute = Compute(isa: compute.isa, threads: compute.threads, floats: .bfloat16)
     var rng = SplitMix64(seed: 0)
     let x = Matrix(rows: rows, columns: columns, values: (0..<rows * columns).map { _ in Float.random(in: -1...1, using: &rng) })
