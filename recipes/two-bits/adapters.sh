@@ -21,11 +21,13 @@ set -u -o pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../script.sh"
 begin 3 4 "$@"
 checkpoint=$1 model=$2 sets=$3 out=${4:-.build-adapters}
-[ -d "$sets" ] || die 66 "'$sets' is no folder of sets"
+shopt -s nullglob
+folders=("$sets"/*/)
+[ ${#folders[@]} -gt 0 ] || die 66 "'$sets' is no folder of sets: expected SETS/NAME/, as recipes/datasets/sentences.sh makes them"
 
 mkdir -p "$out" || exit 73
 step floats convert "$checkpoint" --bits 16 --no-check
-for data in "$sets"/*/; do
+for data in "${folders[@]}"; do
     data=${data%/} set=$(basename "$data")
     mkdir -p "$out/$set" || exit 73
     unlabelled=()
